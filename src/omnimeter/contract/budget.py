@@ -1,0 +1,111 @@
+"""How long an exercise lasts, and by which clock. Time is counted in whole nanoseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+
+from omnimeter.contract.errors import InvalidInputError
+
+NANOSECONDS = 1_000_000_000
+FOREVER = 2**63 - 1
+"""An end that no clock reaches."""
+
+
+def nanoseconds(seconds: float) -> int:
+    """Whole nanoseconds, rounded down, so that k turns of tau/k seconds fit into tau."""
+    return int(seconds * NANOSECONDS)
+
+
+class ClockKind(StrEnum):
+    """Which time counts.
+
+    ``WALL`` measures the agent's own time; the environment reacts immediately and costs nothing.
+    ``VIRTUAL`` believes the delays that agents declare, and is exactly repeatable.
+    """
+
+    WALL = "wall"
+    VIRTUAL = "virtual"
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The clock of an exercise.
+
+    Attributes:
+        kind: Wall or virtual.
+        tick: Seconds that an action takes under the virtual clock when its agent declares none.
+    """
+
+    kind: ClockKind = ClockKind.VIRTUAL
+    tick: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not nanoseconds(self.tick) > 0:
+            raise InvalidInputError(
+                f"The tick of a clock is {self.tick} s.", "Give a positive number of seconds."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long an exercise lasts: a number of interactions, a time in seconds, or the shorter.
+
+    Attributes:
+        interactions: At most this many actions count.
+        seconds: Actions count until this time: the tau of the papers, never told to the agent.
+    """
+
+    interactions: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.interactions is None and self.seconds is None:
+            raise InvalidInputError(
+                "The budget is empty.", "Give a number of interactions or of seconds."
+            )
+        if self.interactions is not None and self.interactions < 0:
+            raise InvalidInputError(
+                f"The budget is {self.interactions} interactions.", "Give 0 or more."
+            )
+        if self.seconds is not None and not (isfinite(self.seconds) and self.seconds >= 0):
+            raise InvalidInputError(
+                f"The budget is {self.seconds} seconds.", "Give a finite time of 0 or more."
+            )
+
+    @property
+    def most(self) -> int:
+        """The number of interactions after which it is over in any case."""
+        return FOREVER if self.interactions is None else self.interactions
+
+    @property
+    def end(self) -> int:
+        """The nanosecond at which it is over in any case."""
+        return FOREVER if self.seconds is None else nanoseconds(self.seconds)
+
+
+class TimeoutRule(StrEnum):
+    """What stands in for an action that came too late (anytime test, section 5.1)."""
+
+    NO_REWARD = "no-reward"
+    RANDOM_ACTION = "random-action"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """The longest that one action may take before something else takes its place.
+
+    Attributes:
+        seconds: The time-out tau_0 of section 5.1.
+        rule: What happens then: reward 0 and the world stands still, or a random action.
+    """
+
+    seconds: float
+    rule: TimeoutRule = TimeoutRule.NO_REWARD
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.seconds) and self.seconds > 0):
+            raise InvalidInputError(
+                f"The time-out is {self.seconds} seconds.", "Give a positive, finite time."
+            )

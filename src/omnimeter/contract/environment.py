@@ -1,0 +1,133 @@
+"""What an environment is, the class that draws and grades it, and its frozen description."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from omnimeter.contract.agent import Briefing
+from omnimeter.contract.spaces import Observation, Space
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from omnimeter.contract.kernels import EnvironmentKernels
+
+
+class Percept(NamedTuple):
+    """What an environment gives: a reward, then an observation."""
+
+    reward: float
+    observation: Observation
+
+
+def canonical(data: object) -> str:
+    """The one JSON text of some data: sorted keys, no spaces, no infinities."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def fingerprint(data: object) -> str:
+    """Sixteen hexadecimal digits that name some JSON-able data."""
+    return hashlib.sha256(canonical(data).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """The frozen, JSON-able description from which exactly one environment is built again.
+
+    Attributes:
+        data: What the environment class needs to know, as plain JSON data.
+    """
+
+    data: Mapping[str, Any]
+
+    @cached_property
+    def key(self) -> str:
+        """A short name that depends on the whole description."""
+        return fingerprint(self.data)
+
+
+class Environment(ABC):
+    """One interactive world with a finite number of actions. It never ends by itself.
+
+    Attributes:
+        actions: The number of actions.
+        space: The observations there can be.
+        rewards: The lowest and the highest possible reward.
+    """
+
+    actions: int
+    space: Space
+    rewards: tuple[float, float] = (-1.0, 1.0)
+
+    @abstractmethod
+    def start(self, rng: np.random.Generator) -> Percept:
+        """Begin anew and give the first reward and observation; all chance comes from ``rng``."""
+
+    @abstractmethod
+    def step(self, action: int) -> Percept:
+        """React at once to an action ``0 .. actions - 1``."""
+
+    def briefing(self) -> Briefing:
+        """What an agent is told about this environment."""
+        return Briefing(self.actions, self.space, self.rewards)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a class says of every environment it draws; ``omnimeter audit`` examines it.
+
+    Attributes:
+        balanced: A random agent's expected reward is 0 (anytime test, Definition 13).
+        sensitive: Within this many actions the agent can always make a difference to the sum of
+            its rewards (anytime test, Definition 7); ``None`` claims nothing.
+    """
+
+    balanced: bool = True
+    sensitive: int | None = None
+
+
+class EnvironmentClass(ABC):
+    """Draws instances, grades them and builds them: the reference machine of the papers.
+
+    The constructor's keyword arguments are the class's parameters; with them and its id it is
+    rebuilt exactly. Set ``kernels`` (see ``omnimeter.interaction.KernelEnvironmentClass``) to run
+    compiled.
+    """
+
+    kernels: EnvironmentKernels | None = None
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
+        """Draw an instance, of the wanted complexity where one is given.
+
+        Raises:
+            InvalidInputError: There is no instance of that complexity.
+        """
+
+    @abstractmethod
+    def complexity(self, instance: Instance) -> float:
+        """Grade an instance."""
+
+    @abstractmethod
+    def build(self, instance: Instance) -> Environment:
+        """Make the environment that an instance describes."""
+
+    def claims(self) -> Claims:
+        """What this class says of its environments."""
+        return Claims()
+
+    def scene(  # the instance serves classes whose picture needs more than the observation
+        self,
+        instance: Instance,  # noqa: ARG002
+        observation: Observation,
+    ) -> Mapping[str, Any]:
+        """What a person is shown for an observation, as JSON-able data."""
+        shown = observation if isinstance(observation, int) else [int(x) for x in observation]
+        return {"observation": shown}

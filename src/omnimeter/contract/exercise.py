@@ -1,0 +1,116 @@
+"""One agent in one instance under one budget, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from omnimeter.contract.budget import Budget, Clock, ClockKind, Timeout, TimeoutRule
+from omnimeter.contract.environment import Instance, fingerprint
+from omnimeter.contract.spec import Spec
+from omnimeter.contract.streams import Stream, stream
+from omnimeter.contract.trace import Ending, Fault
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Everything that decides what will happen, as far as it can be decided.
+
+    Agents that take the exercise of the same number under the same seed meet the same environment
+    with the same chances: comparisons between them are paired.
+
+    Attributes:
+        agent: Who takes it.
+        environment_class: Where the instance comes from.
+        instance: In which environment.
+        budget: For how long.
+        seed: The root of all chance in the evaluation.
+        number: Which exercise of its evaluation it is.
+        clock: By which clock.
+        timeout: The longest that one action may take, if there is a limit.
+        complexity: The grade that the class gave to the instance.
+    """
+
+    agent: Spec
+    environment_class: Spec
+    instance: Instance
+    budget: Budget
+    seed: int
+    number: int
+    clock: Clock = Clock()
+    timeout: Timeout | None = None
+    complexity: float = 0.0
+
+    @cached_property
+    def key(self) -> str:
+        """A short name that depends on everything in the exercise."""
+        return fingerprint(self.to_json())
+
+    def stream(self, side: str) -> Stream:
+        """The chance of one side: ``"environment"``, ``"agent"`` or ``"harness"``.
+
+        The environment's does not depend on the agent.
+        """
+        named = stream(self.seed, "exercise", self.number, side)
+        return named.child(self.agent.key) if side == "agent" else named
+
+    def to_json(self) -> dict[str, Any]:
+        """The exercise as plain data."""
+        return {
+            "agent": self.agent.to_json(),
+            "environment_class": self.environment_class.to_json(),
+            "instance": dict(self.instance.data),
+            "budget": asdict(self.budget),
+            "seed": self.seed,
+            "number": self.number,
+            "clock": asdict(self.clock),
+            "timeout": None if self.timeout is None else asdict(self.timeout),
+            "complexity": self.complexity,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Exercise:
+        """The exercise that ``to_json`` wrote."""
+        timeout = data["timeout"]
+        return Exercise(
+            agent=Spec.from_json(data["agent"]),
+            environment_class=Spec.from_json(data["environment_class"]),
+            instance=Instance(data["instance"]),
+            budget=Budget(**data["budget"]),
+            seed=data["seed"],
+            number=data["number"],
+            clock=Clock(ClockKind(data["clock"]["kind"]), data["clock"]["tick"]),
+            timeout=timeout and Timeout(timeout["seconds"], TimeoutRule(timeout["rule"])),
+            complexity=data["complexity"],
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an exercise.
+
+    Attributes:
+        exercise: The exercise.
+        payoff: What the trace is worth; ``None`` when a fault left nothing to be judged.
+        interactions: How many actions were completed.
+        total: The sum of all rewards.
+        last_time: The nanosecond of the last action, 0 if there was none.
+        end: The nanosecond at which the exercise was over.
+        ending: How it ended.
+        first_reward: The reward given before the first action.
+        fault: Why it could not go on, if it could not.
+        remarks: Further JSON-able facts, for example which path ran it.
+    """
+
+    exercise: Exercise
+    payoff: float | None
+    interactions: int
+    total: float
+    last_time: int
+    end: int
+    ending: Ending
+    first_reward: float = 0.0
+    fault: Fault | None = None
+    remarks: Mapping[str, Any] = field(default_factory=dict)

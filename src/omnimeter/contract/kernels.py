@@ -1,0 +1,63 @@
+"""The kernel convention: small functions over a side's own state, compiled or plain.
+
+A state is a ``NamedTuple`` of one-dimensional arrays. A field named ``rng``, a ``uint64`` array of
+length one, is seeded by the loop before ``reset`` or ``begin``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+State = Any
+"""A NamedTuple of one-dimensional NumPy arrays."""
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function as a kernel.
+
+    It is inlined wherever it is called from compiled code; with ``NUMBA_DISABLE_JIT=1`` it stays
+    an ordinary Python function.
+    """
+    from numba import njit
+
+    compiled: Callable[..., Any] = njit(forceinline=True, error_model="numpy")(function)
+    return compiled
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentKernels:
+    """How an environment moves.
+
+    Attributes:
+        state: The NamedTuple class of its state.
+        reset: ``reset(state) -> reward``: begin anew, give the first reward.
+        step: ``step(state, action) -> reward``: react to an action.
+        observe: ``observe(state, out)``: write what is seen now into an int64 vector.
+    """
+
+    state: type
+    reset: Callable[..., Any]
+    step: Callable[..., Any]
+    observe: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKernels:
+    """How an agent behaves.
+
+    Attributes:
+        state: The NamedTuple class of its state.
+        begin: ``begin(state)``: get ready.
+        act: ``act(state, reward, observation) -> action``, with -1 to stop.
+        finish: ``finish(state, reward, observation)``: receive the last reward.
+        delay: ``delay(state) -> nanoseconds`` of the action just chosen, for agents that modulate
+            time under a virtual clock; 0 leaves it to the clock.
+    """
+
+    state: type
+    begin: Callable[..., Any]
+    act: Callable[..., Any]
+    finish: Callable[..., Any]
+    delay: Callable[..., Any] | None = None

@@ -1,0 +1,80 @@
+"""What a test is: a pure rule that proposes exercises and scores outcomes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from typing import Protocol as StructuralType
+
+from omnimeter.contract.exercise import Exercise, Outcome
+from omnimeter.contract.spec import Spec
+from omnimeter.contract.trace import Trace
+
+
+class Interval(NamedTuple):
+    """Where a true value lies, at a stated level of confidence."""
+
+    low: float
+    high: float
+    level: float = 0.95
+
+
+class Payoff(StructuralType):
+    """A pure function of a trace to a number."""
+
+    def __call__(self, trace: Trace) -> float:
+        """What the trace is worth."""
+        ...
+
+    def bounds(self, rewards: tuple[float, float]) -> tuple[float, float]:
+        """Between which numbers it lies when single rewards lie in the given range."""
+        ...
+
+
+@dataclass(frozen=True)
+class Score:
+    """A value with its interval and what it is made of.
+
+    Attributes:
+        value: The estimate; ``None`` when there is nothing to estimate from.
+        interval: Where the true value lies; ``None`` when that cannot be said.
+        count: From how many outcomes.
+        faults: How many outcomes of each kind of fault were left out of the value.
+        parts: Further named numbers.
+    """
+
+    value: float | None
+    interval: Interval | None
+    count: int
+    faults: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Protocol(ABC):
+    """A test. It never runs anything itself.
+
+    The constructor's keyword arguments are its parameters; with them and its id it is rebuilt
+    exactly.
+    """
+
+    @abstractmethod
+    def payoff(self) -> Payoff:
+        """What turns a trace into a number in this test."""
+
+    @abstractmethod
+    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> Sequence[Exercise]:
+        """Which exercises the agent takes next, given what came of those so far; none at the end.
+
+        Must be a pure function: the same outcomes, in whatever order, give the same exercises.
+        Exercises whose outcome is already there may be proposed again; they are not run again.
+        """
+
+    @abstractmethod
+    def score(self, outcomes: Sequence[Outcome]) -> Score:
+        """What the outcomes of one agent say of it, at any moment."""
+
+    def expected(self) -> int | None:
+        """How many exercises one agent will take, where that is known beforehand."""
+        return None

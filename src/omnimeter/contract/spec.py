@@ -1,0 +1,57 @@
+"""How a part was made: its id and parameters, from which it is made again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnimeter.contract.environment import canonical, fingerprint
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The name of a part and what it was given.
+
+    Attributes:
+        id: An id of the catalogue (``cups-v1``) or a place (``my_agent.py:MyAgent``).
+        parameters: The keyword arguments, as JSON-able data.
+        digest: For a part from a file: a hash of the file, so that an edited part is another one.
+    """
+
+    id: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The spec as plain data, without what is empty."""
+        data: dict[str, Any] = {"id": self.id}
+        if self.parameters:
+            data["parameters"] = dict(self.parameters)
+        if self.digest:
+            data["digest"] = self.digest
+        return data
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Spec:
+        """The spec that ``to_json`` wrote."""
+        return Spec(data["id"], data.get("parameters", {}), data.get("digest", ""))
+
+    @property
+    def key(self) -> str:
+        """A short name that depends on the whole spec."""
+        return fingerprint(self.to_json())
+
+    @property
+    def label(self) -> str:
+        """The spec as a person writes it: ``random-v1`` or ``random-v1(rate=10)``."""
+        if not self.parameters:
+            return self.id
+        inside = ", ".join(
+            f"{name}={value if isinstance(value, str) else canonical(value)}"
+            for name, value in sorted(self.parameters.items())
+        )
+        return f"{self.id}({inside})"
+
+    def __hash__(self) -> int:
+        return hash(canonical(self.to_json()))
