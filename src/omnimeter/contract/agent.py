@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from omnimeter.contract.spaces import Observation, Space
 
@@ -56,7 +56,7 @@ class Agent(ABC):
     Set ``kernels`` (see ``omnimeter.interaction.KernelAgent``) to run compiled.
     """
 
-    kernels: AgentKernels | None = None
+    kernels: ClassVar[AgentKernels | None] = None
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
         """Get ready for one exercise; all chance must come from ``rng``."""

@@ -14,8 +14,12 @@ FOREVER = 2**63 - 1
 
 
 def nanoseconds(seconds: float) -> int:
-    """Whole nanoseconds, rounded down, so that k turns of tau/k seconds fit into tau."""
-    return int(seconds * NANOSECONDS)
+    """Whole nanoseconds, rounded down, so that k turns of tau/k seconds fit into tau.
+
+    A thousandth of a nanosecond is forgiven: what was whole before a trip through floating-point
+    seconds is the same whole number after it.
+    """
+    return int(seconds * NANOSECONDS + 1e-3)
 
 
 class ClockKind(StrEnum):

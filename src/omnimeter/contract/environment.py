@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from omnimeter.contract.agent import Briefing
 from omnimeter.contract.spaces import Observation, Space
@@ -101,7 +101,7 @@ class EnvironmentClass(ABC):
     compiled.
     """
 
-    kernels: EnvironmentKernels | None = None
+    kernels: ClassVar[EnvironmentKernels | None] = None
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:

@@ -1,1 +1,1 @@
-"""..."""
+"""The environment classes, one folder each; reached by id through the catalogue."""

@@ -1,1 +1,10 @@
-"""..."""
+"""Where agents and environments meet: the loop, its compiled form, and the seats of agents."""
+
+from omnimeter.interaction.kernel_parts import (
+    KernelAgent,
+    KernelEnvironment,
+    KernelEnvironmentClass,
+)
+from omnimeter.interaction.loop import interact
+
+__all__ = ["KernelAgent", "KernelEnvironment", "KernelEnvironmentClass", "interact"]

@@ -1,1 +1,24 @@
-"""..."""
+"""Estimates with their intervals: functions of arrays that know nothing of agents.
+
+Where chance is needed, the generator is an argument. Intervals are two-sided and say their level.
+"""
+
+from omnimeter.statistics.estimate import Estimate, Support
+from omnimeter.statistics.means import difference, mean, paired_difference
+from omnimeter.statistics.proportions import proportion
+from omnimeter.statistics.resampling import Statistic, bootstrap, interquartile_mean
+from omnimeter.statistics.significance import holm, paired_test
+
+__all__ = [
+    "Estimate",
+    "Statistic",
+    "Support",
+    "bootstrap",
+    "difference",
+    "holm",
+    "interquartile_mean",
+    "mean",
+    "paired_difference",
+    "paired_test",
+    "proportion",
+]

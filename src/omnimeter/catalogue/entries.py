@@ -1,0 +1,110 @@
+"""What the installed packages list as parts, read from their entry points without importing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+
+from omnimeter.catalogue.ids import FORM, VersionedName, read_id
+from omnimeter.catalogue.kinds import Kind
+from omnimeter.contract import InvalidInputError, UnknownNameError
+
+_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one package lists under one name.
+
+    Attributes:
+        kind: As what kind of part.
+        name: Under which name; an id if it is well formed.
+        place: Where the part is, ``package.module:Name``.
+        package: Which package says so.
+        version: In which of its versions.
+    """
+
+    kind: Kind
+    name: str
+    place: str
+    package: str
+    version: str
+
+
+def read_entry_points() -> tuple[Claim, ...]:
+    """All claims of all installed packages. Only this function looks at the packages."""
+    points = metadata.entry_points()
+    owners: dict[int, tuple[str, str]] = {}  # reading a package's metadata anew is slow
+    found = []
+    for kind in Kind:
+        for point in points.select(group=kind.group):
+            if id(point.dist) not in owners:
+                owners[id(point.dist)] = _owner(point.dist)
+            package, version = owners[id(point.dist)]
+            found.append(Claim(kind, point.name, point.value, package, version))
+    return tuple(found)
+
+
+def _owner(distribution: metadata.Distribution | None) -> tuple[str, str]:
+    if distribution is None:
+        return "a package without a name", ""
+    return distribution.name or "a package without a name", distribution.version or ""
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    """All claims, read once per process, ordered by kind, id and package."""
+    order = list(Kind)
+    return tuple(
+        sorted(
+            dict.fromkeys(read_entry_points()),
+            key=lambda claim: (order.index(claim.kind), *_parts(claim), claim.package),
+        )
+    )
+
+
+def problem(claim: Claim) -> str:
+    """What is wrong with a claim, naming the package at fault; empty when nothing is."""
+    if read_id(claim.name) is None:
+        return (
+            f"The package {claim.package!r} lists the {claim.kind} {claim.name!r}, which is not an "
+            f"id: {FORM}."
+        )
+    if not _PLACE.fullmatch(claim.place):
+        return (
+            f"The package {claim.package!r} lists the {claim.kind} {claim.name!r} at "
+            f"{claim.place!r}, which is not of the form 'package.module:Name'."
+        )
+    rivals = [other for other in claims() if (other.kind, other.name) == (claim.kind, claim.name)]
+    if len(rivals) > 1:
+        said = " and ".join(f"{rival.package!r} ({rival.place})" for rival in rivals)
+        return f"The {claim.kind} {claim.name!r} is claimed more than once: by {said}."
+    return ""
+
+
+def find(kind: Kind, name: str) -> Claim:
+    """The claim to an id, or to the newest version of an unversioned name.
+
+    Raises:
+        UnknownNameError: Nobody claims it.
+        InvalidInputError: It is claimed twice, or not properly.
+    """
+    known = [claim for claim in claims() if claim.kind == kind]
+    matching = [claim for claim in known if claim.name == name]
+    if not matching:
+        matching = [claim for claim in known if _parts(claim).name == name]
+        matching.sort(key=_parts, reverse=True)
+    if not matching:
+        versioned = read_id(name) is not None
+        raise UnknownNameError(
+            kind, name, {claim.name if versioned else _parts(claim).name for claim in known}
+        )
+    if wrong := problem(matching[0]):
+        raise InvalidInputError(wrong, "Remove or mend the package at fault.")
+    return matching[0]
+
+
+def _parts(claim: Claim) -> VersionedName:
+    return read_id(claim.name) or VersionedName(claim.name, -1)

@@ -1,0 +1,119 @@
+"""Specs as people write them: on one line, as options, and in JSON files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from omnimeter.catalogue.entries import find
+from omnimeter.catalogue.kinds import Kind
+from omnimeter.catalogue.notation import read_assignment, read_call
+from omnimeter.catalogue.places import read_place
+from omnimeter.catalogue.sources import file_digest
+from omnimeter.contract import InvalidInputError, Spec, UnknownNameError, canonical
+
+_FIELDS = {"id": str, "parameters": dict, "digest": str}
+_TYPES = {str: "a text", dict: "an object"}
+
+
+def parse(kind: Kind, text: str) -> Spec:
+    """The spec that a person means, with its full id and, for a file, its digest.
+
+    Nothing is imported: whether the parameters fit is found out by ``make``.
+
+    Args:
+        kind: What it must be.
+        text: ``random``, ``random-v1(rate=10)``, ``my_agent.py:MyAgent(depth=3)``,
+            ``package.module:Name``, or the path of a ``.json`` file with a spec.
+
+    Raises:
+        UnknownNameError: There is no part of that name.
+        InvalidInputError: The text or the file cannot be read.
+    """
+    text = text.strip()
+    if text.endswith(".json"):
+        return _normalised(kind, read_spec(text))
+    name, parameters = read_call(text)
+    if not name:
+        raise InvalidInputError(f"{text!r} names no {kind}.", f"Name {kind.phrase}.")
+    return _normalised(kind, Spec(name, parameters))
+
+
+def _normalised(kind: Kind, spec: Spec) -> Spec:
+    place = read_place(spec.id)
+    if place is None:
+        return replace(spec, id=find(kind, spec.id).name)
+    check_digest(spec)
+    return replace(spec, digest=file_digest(place.source)) if place.is_file else spec
+
+
+def check_digest(spec: Spec) -> None:
+    """Check that the file of a spec, if it comes from one, is still the same.
+
+    Raises:
+        InvalidInputError: The file is gone or has other content.
+    """
+    if not spec.digest:
+        return
+    place = read_place(spec.id)
+    if place is not None and place.is_file and file_digest(place.source) != spec.digest:
+        raise InvalidInputError(
+            f"{place.source} has changed since the spec with digest {spec.digest} was made.",
+            "Restore the file, or begin anew: an edited part is another part.",
+        )
+
+
+def with_parameters(spec: Spec, assignments: Iterable[str]) -> Spec:
+    """A spec with further parameters, each written ``key=value``; the last word counts.
+
+    Raises:
+        InvalidInputError: One of them cannot be read.
+    """
+    given = dict(read_assignment(assignment) for assignment in assignments)
+    return replace(spec, parameters={**spec.parameters, **given})
+
+
+def read_spec(path: str | Path) -> Spec:
+    """The spec in a JSON file, as it is written there.
+
+    Raises:
+        InvalidInputError: The file cannot be read, or is not a spec; the message says where.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        canonical(data)  # refuses infinities
+    except FileNotFoundError:
+        raise InvalidInputError(f"There is no file '{path}'.", "Check the path.") from None
+    except OSError as error:
+        raise InvalidInputError(f"'{path}' cannot be read: {error.strerror}.") from error
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{path}, line {error.lineno}, column {error.colno}: this is not JSON: {error.msg}.",
+            "Mend the file.",
+        ) from error
+    except ValueError as error:  # not UTF-8, or a number that is none
+        raise InvalidInputError(f"{path} is not JSON: {error}.", "Mend the file.") from error
+    _check_fields(path, data)
+    return Spec.from_json(data)
+
+
+def _check_fields(path: str | Path, data: Any) -> None:
+    if not isinstance(data, Mapping):
+        raise InvalidInputError(
+            f"{path} holds no spec.", 'Write {"id": "name-v1", "parameters": {}}.'
+        )
+    for name, value in data.items():
+        if name not in _FIELDS:
+            raise UnknownNameError(f"field in {path} called", name, _FIELDS)
+        if not isinstance(value, _FIELDS[name]):
+            raise InvalidInputError(f"{path}: {name!r} must be {_TYPES[_FIELDS[name]]}.")
+    if not data.get("id"):
+        raise InvalidInputError(f"{path}: 'id' is missing.", "Say which part it is.")
+
+
+def write_spec(spec: Spec, path: str | Path) -> None:
+    """Write a spec into a JSON file, from which ``read_spec`` gets it again."""
+    Path(path).write_text(json.dumps(spec.to_json(), indent=2) + "\n", encoding="utf-8")

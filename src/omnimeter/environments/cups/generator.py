@@ -1,0 +1,80 @@
+"""Which cups there can be, and how they are drawn and built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
+from omnimeter.environments.cups.complexity import FEWEST, complexity, number_of_cups
+from omnimeter.environments.cups.dynamics import KERNELS, CupsState
+from omnimeter.environments.cups.scene import scene
+from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
+
+LETTERS = "BW"
+
+
+class Cups(KernelEnvironmentClass):
+    """Cups to be turned white: each button switches one, and so does the environment.
+
+    Every cup is black or white. In interaction i the agent's button switches its cup, then the
+    environment switches cup ``i mod n``. The reward is +1 when all cups are white, -1 when all are
+    black, 0 otherwise (anytime test, section 6.1).
+
+    Two switches an interaction never change whether the number of black cups is odd. So with an
+    odd number of cups only one of the two paying patterns can ever be reached, and with an even
+    number both or none. Over random colours the class is balanced as the paper says; a single
+    environment often is not, nor is it always sensitive to actions. The rule ``rest`` mends this:
+    the environment's round has one turn more, in which it switches nothing.
+
+    Args:
+        fewest: The smallest number of cups that is drawn when no complexity is asked for.
+        most: The largest number of cups that is drawn when no complexity is asked for.
+        rule: ``published`` as in the paper, or ``rest``.
+    """
+
+    kernels = KERNELS
+
+    def __init__(
+        self, fewest: int = 3, most: int = 8, rule: Literal["published", "rest"] = "published"
+    ) -> None:
+        if not FEWEST <= fewest <= most:
+            raise InvalidInputError(
+                f"There cannot be {fewest} to {most} cups.",
+                f"Give {FEWEST} <= fewest <= most.",
+            )
+        self.fewest = fewest
+        self.most = most
+        self.rule = rule
+
+    def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
+        """Draw the number of cups, if it is not given, and their colours."""
+        if complexity is None:
+            cups = int(rng.integers(self.fewest, self.most + 1))
+        else:
+            cups = number_of_cups(complexity)
+        colours = "".join(LETTERS[colour] for colour in rng.integers(2, size=cups))
+        return Instance({"colours": colours, "rule": self.rule})
+
+    def complexity(self, instance: Instance) -> float:
+        """The number of cups."""
+        return complexity(instance)
+
+    def build(self, instance: Instance) -> KernelEnvironment:
+        """Put the cups on the table."""
+        colours = np.array([LETTERS.index(letter) for letter in instance.data["colours"]])
+        cups = len(colours)
+        turns = cups + (instance.data["rule"] == "rest")
+        state = CupsState(colours.copy(), colours, np.array([0, turns]))
+        return KernelEnvironment(KERNELS, state, actions=cups, space=Space((2,) * cups))
+
+    def claims(self) -> Claims:
+        """Balanced over random colours; sensitive only if the environment rests."""
+        horizon = 2 * (self.most + 1)
+        return Claims(balanced=True, sensitive=horizon if self.rule == "rest" else None)
+
+    def scene(self, instance: Instance, observation: Observation) -> Mapping[str, Any]:  # noqa: ARG002
+        """A row of cups."""
+        return scene([int(colour) for colour in np.atleast_1d(observation)])

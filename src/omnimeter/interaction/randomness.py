@@ -1,0 +1,54 @@
+"""Chance inside kernels: SplitMix64 over a ``uint64`` array of length one.
+
+One source, exact in both speeds. In plain Python ``int`` is unbounded and the masks wrap it; when
+compiled, ``int`` keeps the 64 bits and the masks vanish.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from omnimeter.contract import kernel
+
+_MASK = 0xFFFFFFFFFFFFFFFF
+
+
+@kernel
+def next_bits(rng: Any) -> Any:
+    """The next 64 bits (SplitMix64, Steele, Lea and Flood 2014)."""
+    position = (int(rng[0]) + 0x9E3779B97F4A7C15) & _MASK
+    rng[0] = position
+    mixed = ((position ^ (position >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+    return mixed ^ (mixed >> 31)
+
+
+@kernel
+def next_word(rng: Any) -> Any:
+    """The next 32 bits, as a signed number: unsigned times signed would become a float."""
+    return int(np.int64(next_bits(rng) >> 32))
+
+
+@kernel
+def below(rng: Any, count: Any) -> Any:
+    """An exactly uniform integer ``0 .. count - 1``, for counts up to 2**31 (Lemire 2019)."""
+    product = next_word(rng) * count
+    if (product & 0xFFFFFFFF) < count:
+        threshold = (0x100000000 - count) % count
+        while (product & 0xFFFFFFFF) < threshold:
+            product = next_word(rng) * count
+    return product >> 32
+
+
+@kernel
+def uniform(rng: Any) -> Any:
+    """A float in [0, 1) with 53 random bits."""
+    return (next_bits(rng) >> 11) * (1.0 / 9007199254740992.0)
+
+
+def generator_state(rng: np.random.Generator | None = None) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """The ``rng`` field of a state: seeded from a NumPy generator, or still to be seeded."""
+    seed = 0 if rng is None else rng.integers(2**64, dtype=np.uint64)
+    return np.array([seed], dtype=np.uint64)

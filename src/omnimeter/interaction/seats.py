@@ -1,0 +1,138 @@
+"""Where an agent sits: in this process, or (``remote.py``) in one of its own.
+
+A seat asks the agent, measures its own time, and turns whatever it does wrong into a fault.
+"""
+
+from __future__ import annotations
+
+import traceback
+from abc import ABC, abstractmethod
+from operator import index
+from time import perf_counter_ns
+
+from omnimeter.contract import (
+    Agent,
+    Briefing,
+    Fault,
+    FaultKind,
+    Move,
+    Observation,
+    Stream,
+    nanoseconds,
+)
+
+LONGEST = 1e9
+"""Seconds that an agent may declare for one action: some thirty years."""
+
+
+class AgentFault(Exception):  # noqa: N818 - a fault is what the papers' reader looks for
+    """An agent that cannot go on, with the fault to record."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+def agent_error(message: str, detail: str = "") -> AgentFault:
+    """A fault that is the agent's own."""
+    return AgentFault(Fault(FaultKind.AGENT_ERROR, message, detail))
+
+
+def read_move(answer: object, actions: int) -> tuple[int, int]:
+    """An agent's answer as an action (-1 to stop) and a declared delay in nanoseconds (or 0)."""
+    declared = 0
+    given = answer
+    if isinstance(answer, Move):
+        given = answer.action
+        declared = _read_delay(answer.seconds)
+    try:
+        action = index(given)  # type: ignore[arg-type]
+    except TypeError:
+        action = actions
+    if not -1 <= action < actions:
+        raise invalid_action(given, actions)
+    return action, declared
+
+
+def _read_delay(seconds: object) -> int:
+    if seconds is None:
+        return 0
+    if isinstance(seconds, int | float) and 0 < seconds <= LONGEST and nanoseconds(seconds) > 0:
+        return nanoseconds(seconds)
+    raise agent_error(
+        f"The agent declared a delay of {seconds!r} seconds; "
+        f"a delay is a number of seconds above 0, at most {LONGEST:g}."
+    )
+
+
+def invalid_action(given: object, actions: int) -> AgentFault:
+    """The fault of an answer that is not an action."""
+    return agent_error(
+        f"The agent returned {given!r}; an action is an integer from 0 to {actions - 1} "
+        "(or omnimeter.STOP)."
+    )
+
+
+class Seat(ABC):
+    """Where one agent sits during one exercise."""
+
+    @abstractmethod
+    def begin(self, briefing: Briefing, stream: Stream) -> None:
+        """Brief the agent and give it its chance."""
+
+    @abstractmethod
+    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:
+        """The agent's answer and the nanoseconds that it took.
+
+        The answer is ``None`` only when the nanoseconds ``left`` were over before there was one,
+        which a seat in the same process never says.
+        """
+
+    @abstractmethod
+    def finish(self, reward: float, observation: Observation) -> None:
+        """Give the agent the last reward and observation."""
+
+
+class InProcess(Seat):
+    """In this process: no cost, and no protection against an agent that hangs."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._act = agent.act
+
+    def begin(self, briefing: Briefing, stream: Stream) -> None:  # noqa: D102 - see Seat
+        try:
+            self._agent.begin(briefing, stream.generator())
+        except Exception as error:
+            raise raised_error("beginning", error) from error
+
+    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: ARG002, D102
+        before = perf_counter_ns()
+        try:
+            answer = self._act(reward, observation)
+        except Exception as error:
+            raise raised_error("acting", error) from error
+        elapsed = perf_counter_ns() - before
+        return (_NOTHING if answer is None else answer), elapsed
+
+    def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Seat
+        try:
+            self._agent.finish(reward, observation)
+        except Exception as error:
+            raise raised_error("finishing", error) from error
+
+
+class _Nothing:
+    """Stands for an agent that answered None, which is not the same as no answer."""
+
+    def __repr__(self) -> str:
+        return "None"
+
+
+_NOTHING = _Nothing()
+
+
+def raised_error(doing: str, error: BaseException) -> AgentFault:
+    """The fault of an agent that raised an exception."""
+    detail = "".join(traceback.format_exception(error))
+    return agent_error(f"The agent raised {type(error).__name__} when {doing}: {error}", detail)

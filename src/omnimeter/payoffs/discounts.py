@@ -1,0 +1,147 @@
+"""Discount sequences: how much the reward of the k-th cycle weighs.
+
+The named ones are those of M. Hutter, "General discounting versus average reward" (2006), to which
+the fixed-time payoffs paper refers. Each is a function of an array of cycles k = 1, 2, 3, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite, log
+
+import numpy as np
+
+from omnimeter.contract import FloatArray, IntArray, InvalidInputError, UnknownNameError
+
+_UNDERFLOW = -745.2
+"""The exponential of this, and of anything below, is 0 in double precision."""
+
+DiscountFunction = Callable[[IntArray], FloatArray]
+DiscountSequence = DiscountFunction | FloatArray
+"""The weights themselves, at least as many as there are cycles, or a function of the cycles."""
+
+
+def geometric(cycles: IntArray, ratio: float) -> FloatArray:
+    """γ_k = ratio^k. Late weights are too small for a number and are 0, which harms nothing."""
+    powers = np.zeros(len(cycles))
+    felt = cycles * log(ratio) > _UNDERFLOW  # computing powers that vanish takes most of the time
+    powers[felt] = np.power(ratio, cycles[felt])
+    return powers
+
+
+def finite(cycles: IntArray, horizon: float) -> FloatArray:
+    """γ_k = 1 as far as the horizon, 0 after it."""
+    return (cycles <= horizon).astype(np.float64)
+
+
+def quadratic(cycles: IntArray) -> FloatArray:
+    """γ_k = 1 / (k (k + 1)). All together make exactly 1."""
+    return 1.0 / (cycles * (cycles + 1.0))
+
+
+def power(cycles: IntArray, excess: float) -> FloatArray:
+    """γ_k = k^-(1 + excess)."""
+    return np.power(cycles.astype(np.float64), -(1.0 + excess))
+
+
+def harmonic(cycles: IntArray) -> FloatArray:
+    """γ_k = 1 / (k ln²(k + 1)), almost the harmonic series, but with a finite sum.
+
+    Hutter gives 1 / (k ln² k), which has no value at k = 1; the logarithm is moved by one.
+    """
+    logarithms: FloatArray = np.log(cycles + 1.0)
+    return 1.0 / (cycles * logarithms * logarithms)
+
+
+def weights(sequence: DiscountSequence, count: int) -> FloatArray:
+    """The first weights of a sequence, checked.
+
+    Args:
+        sequence: The weights as an array, or as a function of k = 1 .. n.
+        count: How many are wanted.
+
+    Raises:
+        InvalidInputError: There are too few, one is negative or not finite, or the first is 0.
+    """
+    if callable(sequence):
+        sequence = sequence(np.arange(1, count + 1, dtype=np.int64))
+    first = np.asarray(sequence, dtype=np.float64)[:count]
+    if len(first) < count:
+        raise InvalidInputError(
+            f"There are {len(first)} discount weights for {count} cycles.",
+            "Give a weight for every cycle, or a function.",
+        )
+    if count and not (first[0] > 0 and np.min(first) >= 0 and np.isfinite(np.max(first))):
+        raise InvalidInputError(
+            "A discount weight is negative or not finite, or the first one is 0.",
+            "Give weights that are 0 or more, and a positive first one.",
+        )
+    return first
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDiscount:
+    """A sequence that is known by a name, and what its parameter may be.
+
+    Attributes:
+        function: The weights, given the cycles and the parameter, if there is one.
+        wanted: What the parameter is, in words; empty when there is none.
+        accepts: Whether a finite number can be the parameter.
+        default: The parameter when none is given; ``None`` when one must be given.
+    """
+
+    function: Callable[..., FloatArray]
+    wanted: str = ""
+    accepts: Callable[[float], bool] = lambda _: False
+    default: float | None = None
+
+
+NAMED = {
+    "geometric": NamedDiscount(
+        geometric, "the ratio, above 0 and below 1", lambda ratio: 0 < ratio < 1, 0.99
+    ),
+    "finite": NamedDiscount(
+        finite,
+        "the horizon, a whole number of cycles",
+        lambda horizon: horizon >= 1 and horizon == int(horizon),
+    ),
+    "quadratic": NamedDiscount(quadratic),
+    "power": NamedDiscount(
+        power, "how far the exponent exceeds 1, above 0", lambda excess: excess > 0, 1.0
+    ),
+    "harmonic": NamedDiscount(harmonic),
+}
+
+
+def named_discount(name: str, parameter: float | None = None) -> DiscountFunction:
+    """The discount sequence of a name.
+
+    Args:
+        name: ``geometric``, ``finite``, ``quadratic``, ``power`` or ``harmonic``.
+        parameter: The ratio of ``geometric`` (0.99 when not given), the horizon of ``finite``
+            (must be given), how far the exponent of ``power`` exceeds 1 (1 when not given). The
+            others have none.
+
+    Raises:
+        UnknownNameError: There is no sequence of that name.
+        InvalidInputError: The parameter does not fit the sequence.
+    """
+    if name not in NAMED:
+        raise UnknownNameError("discount sequence", name, NAMED)
+    known = NAMED[name]
+    if not known.wanted:
+        if parameter is not None:
+            raise InvalidInputError(
+                f"The discount sequence {name!r} has no parameter, but parameter={parameter!r}.",
+                "Leave the parameter out.",
+            )
+        return known.function
+    value = known.default if parameter is None else parameter
+    if not (isinstance(value, (int, float)) and isfinite(value) and known.accepts(float(value))):
+        raise InvalidInputError(
+            f"The discount sequence {name!r} cannot use parameter={value!r}.",
+            f"Give {known.wanted}.",
+        )
+    chosen = float(value)
+    return lambda cycles: known.function(cycles, chosen)

@@ -1,0 +1,152 @@
+"""The payoffs as parts of the catalogue: what a trace is worth, at its end or along many ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omnimeter.contract import FloatArray, IntArray, Trace
+from omnimeter.payoffs import functions
+from omnimeter.payoffs.discounts import DiscountFunction, named_discount
+
+Range = tuple[float, float]
+
+
+def _nanoseconds(ends: ArrayLike) -> IntArray:
+    return np.asarray(ends, dtype=np.int64)
+
+
+def _range_of_sums(rewards: Range) -> Range:
+    """Where sums of any number of rewards lie: anywhere, but for the sign."""
+    return (-inf if rewards[0] < 0 else 0.0), (inf if rewards[1] > 0 else 0.0)
+
+
+def _range_of_averages(rewards: Range) -> Range:
+    """Where averages of rewards lie; 0 belongs to it, as the worth of no cycle."""
+    return min(rewards[0], 0.0), max(rewards[1], 0.0)
+
+
+@dataclass(frozen=True)
+class Total:
+    """The total reward sum: more is better, so faster is better.
+
+    Definition "total reward sum" (fixed-time payoffs); Definition 8 (anytime test).
+    """
+
+    def __call__(self, trace: Trace) -> float:
+        """The sum of all rewards of the trace."""
+        return functions.total(trace.rewards)
+
+    def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
+        """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
+        return functions.total_along(trace.rewards, trace.times, _nanoseconds(ends))
+
+    def bounds(self, rewards: Range) -> Range:
+        """Unbounded, except that rewards of one sign have sums of that sign."""
+        return _range_of_sums(rewards)
+
+
+@dataclass(frozen=True)
+class Average:
+    """The average reward per cycle: how good, however fast.
+
+    Definition "average reward per cycle" (fixed-time payoffs); Definition 14 (anytime test).
+    """
+
+    def __call__(self, trace: Trace) -> float:
+        """The average of all rewards of the trace; 0 when there is none."""
+        return functions.average(trace.rewards)
+
+    def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
+        """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
+        return functions.average_along(trace.rewards, trace.times, _nanoseconds(ends))
+
+    def bounds(self, rewards: Range) -> Range:
+        """The range of the rewards, and 0."""
+        return _range_of_averages(rewards)
+
+
+@dataclass(frozen=True)
+class PerSecond:
+    """The average reward per second: the total divided by the time.
+
+    Named beside the definition "average reward per cycle" (fixed-time payoffs).
+    """
+
+    def __call__(self, trace: Trace) -> float:
+        """The total divided by the end of the trace in seconds; 0 when no time has passed."""
+        return functions.per_second(trace.rewards, trace.end)
+
+    def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
+        """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
+        return functions.per_second_along(trace.rewards, trace.times, _nanoseconds(ends))
+
+    def bounds(self, rewards: Range) -> Range:
+        """Unbounded, because the number of actions in a second is; see ``Total.bounds``."""
+        return _range_of_sums(rewards)
+
+
+@dataclass(frozen=True)
+class Discounted:
+    """The discounted reward: an average in which early cycles weigh more.
+
+    Definition "discounted reward" (fixed-time payoffs).
+
+    Attributes:
+        sequence: The name of the weights: ``geometric`` (ratio^k), ``finite`` (1 as far as a
+            horizon), ``quadratic`` (1 / (k (k + 1))), ``power`` (k^-(1 + excess)) or ``harmonic``
+            (1 / (k ln²(k + 1))).
+        parameter: The ratio of ``geometric`` (0.99 when not given), the horizon of ``finite``
+            (must be given), the excess of ``power`` (1 when not given); the others have none.
+
+    Raises:
+        UnknownNameError: There is no such sequence.
+        InvalidInputError: The parameter does not fit the sequence.
+    """
+
+    sequence: str = "geometric"
+    parameter: float | None = None
+
+    def __post_init__(self) -> None:
+        self.weights()  # so that a wrong parameter is found before any exercise runs
+
+    def weights(self) -> DiscountFunction:
+        """The sequence as a function of the cycles k = 1, 2, 3, ..."""
+        return named_discount(self.sequence, self.parameter)
+
+    def __call__(self, trace: Trace) -> float:
+        """The weighted average of all rewards of the trace; 0 when there is none."""
+        return functions.discounted(trace.rewards, self.weights())
+
+    def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
+        """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
+        ends = _nanoseconds(ends)
+        return functions.discounted_along(trace.rewards, trace.times, ends, self.weights())
+
+    def bounds(self, rewards: Range) -> Range:
+        """The range of the rewards, and 0."""
+        return _range_of_averages(rewards)
+
+
+@dataclass(frozen=True)
+class Diminishing:
+    """The average reward with diminishing history: whoever stops acting loses its last cycles.
+
+    Definition "average reward per cycle with diminishing history" (fixed-time payoffs);
+    Definition 16 (anytime test).
+    """
+
+    def __call__(self, trace: Trace) -> float:
+        """The average of the first n* rewards of the trace; 0 when none counts."""
+        return functions.diminishing(trace.rewards, trace.times, trace.end)
+
+    def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
+        """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
+        return functions.diminishing_along(trace.rewards, trace.times, _nanoseconds(ends))
+
+    def bounds(self, rewards: Range) -> Range:
+        """The range of the rewards, and 0."""
+        return _range_of_averages(rewards)
