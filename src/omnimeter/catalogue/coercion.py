@@ -7,6 +7,7 @@ import inspect
 import json
 import typing
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -31,20 +32,19 @@ def coerced(target: Callable[..., Any], given: Mapping[str, Any], label: str) ->
         InvalidInputError: A value does not fit; the first of them is explained.
     """
     parameters = {parameter.name: parameter for parameter in settable(target)}
-    visible = _visible_names(target)
     return {
-        name: _fitted(parameters[name], visible, value, label) if name in parameters else value
+        name: _fitted(target, parameters[name], value, label) if name in parameters else value
         for name, value in given.items()
     }
 
 
 def _fitted(
-    parameter: inspect.Parameter, visible: Mapping[str, Any], value: object, label: str
+    target: Callable[..., Any], parameter: inspect.Parameter, value: object, label: str
 ) -> Any:
     from pydantic import ValidationError
     from pydantic.errors import PydanticUserError
 
-    adapter = _adapter(_evaluated(parameter.annotation, visible))
+    adapter = _adapter(target, parameter.name)
     if adapter is None:
         return value
     try:
@@ -59,15 +59,18 @@ def _fitted(
         ) from error
 
 
-def _adapter(annotation: Any) -> TypeAdapter[Any] | None:
-    """What checks values of a type; ``None`` for a type of which pydantic knows nothing."""
+@lru_cache(maxsize=256)  # the same part is made again and again, and this is the slow step
+def _adapter(target: Callable[..., Any], name: str) -> TypeAdapter[Any] | None:
+    """What checks the values of a parameter; ``None`` where pydantic does not know the type."""
     from pydantic import ConfigDict, TypeAdapter
     from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
+    [annotation] = [item.annotation for item in settable(target) if item.name == name]
+    wanted = _evaluated(annotation, _visible_names(target))
     # a person who types label=10 for a text means the text; types of their own settings refuse ours
     for config in (ConfigDict(coerce_numbers_to_str=True), None):
         try:
-            return TypeAdapter(annotation, config=config)
+            return TypeAdapter(wanted, config=config)
         except PydanticUndefinedAnnotation:
             return None
         except PydanticUserError:
@@ -99,8 +102,9 @@ def _visible_names(target: Callable[..., Any]) -> dict[str, Any]:
 
 def _function(target: Callable[..., Any]) -> FunctionType | None:
     """The function whose signature a class or function has."""
-    candidates = (target.__init__, target.__new__) if isinstance(target, type) else (target,)
-    for candidate in candidates:
+    makers = ("__init__", "__new__")
+    own = [getattr(target, maker) for maker in makers] if isinstance(target, type) else [target]
+    for candidate in own:
         unwrapped = inspect.unwrap(candidate)
         if isinstance(unwrapped, FunctionType):
             return unwrapped

@@ -7,7 +7,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
-from omnimeter.catalogue.docstrings import Docstring, read_docstring
+from omnimeter.catalogue.docstrings import read_docstring
 from omnimeter.catalogue.entries import find
 from omnimeter.catalogue.kinds import Kind
 from omnimeter.catalogue.parameters import annotation_text, is_required, settable
@@ -61,27 +61,32 @@ def describe(kind: Kind, name: str) -> Description:
         InvalidInputError: What is there cannot be used.
     """
     part = resolve(kind, name)
-    docstring = read_docstring(getattr(part, "__doc__", None))
-    parameters = _parameters(part, docstring) if callable(part) else []
+    found = settable(part) if callable(part) else []
+    names = [parameter.name for parameter in found]
+    own = read_docstring(getattr(part, "__doc__", None), names)
+    said = {**_constructor_items(part, names), **own.items}
+    parameters = [_parameter(part, parameter, said) for parameter in found]
     if read_place(name) is not None:
-        return Description(name, "", name, docstring.text, parameters)
+        return Description(name, "", name, own.text, parameters)
     claim = find(kind, name)
-    return Description(claim.name, claim.package, claim.place, docstring.text, parameters)
+    return Description(claim.name, claim.package, claim.place, own.text, parameters)
 
 
-def _parameters(part: Any, docstring: Docstring) -> list[Parameter]:
-    initialiser = getattr(part, "__init__", None) if isinstance(part, type) else None
-    said = {**read_docstring(getattr(initialiser, "__doc__", None)).items, **docstring.items}
-    return [
-        Parameter(
-            name=parameter.name,
-            annotation=annotation_text(parameter),
-            required=is_required(parameter),
-            default=_default(part, parameter),
-            doc=said.get(parameter.name, ""),
-        )
-        for parameter in settable(part)
-    ]
+def _constructor_items(part: Any, names: list[str]) -> dict[str, str]:
+    """What a constructor says of its parameters itself, instead of its class."""
+    if not isinstance(part, type):
+        return {}
+    return read_docstring(inspect.getattr_static(part, "__init__").__doc__, names).items
+
+
+def _parameter(part: Any, parameter: inspect.Parameter, said: dict[str, str]) -> Parameter:
+    return Parameter(
+        name=parameter.name,
+        annotation=annotation_text(parameter),
+        required=is_required(parameter),
+        default=_default(part, parameter),
+        doc=said.get(parameter.name, ""),
+    )
 
 
 def _default(part: Any, parameter: inspect.Parameter) -> Any:

@@ -60,7 +60,7 @@ def claims() -> tuple[Claim, ...]:
     return tuple(
         sorted(
             dict.fromkeys(read_entry_points()),
-            key=lambda claim: (order.index(claim.kind), *_parts(claim), claim.package),
+            key=lambda claim: (order.index(claim.kind), *_parts(claim), claim.package, claim.place),
         )
     )
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import traceback
+from pathlib import Path
 
 from omnimeter.contract import InvalidInputError
+
+_HERE = str(Path(__file__).parent)
 
 
 def import_failure(error: BaseException, source: str, path: str = "") -> InvalidInputError:
@@ -23,13 +26,15 @@ def import_failure(error: BaseException, source: str, path: str = "") -> Invalid
 
 def making_failure(error: BaseException, label: str) -> InvalidInputError:
     """The error of a part that raised while it was made."""
+    if type(error) is ValueError:  # a check of its own, which needs no more words
+        return InvalidInputError(f"{label} cannot be made: {str(error).removesuffix('.')}.")
     return InvalidInputError(f"{label} cannot be made: {_raised_at(error)}{_said(error)}.")
 
 
 def _line(error: BaseException, path: str) -> int | None:
     """The innermost line of a file that was at work when an error was raised."""
-    if isinstance(error, SyntaxError) and error.filename == path:
-        return error.lineno
+    if isinstance(error, SyntaxError) and str(error.filename).endswith(".py"):
+        return error.lineno if error.filename == path else None
     lines = [frame.lineno for frame in _frames(error) if frame.filename == path]
     return lines[-1] if lines else None
 
@@ -37,17 +42,17 @@ def _line(error: BaseException, path: str) -> int | None:
 def _raised_at(error: BaseException) -> str:
     """``file, line n:`` for an error that came from somebody else's file; else empty."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}, line {error.lineno}: "
-    frames = _frames(error)[1:]  # the first one is the catalogue's own call
+        return f"{error.filename}, line {error.lineno or 'unknown'}: "
+    frames = _frames(error)
     return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
 
 
 def _frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Where an error passed, without the import machinery."""
+    """Where an error passed, without the import machinery and the catalogue itself."""
     return [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if "importlib" not in frame.filename
+        if "importlib" not in frame.filename and not frame.filename.startswith(_HERE)
     ]
 
 

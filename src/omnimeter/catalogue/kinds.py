@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from omnimeter.contract import Agent, EnvironmentClass, Protocol
+from omnimeter.contract import EnvironmentClass, Protocol
 
 
 class Kind(StrEnum):

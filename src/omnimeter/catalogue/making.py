@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from inspect import isroutine
 from typing import Any
 
 from omnimeter.catalogue.failures import making_failure
@@ -28,7 +29,7 @@ def make(kind: Kind, spec: Spec) -> Any:
     part = resolve(kind, spec.id)
     if not isinstance(part, type) and not spec.parameters:
         return part
-    if not callable(part):
+    if not isinstance(part, type) and not isroutine(part):
         raise InvalidInputError(f"{spec.id} is a single object, which takes no parameters.")
     check_names(part, spec.parameters, spec.id)
     values = dict(spec.parameters)

@@ -13,6 +13,8 @@ from omnimeter.catalogue.failures import import_failure
 from omnimeter.catalogue.sources import load_file
 from omnimeter.contract import InvalidInputError, UnknownNameError
 
+_MODULE_ADVICE = "Install its package, or name a file: 'path/to/file.py:Name'."
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -74,14 +76,16 @@ def find_object(place: Place) -> Any:
 
 
 def _own_names(module: ModuleType) -> list[str]:
-    """What a module defines itself, or else all that it offers."""
+    """What a module says it offers, or else what it defines itself, or else all that it has."""
+    if offered := getattr(module, "__all__", None):
+        return [str(name) for name in offered]
     public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     own = [
         name
         for name, value in public.items()
         if getattr(value, "__module__", None) == module.__name__
     ]
-    return own or [name for name, value in public.items() if not isinstance(value, ModuleType)]
+    return own or list(public)
 
 
 def _load_module(place: Place) -> ModuleType:
@@ -95,6 +99,3 @@ def _load_module(place: Place) -> ModuleType:
         raise InvalidInputError(f"There is no module {place.source!r}.", advice) from error
     except (Exception, SystemExit) as error:
         raise import_failure(error, place.source) from error
-
-
-_MODULE_ADVICE = "Install its package, or name a file: 'path/to/file.py:Name'."

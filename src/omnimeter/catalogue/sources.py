@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -35,7 +36,7 @@ def load_file(path: str) -> ModuleType:
     """
     content = _read(path)
     absolute = Path(path).resolve()
-    name = f"omnimeter_file_{_digest(str(absolute).encode() + content)}_{absolute.stem}"
+    name = _module_name(absolute, content)
     if name in sys.modules:
         return sys.modules[name]
     loader = _ContentLoader(name, str(absolute), content)
@@ -66,6 +67,12 @@ class _ContentLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self._content, self.get_filename(fullname))
+
+
+def _module_name(path: Path, content: bytes) -> str:
+    """A name that generated code can write in an import statement."""
+    stem = re.sub(r"\W", "_", path.stem)
+    return f"omnimeter_file_{_digest(str(path).encode() + content)}_{stem}"
 
 
 def _digest(content: bytes) -> str:
@@ -99,7 +106,8 @@ def _siblings(directory: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.path.remove(str(directory))
+        with suppress(ValueError):  # the file itself may have tidied up
+            sys.path.remove(str(directory))
         if not known:
             sys.path.append(str(directory))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _MOST_HOPS = 5
 
 
-@lru_cache(maxsize=None)
+@cache
 def summary(place: str) -> str:
     """The first docstring line of what is at ``package.module:Name``; empty when not found."""
     module, _, name = place.partition(":")
@@ -84,7 +84,7 @@ def _source(path: Path) -> Path | None:
     return path if path.suffix == ".py" and path.is_file() else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _body(path: Path) -> list[ast.stmt]:
     try:
         return ast.parse(path.read_bytes()).body

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from omnimeter.contract import (
-    Agent,
     Ending,
-    EnvironmentClass,
     Exercise,
     Fault,
     IntArray,
@@ -31,6 +29,7 @@ from omnimeter.interaction.kernel_parts import (
     KernelEnvironmentClass,
     seed_state,
 )
+from omnimeter.interaction.layout import end_to_end, integers, starts
 from omnimeter.interaction.seats import invalid_action
 
 LARGEST = 2**18
@@ -40,44 +39,38 @@ FIRST_GUESS = 1024
 """Interactions provided for at first when only a time is given."""
 
 
-def can_run_compiled(
-    environment_class: EnvironmentClass, agent: Agent | object, exercise: Exercise
-) -> bool:
-    """Whether both sides have kernels and the exercise needs nothing that only Python can do."""
-    return (
-        isinstance(environment_class, KernelEnvironmentClass)
-        and isinstance(agent, KernelAgent)
-        and exercise.clock.kind is ClockKind.VIRTUAL
-        and exercise.timeout is None
-    )
+def can_run_compiled(exercise: Exercise) -> bool:
+    """Whether an exercise needs nothing that only the ordinary loop can do."""
+    return exercise.clock.kind is ClockKind.VIRTUAL and exercise.timeout is None
 
 
 def run_batch(
     environment_class: KernelEnvironmentClass,
-    make_agent: Callable[[], KernelAgent],
+    agent: KernelAgent | Callable[[], KernelAgent],
     exercises: Sequence[Exercise],
     *,
     record: bool = False,
 ) -> Iterator[Trace]:
-    """The trace of each exercise, in order. Exactly what ``interact`` gives, at compiled speed.
+    """The trace of each exercise, in order: exactly what ``interact`` gives, at compiled speed.
 
     Args:
         environment_class: The class of all the exercises' instances.
-        make_agent: Makes a new agent.
+        agent: Who takes them, prepared anew for each.
         exercises: With a virtual clock and without time-outs.
         record: Whether to keep actions and observations too.
     """
+    agent = agent if isinstance(agent, KernelAgent) else agent()
     group: list[Exercise] = []
     room = 0
     for exercise in exercises:
         need = min(exercise.budget.most, LARGEST)
         if group and room + need > LARGEST:
-            yield from _Batch(environment_class, make_agent, group, record).traces()
+            yield from _Batch(environment_class, agent, group, record).traces()
             group, room = [], 0
         group.append(exercise)
         room += need if exercise.budget.seconds is None else FIRST_GUESS
     if group:
-        yield from _Batch(environment_class, make_agent, group, record).traces()
+        yield from _Batch(environment_class, agent, group, record).traces()
 
 
 class _Batch:
@@ -86,34 +79,25 @@ class _Batch:
     def __init__(
         self,
         environment_class: KernelEnvironmentClass,
-        make_agent: Callable[[], KernelAgent],
+        agent: KernelAgent,
         exercises: Sequence[Exercise],
         record: bool,
     ) -> None:
         self.exercises = exercises
         self.record = record
         self.environments = [environment_class.build(each.instance) for each in exercises]
-        agents = [make_agent() for _ in exercises]
-        self.run = runner(environment_class.kernels, agents[0].kernels)
+        self.run = runner(environment_class.kernels, agent.kernels)
+        together = list(zip(self.environments, exercises, strict=True))
         self.parts = (
-            *_end_to_end(
-                [_ready(*pair) for pair in zip(self.environments, exercises, strict=True)]
-            ),
-            *_end_to_end(
-                [
-                    _prepared(agent, environment, exercise)
-                    for agent, environment, exercise in zip(
-                        agents, self.environments, exercises, strict=True
-                    )
-                ]
-            ),
+            *end_to_end([_ready(*each) for each in together]),
+            *end_to_end([_prepared(agent, *each) for each in together]),
         )
-        self.widths = _integers(len(each.space.sizes) for each in self.environments)
+        self.widths = integers(len(each.space.sizes) for each in self.environments)
         self.scratch = np.empty(self.widths.max(), dtype=np.int64)
-        self.actions = _integers(each.actions for each in self.environments)
-        self.most = _integers(each.budget.most for each in exercises)
-        self.end = _integers(each.budget.end for each in exercises)
-        self.tick = _integers(nanoseconds(each.clock.tick) for each in exercises)
+        self.actions = integers(each.actions for each in self.environments)
+        self.most = integers(each.budget.most for each in exercises)
+        self.end = integers(each.budget.end for each in exercises)
+        self.tick = integers(nanoseconds(each.clock.tick) for each in exercises)
         self.progress = np.zeros((len(exercises), 5), dtype=np.int64)
         self.rewards_at_hand = np.zeros((len(exercises), 2))
         self.pieces: list[list[tuple[Any, ...]]] = [[] for _ in exercises]
@@ -133,8 +117,8 @@ class _Batch:
             yield self._trace(number)
 
     def _call(self, room: IntArray) -> None:
-        slots = _starts(room)
-        seen_at = _starts(np.where(self.record, (room + 1) * self.widths, 0))
+        slots = starts(room)
+        seen_at = starts(np.where(self.record, (room + 1) * self.widths, 0))
         rewards = np.empty(slots[-1])
         times = np.empty(slots[-1], dtype=np.int64)
         actions = np.empty(slots[-1] if self.record else 0, dtype=np.int64)
@@ -193,22 +177,6 @@ def _prepared(agent: KernelAgent, environment: KernelEnvironment, exercise: Exer
     state = agent.prepare(environment.briefing())
     seed_state(state, exercise.stream("agent").generator())
     return state
-
-
-def _end_to_end(states: Sequence[State]) -> tuple[State, IntArray]:
-    """All states in one, and where each one's part of each field begins."""
-    kind = type(states[0])
-    columns = list(zip(*states, strict=True))
-    at = np.array([_starts(_integers(map(len, column))) for column in columns])
-    return kind(*(np.concatenate(column) for column in columns)), at.reshape(len(columns), -1)
-
-
-def _starts(sizes: IntArray) -> IntArray:
-    return np.concatenate(([0], np.cumsum(sizes)))
-
-
-def _integers(values: Any) -> IntArray:
-    return np.fromiter(values, dtype=np.int64)
 
 
 def _joined(pieces: Sequence[Any]) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import traceback
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from operator import index
 from time import perf_counter_ns
 
@@ -24,6 +25,9 @@ from omnimeter.contract import (
 LONGEST = 1e9
 """Seconds that an agent may declare for one action: some thirty years."""
 
+LONGEST_SHOWN = 500
+"""Characters of a stranger's value or error that are shown in a message."""
+
 
 class AgentFault(Exception):  # noqa: N818 - a fault is what the papers' reader looks for
     """An agent that cannot go on, with the fault to record."""
@@ -38,29 +42,36 @@ def agent_error(message: str, detail: str = "") -> AgentFault:
     return AgentFault(Fault(FaultKind.AGENT_ERROR, message, detail))
 
 
+def infrastructure_error(message: str, detail: str = "") -> AgentFault:
+    """A fault that is not the agent's."""
+    return AgentFault(Fault(FaultKind.INFRASTRUCTURE, message, detail))
+
+
 def read_move(answer: object, actions: int) -> tuple[int, int]:
     """An agent's answer as an action (-1 to stop) and a declared delay in nanoseconds (or 0)."""
-    declared = 0
-    given = answer
-    if isinstance(answer, Move):
-        given = answer.action
-        declared = _read_delay(answer.seconds)
+    if not isinstance(answer, Move):
+        return read_action(answer, actions), 0
+    declared = 0 if answer.seconds is None else read_delay(answer.seconds)
+    return read_action(answer.action, actions), declared
+
+
+def read_action(given: object, actions: int) -> int:
+    """What an agent gave as an action, or -1 to stop."""
     try:
         action = index(given)  # type: ignore[arg-type]
-    except TypeError:
-        action = actions
+    except Exception:  # a stranger's __index__ may raise anything
+        raise invalid_action(given, actions) from None
     if not -1 <= action < actions:
         raise invalid_action(given, actions)
-    return action, declared
+    return action
 
 
-def _read_delay(seconds: object) -> int:
-    if seconds is None:
-        return 0
+def read_delay(seconds: object) -> int:
+    """What an agent declared as its delay, in nanoseconds."""
     if isinstance(seconds, int | float) and 0 < seconds <= LONGEST and nanoseconds(seconds) > 0:
         return nanoseconds(seconds)
     raise agent_error(
-        f"The agent declared a delay of {seconds!r} seconds; "
+        f"The agent declared a delay of {shown(seconds)} seconds; "
         f"a delay is a number of seconds above 0, at most {LONGEST:g}."
     )
 
@@ -68,9 +79,36 @@ def _read_delay(seconds: object) -> int:
 def invalid_action(given: object, actions: int) -> AgentFault:
     """The fault of an answer that is not an action."""
     return agent_error(
-        f"The agent returned {given!r}; an action is an integer from 0 to {actions - 1} "
+        f"The agent returned {shown(given)}; an action is an integer from 0 to {actions - 1} "
         "(or omnimeter.STOP)."
     )
+
+
+def shown(value: object, write: Callable[[object], str] = repr) -> str:
+    """A stranger's value in a message: never long, and never an error of its own."""
+    try:
+        text = write(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
+
+
+class Unreadable:
+    """Stands for an answer that is no action, of which only its looks are known.
+
+    Args:
+        text: How the answer looked.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+_NOTHING = Unreadable("None")
+"""The answer of an agent that returned None, which is not the same as no answer."""
 
 
 class Seat(ABC):
@@ -122,17 +160,9 @@ class InProcess(Seat):
             raise raised_error("finishing", error) from error
 
 
-class _Nothing:
-    """Stands for an agent that answered None, which is not the same as no answer."""
-
-    def __repr__(self) -> str:
-        return "None"
-
-
-_NOTHING = _Nothing()
-
-
 def raised_error(doing: str, error: BaseException) -> AgentFault:
     """The fault of an agent that raised an exception."""
     detail = "".join(traceback.format_exception(error))
-    return agent_error(f"The agent raised {type(error).__name__} when {doing}: {error}", detail)
+    return agent_error(
+        f"The agent raised {type(error).__name__} when {doing}: {shown(error, str)}", detail
+    )

@@ -1,1 +1,1 @@
-"""..."""
+"""Experiments of the papers, each one command: ours beside the published, and whether they agree."""

@@ -22,8 +22,8 @@ COLUMNS = ("key", "agent", "agent_key", "number", "payoff", "ending")
 """What is noted of each exercise. SQLite has no NaN: such a payoff is NULL here."""
 
 _VERSION = 1
-_PATIENCE = 5.0
-"""Seconds to wait for somebody else who is looking into the ledger."""
+_READING, _WRITING = 0.5, 5.0
+"""Seconds to wait for whoever else uses the ledger; a reader can as well ask the shards."""
 _TABLES = f"""
 BEGIN;
 CREATE TABLE shards (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
@@ -46,7 +46,7 @@ def known(layout: Layout) -> dict[str, tuple[str, ...]]:
     """
     location = f"{layout.ledger.absolute().as_uri()}?mode=ro"
     try:
-        with closing(sqlite3.connect(location, uri=True, timeout=_PATIENCE)) as connection:
+        with closing(sqlite3.connect(location, uri=True, timeout=_READING)) as connection:
             return _agreed(connection, layout)
     except sqlite3.Error:
         return {}
@@ -98,14 +98,14 @@ def _reconcile(layout: Layout) -> None:
             connection.execute("DELETE FROM shards WHERE name = ?", (shard,))
         for shard in layout.shards():
             if shard not in agreed:
-                rows = outcome_table.read_rows(layout.outcome_shard(shard), COLUMNS)
+                rows = outcome_table.read_rows(layout.outcome_shard(shard))
                 _insert(connection, layout, shard, rows)
 
 
 @contextmanager
 def _writing(path: Path) -> Iterator[sqlite3.Connection]:
     """One transaction on the ledger, which is made where there is none."""
-    with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(path, timeout=_WRITING, isolation_level=None)) as connection:
         # One file that any reader can open, even where it may write nothing; as the shards are
         # the truth, nothing is lost should the machine die before the last page is on disk.
         connection.execute("PRAGMA journal_mode = DELETE")

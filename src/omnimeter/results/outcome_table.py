@@ -37,8 +37,8 @@ SCHEMA = pa.schema(
     ]
 )
 
-ORDER = ("agent", "agent_key", "number", "key")
-"""By which columns outcomes are sorted."""
+Place = tuple[str, str, int, str]
+"""How outcomes are ordered: label and key of the agent, number and key of the exercise."""
 
 
 def table(outcomes: Sequence[Outcome]) -> pa.Table:
@@ -46,26 +46,48 @@ def table(outcomes: Sequence[Outcome]) -> pa.Table:
     return pa.Table.from_pylist([_row(outcome) for outcome in outcomes], schema=SCHEMA)
 
 
-def encode(rows: pa.Table) -> bytes:
+def encode(outcomes: pa.Table) -> bytes:
     """The shard of a table."""
-    return shards.encode([rows], SCHEMA, rows["key"].to_pylist())
+    notes = {"digest": _digest(outcomes.to_pylist())}
+    return shards.encode([outcomes], SCHEMA, outcomes["key"].to_pylist(), notes)
 
 
-def read_rows(path: Path, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """The rows of a shard, or some of their columns.
+def read(path: Path) -> list[tuple[Place, Outcome]]:
+    """The outcomes of a shard, each with its place among all outcomes.
 
     Raises:
         StoreError: The shard cannot be read or is damaged.
     """
     with shards.opened(path) as shard:
-        rows: list[dict[str, Any]] = shard.file.read(columns=columns).to_pylist()
-        if len(rows) != len(shard.keys):
-            raise ValueError(f"{len(rows)} rows for {len(shard.keys)} exercises")
-        return rows
+        return [(_place(row), _outcome(row)) for row in _rows(shard)]
 
 
-def outcome(row: Mapping[str, Any]) -> Outcome:
-    """The outcome that a row was made from."""
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a shard as they are.
+
+    Raises:
+        StoreError: The shard cannot be read or is damaged.
+    """
+    with shards.opened(path) as shard:
+        return _rows(shard)
+
+
+def _rows(shard: shards.Shard) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = shard.file.read().to_pylist()
+    if _digest(rows) != shard.notes["digest"]:
+        raise ValueError("its rows do not match their digest")
+    return rows
+
+
+def _digest(rows: Sequence[Mapping[str, Any]]) -> str:
+    return shards.digest(json.dumps(rows).encode())
+
+
+def _place(row: Mapping[str, Any]) -> Place:
+    return row["agent"], row["agent_key"], row["number"], row["key"]
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome:
     return Outcome(
         exercise=Exercise.from_json(json.loads(row["exercise"])),
         payoff=row["payoff"],

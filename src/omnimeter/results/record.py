@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -58,12 +57,11 @@ class Record:
         Raises:
             StoreError: A shard is damaged.
         """
-        rows: dict[str, dict[str, Any]] = {}
+        found: dict[outcome_table.Place, Outcome] = {}
         for shard in self._layout.shards():
-            for row in outcome_table.read_rows(self._layout.outcome_shard(shard)):
-                rows.setdefault(row["key"], row)
-        ordered = sorted(rows.values(), key=itemgetter(*outcome_table.ORDER))
-        return [outcome_table.outcome(row) for row in ordered]
+            for place, outcome in outcome_table.read(self._layout.outcome_shard(shard)):
+                found.setdefault(place, outcome)
+        return [found[place] for place in sorted(found)]
 
     def trace(self, key: str) -> Trace | None:
         """The trace of one exercise, if it was kept.
@@ -74,7 +72,7 @@ class Record:
         for shard, keys in self._shards().items():
             if key in keys:
                 path = self._layout.trace_shard(shard)
-                return trace_table.read_one(path, key) if path.exists() else None
+                return trace_table.read_one(path, key) if _there(path) else None
         return None
 
     def traces(self) -> Iterator[tuple[str, Trace]]:
@@ -85,7 +83,7 @@ class Record:
         """
         for shard in self._layout.shards():
             path = self._layout.trace_shard(shard)
-            if path.exists():
+            if _there(path):
                 yield from trace_table.read_all(path)
 
     def provenance(self) -> list[dict[str, Any]]:
@@ -107,6 +105,13 @@ class Record:
                     self._keys[shard] = frozenset(keys)
         self._keys = {shard: self._keys[shard] for shard in present}
         return self._keys
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise unreadable(error, path) from error
 
 
 def _load(path: Path) -> dict[str, Any]:

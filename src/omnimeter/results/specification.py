@@ -39,7 +39,7 @@ def read_spec(layout: Layout) -> dict[str, Any]:
     """
     try:
         content = json.loads(layout.spec.read_bytes())
-        version, spec, name = content["format"], content["spec"], content["fingerprint"]
+        version, spec, name = int(content["format"]), content["spec"], content["fingerprint"]
     except (FileNotFoundError, NotADirectoryError) as error:
         raise StoreError(
             f"{layout.root} is not an evaluation: it has no file spec.json.",

@@ -6,13 +6,14 @@ What belongs to a trace as a whole stands in the footer of its shard.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from omnimeter.contract import Ending, FloatArray, IntArray, Trace
+from omnimeter.contract import Ending, IntArray, Trace
 from omnimeter.results import faults, shards
 
 SCHEMA = pa.schema(
@@ -25,6 +26,7 @@ SCHEMA = pa.schema(
         ("observation", pa.large_list(pa.int64())),
     ]
 )
+_READ = ["reward", "time", "action", "observation"]
 
 
 def encode(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
@@ -33,9 +35,13 @@ def encode(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
     Args:
         traces: The traces by the keys of their exercises.
         keys: The exercises of the shard of outcomes that it belongs to.
+
+    Raises:
+        ValueError: The arrays of a trace do not belong together.
     """
-    heads = [_head(key, trace) for key, trace in traces.items()]
-    groups = (_rows(key, trace) for key, trace in traces.items())
+    exact = {key: _exact(trace) for key, trace in traces.items()}
+    heads = [_head(key, trace) for key, trace in exact.items()]
+    groups = (_rows(key, trace) for key, trace in exact.items())
     return shards.encode(groups, SCHEMA, keys, {"traces": heads})
 
 
@@ -47,7 +53,7 @@ def read_all(path: Path) -> Iterator[tuple[str, Trace]]:
     """
     with shards.opened(path) as shard:
         for group, head in enumerate(shard.notes["traces"]):
-            yield head["key"], _trace(head, shard.file.read_row_group(group))
+            yield head["key"], _trace(head, shard.file.read_row_group(group, _READ))
 
 
 def read_one(path: Path, key: str) -> Trace | None:
@@ -59,8 +65,22 @@ def read_one(path: Path, key: str) -> Trace | None:
     with shards.opened(path) as shard:
         for group, head in enumerate(shard.notes["traces"]):
             if head["key"] == key:
-                return _trace(head, shard.file.read_row_group(group))
+                return _trace(head, shard.file.read_row_group(group, _READ))
     return None
+
+
+def _exact(trace: Trace) -> Trace:
+    """The same trace with its numbers in the types in which they are stored."""
+    actions, observations = trace.actions, trace.observations
+    if observations is not None and len(observations) < len(trace):
+        raise ValueError(f"{len(observations)} observations for {len(trace)} actions")
+    return replace(
+        trace,
+        rewards=np.asarray(trace.rewards, dtype=np.float64),
+        times=np.asarray(trace.times, dtype=np.int64),
+        actions=None if actions is None else np.asarray(actions, dtype=np.int64),
+        observations=None if observations is None else np.asarray(observations, dtype=np.int64),
+    )
 
 
 def _head(key: str, trace: Trace) -> dict[str, Any]:
@@ -68,7 +88,6 @@ def _head(key: str, trace: Trace) -> dict[str, Any]:
     seen = trace.observations
     return {
         "key": key,
-        "interactions": len(trace),
         "end": int(trace.end),
         "ending": str(trace.ending),
         "first_reward": float(trace.first_reward),
@@ -76,6 +95,7 @@ def _head(key: str, trace: Trace) -> dict[str, Any]:
         "actions": trace.actions is not None,
         "observations": None if seen is None else list(seen.shape),
         "last_observation": None if seen is None else seen[len(trace) :].ravel().tolist(),
+        "digest": _digest(trace),
     }
 
 
@@ -104,12 +124,7 @@ def _lists(observations: IntArray | None, count: int) -> pa.Array:
 
 def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
     """The trace that its head and its rows were made from."""
-    if len(rows) != head["interactions"] or rows["key"].unique().to_pylist() not in (
-        [],
-        [head["key"]],
-    ):
-        raise ValueError(f"its rows do not belong to exercise {head['key']}")
-    return Trace(
+    trace = Trace(
         rewards=_numbers(rows["reward"]),
         times=_numbers(rows["time"]),
         end=head["end"],
@@ -119,6 +134,14 @@ def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
         actions=_numbers(rows["action"]) if head["actions"] else None,
         observations=_seen(head, rows["observation"]),
     )
+    if _digest(trace) != head["digest"]:
+        raise ValueError(f"the rows of exercise {head['key']} do not match their digest")
+    return trace
+
+
+def _digest(trace: Trace) -> str:
+    arrays = (trace.rewards, trace.times, trace.actions, trace.observations)
+    return shards.digest(*(array.tobytes() for array in arrays if array is not None))
 
 
 def _seen(head: Mapping[str, Any], lists: pa.ChunkedArray) -> IntArray | None:

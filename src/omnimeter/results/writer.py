@@ -44,7 +44,9 @@ class Writer(Record):
         """
         if self._closed:
             raise ValueError("this evaluation is no longer open for writing")
-        given = {outcome.exercise.key: outcome for outcome in outcomes}
+        given: dict[str, Outcome] = {}
+        for outcome in outcomes:
+            given.setdefault(outcome.exercise.key, outcome)
         if strangers := (traces or {}).keys() - given.keys():
             raise ValueError(f"traces without an outcome: {sorted(strangers)}")
         fresh = {key: outcome for key, outcome in given.items() if key not in self._stored}
@@ -61,13 +63,13 @@ class Writer(Record):
         try:
             durable.write(self._layout.outcome_shard(shard), outcome_table.encode(rows))
         except StoreError:
-            with suppress(OSError):
-                self._layout.trace_shard(shard).unlink(missing_ok=True)
+            with suppress(StoreError):
+                _remove_stray_traces(self._layout)
             raise
         self._stored.update(outcomes)
         # The outcomes are safe by now. A ledger that stays behind is mended at the next opening.
         with suppress(sqlite3.Error):
-            ledger.add(self._layout, shard, rows.select(ledger.COLUMNS).to_pylist())
+            ledger.add(self._layout, shard, rows.to_pylist())
 
 
 @contextmanager
@@ -123,13 +125,17 @@ def _prepare(layout: Layout, spec: Mapping[str, Any]) -> None:
     for directory in layout.directories:
         durable.make_directory(directory)
         durable.remove_unfinished(directory)
-    # Traces whose outcomes were never written: their exercises will be run again.
+    _remove_stray_traces(layout)
+    ledger.reconcile(layout)
+
+
+def _remove_stray_traces(layout: Layout) -> None:
+    """Remove traces whose outcomes were not written: their exercises will be run again."""
     finished = set(layout.shards())
     for shard in layout.trace_shards():
         if shard not in finished:
             with durable.explained(layout.trace_shard(shard)):
                 layout.trace_shard(shard).unlink()
-    ledger.reconcile(layout)
 
 
 def _note_session(layout: Layout, session: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,9 +67,17 @@ def paired(first: ArrayLike, second: ArrayLike, support: Support | None = None) 
     return np.where(felt, differences, 0.0)
 
 
-def constant(numbers: FloatArray) -> bool:
-    """Whether all values are the same, up to rounding."""
-    return bool(np.ptp(numbers) <= _ROUNDING * np.max(np.abs(numbers)))
+def constant(numbers: FloatArray, support: Support | None = None) -> bool:
+    """Whether all values are the same, up to rounding at the scale of the values or the support."""
+    ends = [abs(end) for end in support or () if isfinite(end)]
+    scale = max(float(np.max(np.abs(numbers))), *ends, 0.0)
+    return bool(np.ptp(numbers) <= _ROUNDING * scale)
+
+
+def standard_error(numbers: FloatArray) -> float:
+    """The standard error of the mean of two values or more, not all 0."""
+    scale = float(np.max(np.abs(numbers)))  # the squares of very small values would vanish
+    return scale * float(np.std(numbers / scale, ddof=1)) / sqrt(len(numbers))
 
 
 def error_rate(level: float) -> float:

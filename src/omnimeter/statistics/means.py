@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import hypot, inf
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from omnimeter.statistics.estimate import (
     error_rate,
     paired,
     sample,
+    standard_error,
 )
 
 
@@ -32,7 +33,13 @@ def mean(values: ArrayLike, level: float = 0.95, support: Support | None = None)
     known makes that side of the interval infinite. A single value says nothing: its interval is
     the whole support.
 
-    COVERAGE
+    What an interval of level 0.95 was found to cover, in simulations of 10,000 samples each:
+    94 to 96 % of normal, uniform and evenly three-valued samples, from 10 values on. Of skewed
+    ones less: exponential 90, 92, 93 and 95 %, log-normal 84, 87, 90 and 93 % at 10, 20, 50 and
+    200 values. With values of 0 and 1 only, as of rare rewards, it can be computed exactly and is
+    uneven: 93 % or more where under 3 or over 25 values of the rarer kind are expected, but as
+    little as 85 to 87 % between, lowest at about 3, however many values there are in all. For
+    plain successes prefer ``proportion``.
 
     Args:
         values: One value or more.
@@ -45,15 +52,13 @@ def mean(values: ArrayLike, level: float = 0.95, support: Support | None = None)
     """
     error = error_rate(level)
     numbers = sample(values, support)
-    lowest, highest = support or EVERYWHERE
-    if constant(numbers):
+    if constant(numbers, support):
         value = float(numbers[0])
-        below, above = _reach_of_constant(value, len(numbers), error, (lowest, highest))
+        below, above = _reach_of_constant(value, len(numbers), error, support or EVERYWHERE)
     else:
         value = float(np.mean(numbers))
-        below = above = _quantile(len(numbers) - 1, level) * sqrt(_variance_of_mean(numbers))
-    low, high = max(value - below, lowest), min(value + above, highest)
-    return Estimate(value, low, high, level, len(numbers))
+        below = above = _quantile(len(numbers) - 1, level) * standard_error(numbers)
+    return _clipped(Estimate(value, value - below, value + above, level, len(numbers)), support)
 
 
 def paired_difference(
@@ -99,16 +104,23 @@ def difference(
     """
     error = error_rate(level)
     ours, theirs = sample(first, support), sample(second, support)
-    lowest, highest = _support_of_difference(support) or EVERYWHERE
-    if constant(ours) or constant(theirs):
+    if constant(ours, support) or constant(theirs, support):
         one, other = (mean(part, 1 - error / 2, support) for part in (ours, theirs))
         value, low, high = one.value - other.value, one.low - other.high, one.high - other.low
     else:
         value = float(np.mean(ours) - np.mean(theirs))
         half = _welch(ours, theirs, level)
         low, high = value - half, value + half
-    count = len(ours) + len(theirs)
-    return Estimate(value, max(low, lowest), min(high, highest), level, count)
+    estimate = Estimate(value, low, high, level, len(ours) + len(theirs))
+    return _clipped(estimate, _support_of_difference(support))
+
+
+def _clipped(estimate: Estimate, support: Support | None) -> Estimate:
+    """The estimate without what lies outside of the support."""
+    if support is None:
+        return estimate
+    value, low, high = np.clip((estimate.value, estimate.low, estimate.high), *support).tolist()
+    return Estimate(value, low, high, estimate.level, estimate.count)
 
 
 def _reach_of_constant(
@@ -123,16 +135,11 @@ def _reach_of_constant(
 
 def _welch(ours: FloatArray, theirs: FloatArray, level: float) -> float:
     """Half the width of Welch's interval."""
-    one, other = _variance_of_mean(ours), _variance_of_mean(theirs)
-    both = one + other
-    # As shares, because the squares of small variances underflow.
-    share, rest = one / both, other / both
+    one, other = standard_error(ours), standard_error(theirs)
+    both = hypot(one, other)
+    share, rest = (one / both) ** 2, (other / both) ** 2
     degrees = 1 / (share**2 / (len(ours) - 1) + rest**2 / (len(theirs) - 1))
-    return _quantile(degrees, level) * sqrt(both)
-
-
-def _variance_of_mean(numbers: FloatArray) -> float:
-    return float(np.var(numbers, ddof=1)) / len(numbers)
+    return _quantile(degrees, level) * both
 
 
 def _quantile(degrees: float, level: float) -> float:

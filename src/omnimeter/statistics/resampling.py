@@ -56,7 +56,10 @@ def bootstrap(
     interval takes its place. When no resample changes the statistic either, the interval is the
     whole support.
 
-    COVERAGE
+    What an interval of level 0.95 of the interquartile mean was found to cover, in simulations of
+    1,000 to 4,000 samples each: about 93 % at 10 values and 94 to 95 % from 20 on, of normal,
+    uniform and exponential samples; 91 to 97 %, up and down, of evenly three-valued ones. It is no
+    cure for small samples.
 
     Args:
         values: One value or more.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omnimeter.statistics.estimate import FloatArray, constant, paired
+from omnimeter.statistics.estimate import FloatArray, constant, paired, standard_error
 
 
 def paired_test(first: ArrayLike, second: ArrayLike) -> float:
@@ -29,7 +27,7 @@ def paired_test(first: ArrayLike, second: ArrayLike) -> float:
         return 1.0 if differences[0] == 0 else 2.0 ** (1 - count)
     from scipy.special import stdtr  # much lighter than scipy.stats
 
-    errors = float(np.mean(differences)) / (float(np.std(differences, ddof=1)) / sqrt(count))
+    errors = float(np.mean(differences)) / standard_error(differences)
     return 2 * float(stdtr(count - 1, -abs(errors)))
 
 

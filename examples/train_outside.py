@@ -1,0 +1,60 @@
+"""A learner from outside: tabular Q-learning on cups, which it knows only through Gymnasium.
+
+Run ``python examples/train_outside.py``; it takes some seconds and prints a learning curve.
+"""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+
+import omnimeter.gymnasium_face  # noqa: F401 - registers the environments
+
+CUPS = {"complexity": 4, "rule": "rest"}
+RATE, DISCOUNT, EXPLORATION = 0.002, 0.9, 0.1
+
+
+def rows(observations: np.ndarray) -> np.ndarray:
+    """The row of the table for each observation: its colours read as a binary number."""
+    return observations @ (1 << np.arange(observations.shape[-1]))
+
+
+def train(reports: list[int]) -> np.ndarray:
+    """Learn in many environments at once, and print the mean reward since the last report."""
+    vector = gymnasium.make_vec("omnimeter/cups-v1", num_envs=256, **CUPS)
+    rng = np.random.default_rng(0)
+    actions_each = int(vector.single_action_space.n)
+    table = np.zeros((2 ** int(CUPS["complexity"]), actions_each))
+    seen = rows(vector.reset(seed=0)[0])
+    earned, reported = 0.0, 0
+    for step in range(1, reports[-1] + 1):
+        explores = rng.random(256) < EXPLORATION
+        actions = np.where(explores, rng.integers(actions_each, size=256), table[seen].argmax(1))
+        observations, rewards, *_ = vector.step(actions)
+        following = rows(observations)
+        errors = rewards + DISCOUNT * table[following].max(1) - table[seen, actions]
+        np.add.at(table, (seen, actions), RATE * errors)
+        seen = following
+        earned += rewards.mean()
+        if step in reports:
+            print(f"until step {step:4}: mean reward {earned / (step - reported):+.3f}")
+            earned, reported = 0.0, step
+    return table
+
+
+def evaluate(table: np.ndarray, seed: int, interactions: int = 2000) -> float:
+    """The mean reward of the best actions in one new environment."""
+    env = gymnasium.make("omnimeter/cups-v1", interactions=interactions, **CUPS)
+    observation, _ = env.reset(seed=seed)
+    total, truncated = 0.0, False
+    while not truncated:
+        action = table[rows(observation)].argmax()
+        observation, reward, _, truncated, _ = env.step(action)
+        total += float(reward)
+    return total / interactions
+
+
+if __name__ == "__main__":
+    learned = train(reports=[10, 30, 100, 300, 1000, 3000])
+    means = [evaluate(learned, seed) for seed in range(1000, 1010)]
+    print(f"in ten new environments, best actions only: mean reward {np.mean(means):+.3f}")

@@ -1,0 +1,105 @@
+"""The students of the introduction to fixed-time payoffs, as scripted traces of half an hour.
+
+The figure that shows them is lost. The text keeps how many exercises each did and how many were
+right, and some words on when; every other moment is our choice, which ``STUDENTS`` states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from omnimeter.contract import (
+    NANOSECONDS,
+    Ending,
+    FloatArray,
+    IntArray,
+    Trace,
+    UnknownNameError,
+)
+
+HALF_AN_HOUR = 1800 * NANOSECONDS
+"""The tau of the test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Student:
+    """What a student did.
+
+    Attributes:
+        exercises: How many.
+        right: How many of them were right.
+        steady_from: From which exercise on, counted from 1, all were right, if there is one.
+        minutes: When each was done, if not at equal distances.
+        last: The nanosecond at which the last was done, if they were at equal distances.
+        stops: Whether the student did no more by choice.
+    """
+
+    exercises: int
+    right: int
+    steady_from: int | None = None
+    minutes: tuple[int, ...] | None = None
+    last: int = HALF_AN_HOUR
+    stops: bool = False
+
+
+STUDENTS = {
+    # Right ones at equal distances: the text says nothing of when.
+    "s1": Student(15, 10),
+    "s2": Student(42, 18),
+    # "With only two attempts" found the way, "in about 10 minutes": the first was wrong, the
+    # second, after 10 minutes, right, and so on.
+    "s3": Student(5, 4, steady_from=2, minutes=(5, 10, 16, 23, 30)),
+    # At random, so that equal distances are as good as any.
+    "s4": Student(5_000, 50),
+    "s5": Student(4_000_000, 4_000),
+    # Always right after "about 17 minutes": from the 14th exercise on, after 16.8 minutes. The
+    # four right ones before are at equal distances.
+    "s6": Student(25, 16, steady_from=14),
+    # At random until the first 1. No number is given: as fast and as good as s4, half of such
+    # students stop at the 69th exercise or before, since 0.99 ** 69 < 1/2 < 0.99 ** 68.
+    "s7": Student(69, 1, steady_from=69, last=69 * HALF_AN_HOUR // 5_000, stops=True),
+}
+"""Each student by name, with the reasons for what the text leaves open."""
+
+
+def student(name: str) -> Trace:
+    """What a student did in half an hour: reward 1 for a right exercise, 0 for a wrong one.
+
+    Args:
+        name: ``s1`` to ``s7``.
+
+    Raises:
+        UnknownNameError: There is no such student.
+    """
+    if name not in STUDENTS:
+        raise UnknownNameError("student", name, STUDENTS)
+    course = STUDENTS[name]
+    return Trace(
+        rewards=_rewards(course),
+        times=_times(course),
+        end=HALF_AN_HOUR,
+        ending=Ending.STOPPED if course.stops else Ending.BUDGET,
+    )
+
+
+def _rewards(course: Student) -> FloatArray:
+    """The early right ones at equal distances, then only right ones."""
+    steady = 0 if course.steady_from is None else course.exercises - course.steady_from + 1
+    early = course.exercises - steady
+    return np.concatenate((_spread(course.right - steady, early), np.ones(steady)))
+
+
+def _spread(right: int, exercises: int) -> FloatArray:
+    """Exactly so many ones, at equal distances, as far from both ends."""
+    if exercises == 0:
+        return np.zeros(0)
+    reached = (np.arange(exercises + 1) * right + exercises // 2) // exercises
+    return np.diff(reached).astype(np.float64)
+
+
+def _times(course: Student) -> IntArray:
+    if course.minutes is not None:
+        return np.array(course.minutes, dtype=np.int64) * 60 * NANOSECONDS
+    return np.arange(1, course.exercises + 1) * course.last // course.exercises

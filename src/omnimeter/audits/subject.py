@@ -1,0 +1,160 @@
+"""The class under audit, what is drawn from it, and how a random agent fared there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from omnimeter.audits.graph import Graph, explore
+from omnimeter.audits.playing import left_to_chance
+from omnimeter.audits.positions import Positions, started
+from omnimeter.contract import (
+    Budget,
+    Environment,
+    EnvironmentClass,
+    Exercise,
+    FloatArray,
+    Instance,
+    OmnimeterError,
+    Spec,
+    Stream,
+    Trace,
+    stream,
+)
+
+RUNS = 10
+"""Independent runs of the random agent in each instance."""
+
+Progress = Callable[[str | float], None]
+"""Told what is being done, and which share of the audit is done."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How the random agent fared.
+
+    Attributes:
+        means: The mean reward of each run, a row per instance.
+        lowest: The lowest reward seen in each instance, the first one of a run included.
+        highest: The highest reward seen in each instance.
+    """
+
+    means: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An environment class under audit.
+
+    Attributes:
+        environment_class: The class.
+        count: How many instances are drawn.
+        interactions: How long each run of the random agent is.
+        seed: The root of all chance.
+        level: How sure a refusal must be.
+        progress: Told what is being done.
+    """
+
+    environment_class: EnvironmentClass
+    count: int
+    interactions: int
+    seed: int
+    level: float
+    progress: Progress
+    _graphs: dict[str, Graph | None] = field(default_factory=dict, init=False, repr=False)
+
+    def stream(self, *path: int | str) -> Stream:
+        """A source of chance of this audit."""
+        return stream(self.seed, "audit", *path)
+
+    def draw(self, number: int, complexity: float | None = None) -> Instance:
+        """An instance; the same number gives the same one."""
+        return self.environment_class.draw(self.stream("instance", number).generator(), complexity)
+
+    @cached_property
+    def instances(self) -> list[Instance]:
+        """The instances that are examined."""
+        return [self.draw(number) for number in range(self.count)]
+
+    @cached_property
+    def distinct(self) -> list[Instance]:
+        """The same without repetitions: some classes have few instances."""
+        return list({instance.key: instance for instance in self.instances}.values())
+
+    @cached_property
+    def environments(self) -> list[Environment]:
+        """One environment of each instance, to be asked what it declares."""
+        return [self.environment_class.build(instance) for instance in self.instances]
+
+    def each(self, doing: str) -> Iterator[tuple[int, Instance]]:
+        """The distinct instances with their numbers, telling how far the work is."""
+        for number, instance in enumerate(self.distinct):
+            self.progress(f"{doing}: instance {number + 1} of {len(self.distinct)}")
+            yield number, instance
+
+    def graph(self, instance: Instance) -> Graph | None:
+        """All states of an instance, if chance plays no part and they are not too many."""
+        if instance.key not in self._graphs:
+            chance = self.stream("chance", instance.key)
+            found = None
+            if not left_to_chance(self.environment_class, instance, chance):
+                actions = self.environment_class.build(instance).actions
+                found = explore(self.positions(instance), actions)
+            self._graphs[instance.key] = found
+        return self._graphs[instance.key]
+
+    def positions(self, instance: Instance, walk: int = 0) -> Positions:
+        """An environment of an instance at its beginning, to be led about."""
+        return started(self.environment_class, instance, self.walk_stream(instance, walk))
+
+    def walk_stream(self, instance: Instance, walk: int) -> Stream:
+        """The chance of an environment that is led about."""
+        return self.stream("walk", instance.key, walk)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """A random agent in every instance, several times."""
+        exercises = [
+            random_exercise(instance, self.interactions, self.seed, number * RUNS + run)
+            for number, instance in enumerate(self.instances)
+            for run in range(RUNS)
+        ]
+        seen = []
+        for number, trace in enumerate(self._traces(exercises)):
+            if number % RUNS == 0:
+                self.progress(f"a random agent: instance {number // RUNS + 1} of {self.count}")
+            if trace.fault is not None:
+                raise OmnimeterError(trace.fault.message)
+            rewards = np.append(trace.rewards, trace.first_reward)
+            seen.append((trace.rewards.mean(), rewards.min(), rewards.max()))
+        means, lowest, highest = np.array(seen).reshape(self.count, RUNS, 3).transpose(2, 0, 1)
+        return Runs(means, lowest.min(axis=1), highest.max(axis=1))
+
+    def _traces(self, exercises: list[Exercise]) -> Iterator[Trace]:
+        from omnimeter.agents.random_agent import RandomAgent
+        from omnimeter.interaction import KernelEnvironmentClass, interact
+        from omnimeter.interaction.batch import run_batch
+
+        if isinstance(self.environment_class, KernelEnvironmentClass):
+            yield from run_batch(self.environment_class, RandomAgent, exercises)
+            return
+        for exercise in exercises:
+            environment = self.environment_class.build(exercise.instance)
+            yield interact(environment, RandomAgent(), exercise.budget, exercise.stream)
+
+
+def random_exercise(instance: Instance, interactions: int, seed: int, number: int) -> Exercise:
+    """A random agent in an instance of the class under audit."""
+    return Exercise(
+        agent=Spec("random-v1"),
+        environment_class=Spec("audited"),
+        instance=instance,
+        budget=Budget(interactions=interactions),
+        seed=seed,
+        number=number,
+    )

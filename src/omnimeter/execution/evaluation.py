@@ -1,0 +1,55 @@
+"""What is to be evaluated: a protocol and the agents that take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import InvalidInputError, Protocol, Spec
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Some agents, one test.
+
+    Attributes:
+        protocol: The test.
+        agents: Who takes it.
+        traces: Whether what happened is kept interaction by interaction.
+    """
+
+    protocol: Spec
+    agents: tuple[Spec, ...]
+    traces: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.agents:
+            raise InvalidInputError("There is no agent to evaluate.", "Give one with --agent.")
+        labels = [agent.label for agent in self.agents]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise InvalidInputError(f"The agent {label} is given twice.", "Give it once.")
+
+    def make_protocol(self) -> Protocol:
+        """The test, ready to propose exercises."""
+        made: Protocol = make(Kind.PROTOCOL, self.protocol)
+        return made
+
+    def to_json(self) -> dict[str, Any]:
+        """The evaluation as plain data."""
+        return {
+            "protocol": self.protocol.to_json(),
+            "agents": [agent.to_json() for agent in self.agents],
+            "traces": self.traces,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Evaluation:
+        """The evaluation that ``to_json`` wrote."""
+        return Evaluation(
+            protocol=Spec.from_json(data["protocol"]),
+            agents=tuple(Spec.from_json(agent) for agent in data["agents"]),
+            traces=data["traces"],
+        )

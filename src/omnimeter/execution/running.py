@@ -1,0 +1,136 @@
+"""Running an evaluation to its end, from wherever it stands, with everything finished on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Score, Spec
+from omnimeter.execution.evaluation import Evaluation
+from omnimeter.execution.progress import Observer
+from omnimeter.execution.workforce import Finished, Job, Options, workforce
+from omnimeter.results import Writer
+
+FLUSH_SECONDS = 1.0
+"""What was finished since the last shard is written at least this often, as outcomes come in."""
+
+SHARD = 512
+"""Outcomes in one shard at the most."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an evaluation says so far.
+
+    Attributes:
+        scores: The score of each agent.
+        outcomes: What the scores are made of.
+        complete: Whether all exercises are done.
+    """
+
+    scores: dict[Spec, Score]
+    outcomes: dict[Spec, list[Outcome]]
+    complete: bool
+
+
+def evaluate(
+    evaluation: Evaluation,
+    writer: Writer,
+    options: Options = Options(),  # noqa: B008 - a frozen value
+    observer: Observer | None = None,
+) -> Result:
+    """Run what is not finished yet.
+
+    Ctrl-C ends it early: what is finished is stored, and the result so far comes back.
+    """
+    observer = observer or Observer()
+    protocol = evaluation.make_protocol()
+    progress = _Progress(evaluation, writer, observer)
+    observer.started(evaluation.agents, protocol.expected())
+    progress.recall()
+    complete = False
+    try:
+        with workforce(options) as work:
+            while exercises := _proposed(protocol, progress):
+                for finished in work(
+                    _jobs(exercises, protocol.payoff(), evaluation.traces, options)
+                ):
+                    progress.add(finished)
+                progress.flush()
+        complete = True
+    except KeyboardInterrupt:
+        pass
+    finally:
+        progress.flush()
+    scores = {agent: protocol.score(done) for agent, done in progress.outcomes.items()}
+    return Result(scores, progress.outcomes, complete)
+
+
+def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:
+    """What stored outcomes say, without running anything."""
+    protocol = evaluation.make_protocol()
+    by_agent: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
+    for outcome in outcomes:
+        by_agent[outcome.exercise.agent].append(outcome)
+    complete = not any(protocol.propose(agent, done) for agent, done in by_agent.items())
+    return Result({agent: protocol.score(o) for agent, o in by_agent.items()}, by_agent, complete)
+
+
+class _Progress:
+    """What is finished, and what of it is not on disk yet."""
+
+    def __init__(self, evaluation: Evaluation, writer: Writer, observer: Observer) -> None:
+        self.evaluation = evaluation
+        self.writer = writer
+        self.observer = observer
+        self.outcomes: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
+        self.keys: set[str] = set()
+        self._waiting: list[Finished] = []
+        self._flushed = monotonic()
+
+    def recall(self) -> None:
+        """Take up what earlier sessions finished."""
+        for outcome in self.writer.outcomes():
+            self.outcomes[outcome.exercise.agent].append(outcome)
+            self.keys.add(outcome.exercise.key)
+        for agent, done in self.outcomes.items():
+            if done:
+                self.observer.finished(agent, done)
+
+    def add(self, finished: Finished) -> None:
+        """Take a finished exercise."""
+        self._waiting.append(finished)
+        if len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write down what is finished; only then does it count."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            kept = {o.exercise.key: t for o, t in waiting if t is not None}
+            self.writer.append([outcome for outcome, _ in waiting], kept)
+        for outcome, _ in waiting:
+            self.outcomes[outcome.exercise.agent].append(outcome)
+            self.keys.add(outcome.exercise.key)
+            self.observer.finished(outcome.exercise.agent, [outcome])
+        self._flushed = monotonic()
+
+
+def _proposed(protocol: Protocol, progress: _Progress) -> dict[Spec, list[Exercise]]:
+    """What each agent takes next, without what is finished."""
+    proposed = {
+        agent: [e for e in protocol.propose(agent, done) if e.key not in progress.keys]
+        for agent, done in progress.outcomes.items()
+    }
+    return {agent: exercises for agent, exercises in proposed.items() if exercises}
+
+
+def _jobs(
+    proposed: dict[Spec, list[Exercise]], payoff: Payoff, keep: bool, options: Options
+) -> Iterator[Job]:
+    """Portions of work: one agent, one class, small enough to be spread and to show progress."""
+    for exercises in proposed.values():
+        size = max(1, min(64, len(exercises) // (4 * options.workers)))
+        for first in range(0, len(exercises), size):
+            yield Job(tuple(exercises[first : first + size]), payoff, keep)

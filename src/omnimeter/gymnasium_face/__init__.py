@@ -1,0 +1,12 @@
+"""Every environment class of the catalogue as a Gymnasium environment, single and vectorised.
+
+Importing this package registers them as ``omnimeter/<id>``; none of them is imported for that.
+"""
+
+from omnimeter.gymnasium_face.environment import OmnimeterEnv
+from omnimeter.gymnasium_face.registration import NAMESPACE, register
+from omnimeter.gymnasium_face.vector import OmnimeterVectorEnv
+
+__all__ = ["NAMESPACE", "OmnimeterEnv", "OmnimeterVectorEnv", "register"]
+
+register()

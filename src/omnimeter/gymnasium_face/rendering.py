@@ -1,0 +1,34 @@
+"""A scene as text: what ``render`` returns or prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from omnimeter.contract import InvalidInputError, canonical
+
+
+def scene_text(scene: Mapping[str, Any]) -> str:
+    """One line for each thing in a scene."""
+    return "\n".join(f"{name}: {_shown(value)}" for name, value in scene.items())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return " ".join(value)
+    return canonical(value)
+
+
+def check_render_mode(mode: str | None, known: Sequence[str]) -> str | None:
+    """The render mode, if there is such a one.
+
+    Raises:
+        InvalidInputError: There is not.
+    """
+    if mode is None or mode in known:
+        return mode
+    raise InvalidInputError(
+        f"There is no render mode {mode!r} here.", f"Known: {', '.join(known)}."
+    )

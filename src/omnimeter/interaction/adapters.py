@@ -1,0 +1,184 @@
+"""Agents made of what people already have: objects that act or predict, and plain functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from omnimeter.contract import Agent, Briefing, InvalidInputError, Move, Observation
+from omnimeter.interaction.seats import shown
+
+_FORMS = (
+    "Give an omnimeter.Agent; or an object with act(reward, observation); or one with "
+    "predict(observation), as in Stable-Baselines3; or a function of the observation, or of the "
+    "reward and the observation, that returns an action."
+)
+
+
+def adapt(thing: object) -> Agent:
+    """The agent that an object is, or can be made into.
+
+    Args:
+        thing: An ``Agent``; an object with ``act`` (and, if it likes, ``begin`` and ``finish``);
+            an object with ``predict``; a function ``f(observation)`` or
+            ``f(reward, observation)``; or a class of such objects.
+
+    Raises:
+        InvalidInputError: It is none of these.
+    """
+    if isinstance(thing, type):
+        thing = _constructed(thing)
+    if isinstance(thing, Agent):
+        return thing
+    if callable(getattr(thing, "act", None)):
+        return ActingAgent(thing)
+    if callable(getattr(thing, "predict", None)):
+        return PredictingAgent(thing)
+    if callable(thing):
+        return FunctionAgent(thing)
+    raise _no_agent(thing)
+
+
+def _no_agent(thing: object) -> InvalidInputError:
+    return InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _FORMS)
+
+
+def _constructed(kind: type) -> object:
+    # Every class can be called, so for a class only what it defines for its objects counts.
+    if not any(hasattr(kind, name) for name in ("act", "predict")) and not any(
+        "__call__" in vars(base) for base in kind.__mro__
+    ):
+        raise _no_agent(kind)
+    try:
+        return kind()
+    except Exception as error:
+        raise InvalidInputError(
+            f"{kind.__name__} cannot be made: {type(error).__name__}: {shown(error, str)}.",
+            "Give a class that needs no parameters, or an object of it.",
+        ) from error
+
+
+class FunctionAgent(Agent):
+    """A function that chooses an action.
+
+    Args:
+        function: Takes the observation, or the reward and the observation.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._wants_reward = _wants_reward(function)
+
+    def act(self, reward: float, observation: Observation) -> int | Move:
+        """What the function returns."""
+        if self._wants_reward:
+            return _single(self._function(reward, observation))
+        return _single(self._function(observation))
+
+
+class ActingAgent(FunctionAgent):
+    """An object that acts like an agent without being an ``Agent``.
+
+    Args:
+        thing: Has ``act``, and may have ``begin(briefing, rng)`` and
+            ``finish(reward, observation)``.
+    """
+
+    def __init__(self, thing: Any) -> None:
+        super().__init__(thing.act)
+        self._begin = getattr(thing, "begin", None)
+        self._finish = getattr(thing, "finish", None)
+
+    def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
+        """Tell the object, if it wants to know."""
+        if self._begin is not None:
+            self._begin(briefing, rng)
+
+    def finish(self, reward: float, observation: Observation) -> None:
+        """Tell the object, if it wants to know."""
+        if self._finish is not None:
+            self._finish(reward, observation)
+
+
+class PredictingAgent(Agent):
+    """A policy with ``predict``, as in Stable-Baselines3.
+
+    It gets ``state`` and ``episode_start`` if it takes them, so that recurrent policies work.
+    Whether it is deterministic is left to its own default, and ``False`` where it has none. If it
+    has ``set_random_seed``, its chance comes from the exercise.
+
+    Args:
+        policy: Its ``predict`` returns an action, or an action and a state.
+    """
+
+    def __init__(self, policy: Any) -> None:
+        self._policy = policy
+        try:
+            parameters = dict(inspect.signature(policy.predict).parameters)
+        except (TypeError, ValueError):  # some functions that are not written in Python do not say
+            parameters = {}
+        self._takes = {"state", "episode_start"} & parameters.keys()
+        decide = parameters.get("deterministic")
+        undecided = decide is not None and decide.default is decide.empty
+        self._options = {"deterministic": False} if undecided else {}
+        self._state: Any = None
+        self._starts = True
+
+    def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:  # noqa: ARG002
+        """Forget what the policy remembered of the last exercise."""
+        self._state = None
+        self._starts = True
+        if callable(seed := getattr(self._policy, "set_random_seed", None)):
+            seed(int(rng.integers(2**31)))
+
+    def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: ARG002
+        """What the policy predicts; the reward means nothing to it."""
+        memory = {"state": self._state, "episode_start": np.array([self._starts])}
+        known = {name: memory[name] for name in self._takes}
+        answer = self._policy.predict(observation, **known, **self._options)
+        self._starts = False
+        if isinstance(answer, tuple) and not isinstance(answer, Move) and len(answer) == 2:
+            answer, self._state = answer
+        return _single(answer)
+
+
+def _wants_reward(function: Callable[..., Any]) -> bool:
+    """Whether a function is given the reward and the observation, or only the observation.
+
+    Where both would do, it is only the observation, unless its first parameter is the reward.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions that are not written in Python do not say
+        return False
+    if not _takes(signature, 2):
+        if _takes(signature, 1):
+            return False
+        raise InvalidInputError(
+            f"{shown(function)} cannot be given an observation: its parameters are {signature}.",
+            _FORMS,
+        )
+    return not _takes(signature, 1) or next(iter(signature.parameters)) == "reward"
+
+
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True
+
+
+def _single(action: Any) -> int | Move:
+    """An array with one element, as policies return it, as that element.
+
+    Whether it is an action at all is judged where all answers are.
+    """
+    shape = getattr(action, "shape", None)
+    one = isinstance(shape, tuple) and prod(shape) == 1 and hasattr(action, "item")
+    chosen: int | Move = action.item() if one else action
+    return chosen

@@ -1,0 +1,170 @@
+"""The other end of the wire: ``python -m omnimeter.interaction.host`` runs Python agents.
+
+It speaks as ``docs/wire.md`` says on what were its standard input and output. What an agent prints
+goes to the standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+from typing import BinaryIO
+
+import numpy as np
+
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import FOREVER, OmnimeterError, Spec
+from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.messages import (
+    VERSION,
+    Message,
+    briefing_from_json,
+    fault_to_json,
+    line,
+    move_to_json,
+    observation_from_json,
+    read,
+    refusal_to_json,
+)
+from omnimeter.interaction.seats import AgentFault, InProcess, raised_error
+
+RESERVE = 4 << 20
+"""Bytes that are given back when there is no memory left, so that this can still be said."""
+
+LAST_MOMENT = 1.0
+"""Seconds between the end of the harness and that of everything here."""
+
+
+class Host:
+    """Answers messages; knows the agent of the present exercise."""
+
+    def __init__(self) -> None:
+        self._reserve = bytearray(RESERVE)
+        self._seat: InProcess | None = None
+        self._actions = 0
+
+    def answer(self, message: Message) -> Message:
+        """Do what a message asks for. Only an agent that ends the process is not survived."""
+        try:
+            return self._done(message)
+        except MemoryError:
+            return self._out_of_memory()
+        except (AgentFault, OmnimeterError) as error:
+            if _for_lack_of_memory(error):
+                return self._out_of_memory()
+            self._seat = None
+            if isinstance(error, AgentFault):
+                return fault_to_json(error.fault)
+            return refusal_to_json(error)
+
+    def _done(self, message: Message) -> Message:
+        match message["type"]:
+            case "hello":
+                return self._hello(message)
+            case "begin":
+                return self._begin(message)
+            case "act":
+                return self._act(message)
+            case _:
+                return self._finish(message)
+
+    def _out_of_memory(self) -> Message:
+        self._seat = None
+        self._reserve.clear()
+        return {"type": "memory"}
+
+    def _hello(self, message: Message) -> Message:
+        sys.path[:] = message["path"]  # a module is found here if the harness finds it
+        _limit(message["memory_mb"])
+        return {"type": "hello", "wire": VERSION}
+
+    def _begin(self, message: Message) -> Message:
+        self._seat = None
+        agent = adapt(make(Kind.AGENT, Spec.from_json(message["agent"])))
+        briefing = briefing_from_json(message["briefing"])
+        try:
+            # As Stream.generator does: the agent meets the same chance as in the harness itself.
+            agent.begin(briefing, np.random.Generator(np.random.PCG64(message["seed"])))
+        except Exception as error:
+            raise raised_error("beginning", error) from error
+        self._seat = InProcess(agent)
+        self._actions = briefing.actions
+        return {"type": "ready"}
+
+    def _act(self, message: Message) -> Message:
+        assert self._seat is not None  # begun
+        observation = observation_from_json(message["observation"])
+        answer, elapsed = self._seat.ask(message["reward"], observation, FOREVER)
+        return move_to_json(answer, self._actions, elapsed)
+
+    def _finish(self, message: Message) -> Message:
+        seat, self._seat = self._seat, None
+        if seat is not None:  # an agent that failed after its time was over is there no more
+            seat.finish(message["reward"], observation_from_json(message["observation"]))
+        return {"type": "finished"}
+
+
+def _for_lack_of_memory(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__cause__
+    return False
+
+
+def _limit(memory_mb: int | None) -> None:
+    """Limit this process before any of the agent's code is loaded."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    statistics = Path("/proc/self/statm")
+    if memory_mb is None or not statistics.exists():
+        return
+    used = int(statistics.read_text().split()[0]) * resource.getpagesize()
+    wanted = used + memory_mb * 2**20
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY or wanted < most:
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, wanted))
+
+
+def _channel() -> tuple[BinaryIO, BinaryIO]:
+    """The pipes to the harness, put out of the agent's reach."""
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, replies
+
+
+def _end_with_harness(requests: int) -> None:
+    """Wait until the harness is gone; then end this process and all that came from it."""
+    poll = select.poll()
+    poll.register(requests, 0)  # the other end being closed is always told
+    poll.poll()
+    time.sleep(LAST_MOMENT)
+    os.killpg(0, signal.SIGKILL)
+
+
+def main() -> None:
+    """Answer the harness line by line, until it is gone."""
+    requests, replies = _channel()
+    # The main thread may be busy with an agent that never comes back.
+    Thread(target=_end_with_harness, args=(requests.fileno(),), daemon=True).start()
+    host, process = Host(), os.getpid()
+    for text in iter(requests.readline, b""):
+        message = read(text)
+        answer = host.answer(message)
+        if os.getpid() != process:
+            os._exit(0)  # the agent split in two, and both came back: one of them answers
+        replies.write(line(message["turn"], answer))
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()

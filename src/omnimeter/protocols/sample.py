@@ -1,0 +1,148 @@
+"""A fixed sample of environments, the same for every agent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+from omnimeter.catalogue import Kind, make, parse
+from omnimeter.contract import (
+    Budget,
+    Clock,
+    ClockKind,
+    EnvironmentClass,
+    Exercise,
+    Instance,
+    Interval,
+    InvalidInputError,
+    Outcome,
+    Payoff,
+    Protocol,
+    Score,
+    Spec,
+    Timeout,
+    TimeoutRule,
+    stream,
+)
+from omnimeter.statistics import mean
+
+SpecLike = str | dict[str, Any]
+
+
+def read_spec(kind: Kind, given: SpecLike) -> Spec:
+    """A spec from what a person types or from its JSON."""
+    return parse(kind, given) if isinstance(given, str) else Spec.from_json(given)
+
+
+class Sample(Protocol):
+    """Every agent takes the same number of exercises in the same drawn environments.
+
+    The score estimates the expected payoff over environments drawn from the class, over the
+    agent's chance and over the environment's. Exercises that ended in a fault are left out of it
+    and counted beside it.
+
+    Args:
+        environments: The environment class.
+        exercises: How many environments are drawn.
+        interactions: The length of each exercise in interactions.
+        seconds: The length of each exercise in seconds.
+        complexity: The complexity of the environments; of several, each in turn; by default the
+            class draws it too.
+        payoff: What turns a trace into a number.
+        clock: ``wall`` or ``virtual``; by default wall if the length is given in seconds.
+        tick: Seconds of an action under the virtual clock when the agent declares none.
+        timeout: Seconds after which an action comes too late.
+        timeout_rule: What then takes its place: ``no-reward`` or ``random-action``.
+        seed: The root of all chance.
+    """
+
+    def __init__(
+        self,
+        environments: SpecLike,
+        exercises: int = 20,
+        interactions: int | None = None,
+        seconds: float | None = None,
+        complexity: float | list[float] | None = None,
+        payoff: SpecLike = "average-v1",
+        clock: Literal["wall", "virtual"] | None = None,
+        tick: float = 1.0,
+        timeout: float | None = None,
+        timeout_rule: Literal["no-reward", "random-action"] = "no-reward",
+        seed: int = 0,
+    ) -> None:
+        if exercises < 1:
+            raise InvalidInputError(
+                f"There cannot be {exercises} exercises.", "Give a number from 1 up."
+            )
+        self.environments = read_spec(Kind.ENVIRONMENT, environments)
+        self.exercises = exercises
+        self.budget = Budget(interactions, seconds)
+        kind = clock or ("virtual" if seconds is None else "wall")
+        self.clock = Clock(ClockKind(kind), tick)
+        self.timeout = None if timeout is None else Timeout(timeout, TimeoutRule(timeout_rule))
+        self.levels = complexity if isinstance(complexity, list) else [complexity]
+        self.seed = seed
+        self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
+
+    @cached_property
+    def environment_class(self) -> EnvironmentClass:
+        """The class that the environments are drawn from."""
+        made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environments)
+        return made
+
+    @cached_property
+    def instances(self) -> list[Instance]:
+        """The drawn environments."""
+        return [
+            self.environment_class.draw(
+                stream(self.seed, "instance", number).generator(),
+                self.levels[number % len(self.levels)],
+            )
+            for number in range(self.exercises)
+        ]
+
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        """Between which numbers every payoff lies."""
+        ranges = {self.environment_class.build(instance).rewards for instance in self.instances}
+        limits = [self._payoff.bounds(rewards) for rewards in ranges]
+        return min(low for low, _ in limits), max(high for _, high in limits)
+
+    def payoff(self) -> Payoff:
+        """What turns a trace into a number in this test."""
+        return self._payoff
+
+    def expected(self) -> int:
+        """How many exercises one agent takes."""
+        return self.exercises
+
+    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
+        """All the exercises that the agent has not taken yet."""
+        taken = {outcome.exercise.number for outcome in outcomes}
+        return [
+            Exercise(
+                agent=agent,
+                environment_class=self.environments,
+                instance=instance,
+                budget=self.budget,
+                seed=self.seed,
+                number=number,
+                clock=self.clock,
+                timeout=self.timeout,
+                complexity=self.environment_class.complexity(instance),
+            )
+            for number, instance in enumerate(self.instances)
+            if number not in taken
+        ]
+
+    def score(self, outcomes: Sequence[Outcome]) -> Score:
+        """The mean payoff with its 95 % interval."""
+        faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
+        payoffs = [each.payoff for each in outcomes if each.payoff is not None]
+        if not payoffs:
+            return Score(None, None, 0, faults)
+        estimate = mean(payoffs, support=self.bounds)
+        interval = Interval(estimate.low, estimate.high, estimate.level)
+        return Score(estimate.value, interval, estimate.count, faults)

@@ -1,0 +1,87 @@
+"""The columns of the comparison table: a type of environments and a payoff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from omnimeter.contract import Trace
+from omnimeter.payoffs import Average, Diminishing, Discounted, Total
+
+Example = Literal["alternating", "bananas", "bounded", "balanced"]
+Payoff = Callable[[Trace], float]
+
+RIGHT = {
+    "alternating": [0, 1],
+    "bananas": [0, 1, 2],
+    "bounded": [0, 1, 2],
+    # The cells (each empty, white or black) in the order of their keys: the white one is right.
+    "balanced": [
+        next((cell for cell, content in enumerate(cells) if content == 1), 0)
+        for cells in ((a, b, c) for a in range(3) for b in range(3) for c in range(3))
+    ],
+}
+"""The right button for each observation."""
+
+RATIOS = (0.5, 0.9, 0.99)
+"""The ratios of the geometric weights with which the discounted columns are decided."""
+
+
+@dataclass(frozen=True)
+class EnvironmentType:
+    """A type of environments.
+
+    Attributes:
+        name: Its name in the table.
+        example: The example on which agents are compared.
+        members: All examples of the type, on which its promises are examined.
+    """
+
+    name: str
+    example: Example
+    members: tuple[Example, ...]
+
+
+GENERAL = EnvironmentType("General", "bananas", ("alternating", "bananas", "bounded"))
+BOUNDED = EnvironmentType("Bounded", "bounded", ("bounded",))
+BALANCED = EnvironmentType("Balanced", "balanced", ("balanced",))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes:
+        environments: The type of environments.
+        symbol: The payoff as the table writes it.
+        payoffs: The payoff, with each parameter that it may have.
+    """
+
+    environments: EnvironmentType
+    symbol: str
+    payoffs: tuple[Payoff, ...]
+
+    @property
+    def name(self) -> str:
+        """A short name for programs."""
+        return f"{self.environments.name.lower()}-{self.symbol.lower()}"
+
+
+_TOTAL = ("total", (Total(),))
+_AVERAGE = ("average", (Average(),))
+_DISCOUNTED = ("discounted", tuple(Discounted("geometric", ratio) for ratio in RATIOS))
+
+COLUMNS = (
+    Column(GENERAL, *_TOTAL),
+    Column(BOUNDED, *_TOTAL),
+    Column(BALANCED, *_TOTAL),
+    Column(GENERAL, *_AVERAGE),
+    Column(BALANCED, *_AVERAGE),
+    Column(GENERAL, *_DISCOUNTED),
+    Column(BALANCED, *_DISCOUNTED),
+    Column(BALANCED, "diminishing", (Diminishing(),)),
+)
+
+PAYOFFS = tuple({payoff: None for column in COLUMNS for payoff in column.payoffs})
+"""Every payoff of the table once."""

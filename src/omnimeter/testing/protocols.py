@@ -1,0 +1,137 @@
+"""What the standard demands of a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isclose, isfinite
+
+from omnimeter.contract import Exercise, Outcome, Protocol, Score, Spec, stream
+from omnimeter.testing.made_up import failed_outcome, made_up_outcome
+
+
+class ProtocolSuite:
+    """The rules for protocols, as tests.
+
+    Set ``protocol``, or override ``make``. Nobody takes the exercises that it proposes: their
+    outcomes are made up. Their environment classes must be in the catalogue.
+
+    Attributes:
+        protocol: The protocol to be tested.
+        agent: Who is said to take the exercises.
+        rounds: By how many proposals it must have come to an end.
+    """
+
+    protocol: Protocol
+    agent: Spec = Spec("random-v1")
+    rounds: int = 1000
+
+    def make(self) -> Protocol:
+        """The protocol to be tested."""
+        return self.protocol
+
+    def course(self) -> Iterator[tuple[list[Outcome], Sequence[Exercise]]]:
+        """What came of the exercises so far and what is proposed then, until nothing is."""
+        protocol = self.make()
+        outcomes: dict[str, Outcome] = {}
+        for _ in range(self.rounds):
+            so_far = list(outcomes.values())
+            proposed = protocol.propose(self.agent, so_far)
+            yield so_far, proposed
+            new = [exercise for exercise in proposed if exercise.key not in outcomes]
+            if not new:
+                return
+            for exercise in new:
+                outcomes[exercise.key] = made_up_outcome(exercise, protocol.payoff())
+        raise AssertionError(
+            f"After {self.rounds} proposals there are still new exercises. A test must end: "
+            "propose nothing new when it is over."
+        )
+
+    def test_comes_to_an_end(self) -> None:
+        """There is something to do at first, and nothing in the end."""
+        counts = [len(proposed) for _, proposed in self.course()]
+        assert counts[0] > 0, "Nothing is proposed to an agent without outcomes."
+
+    def test_proposals_are_pure(self) -> None:
+        """The same outcomes, in whatever order, give the same exercises."""
+        for number, (outcomes, proposed) in enumerate(self.course()):
+            keys = [exercise.key for exercise in proposed]
+            for order in (outcomes, self._shuffled(outcomes, number)):
+                again = [each.key for each in self.make().propose(self.agent, order)]
+                assert again == keys, (
+                    f"After {len(outcomes)} outcomes the same question got another answer, or the "
+                    "order of the outcomes made a difference. propose is a pure function of what "
+                    "happened."
+                )
+
+    def test_exercises_are_distinct(self) -> None:
+        """Every exercise has a number of its own and is proposed once at a time."""
+        numbers: dict[int, str] = {}
+        for _, proposed in self.course():
+            keys = [exercise.key for exercise in proposed]
+            assert len(set(keys)) == len(keys), "One exercise is proposed twice at a time."
+            for exercise in proposed:
+                known = numbers.setdefault(exercise.number, exercise.key)
+                assert known == exercise.key, (
+                    f"Two exercises have the number {exercise.number}: they would share their "
+                    "chance. Number the exercises of an agent one by one."
+                )
+
+    def test_exercises_are_the_agents_own(self) -> None:
+        """What is proposed to an agent is for that agent."""
+        for _, proposed in self.course():
+            wrong = [exercise for exercise in proposed if exercise.agent != self.agent]
+            assert not wrong, f"An exercise for {wrong[0].agent} was proposed to {self.agent}."
+
+    def test_expected_number_is_right(self) -> None:
+        """Where the number of exercises is known beforehand, so many are taken."""
+        expected = self.make().expected()
+        if expected is not None:
+            *_, (outcomes, _) = self.course()
+            assert len(outcomes) == expected, (
+                f"expected() says {expected} exercises, and {len(outcomes)} were taken. "
+                "Return None if it cannot be known."
+            )
+
+    def test_score_at_any_moment(self) -> None:
+        """There is a score from nothing, from a part and from everything."""
+        for outcomes, _ in self.course():
+            for count in {0, len(outcomes) // 2, len(outcomes)}:
+                _check_score(self.make().score(outcomes[:count]), count)
+
+    def test_score_survives_faults(self) -> None:
+        """An exercise without a payoff takes nothing away from the others."""
+        *_, (outcomes, _) = self.course()
+        alone = self.make().score([failed_outcome(outcomes[0].exercise)])
+        _check_score(alone, 1)
+        rest = [failed_outcome(outcomes[0].exercise), *outcomes[1:]]
+        _check_score(self.make().score(rest), len(rest))
+
+    def test_score_does_not_depend_on_the_order(self) -> None:
+        """The same outcomes in another order have the same score, up to rounding."""
+        for number, (outcomes, _) in enumerate(self.course()):
+            one = self.make().score(outcomes).value
+            other = self.make().score(self._shuffled(outcomes, number)).value
+            same = one == other or (
+                one is not None and other is not None and isclose(one, other, abs_tol=1e-9)
+            )
+            assert same, f"The score is {one} in one order of the outcomes and {other} in another."
+
+    def _shuffled(self, outcomes: Sequence[Outcome], number: int) -> list[Outcome]:
+        order = stream(0, "suite", "shuffle", number).generator().permutation(len(outcomes))
+        return [outcomes[place] for place in order]
+
+
+def _check_score(score: Score, outcomes: int) -> None:
+    assert isinstance(score, Score), f"score returned {score!r}, not a Score."
+    assert 0 <= score.count <= outcomes, f"{score.count} of {outcomes} outcomes are counted."
+    if score.value is None:
+        return
+    assert outcomes > 0, f"Nothing has the score {score.value}. Without outcomes it is None."
+    assert isfinite(score.value), f"The score of {outcomes} outcomes is {score.value}."
+    if score.interval is not None:
+        low, high, level = score.interval
+        assert low <= score.value <= high, (
+            f"The interval {low} to {high} does not contain the score {score.value}."
+        )
+        assert 0 < level < 1, f"The level of the interval is {level}."

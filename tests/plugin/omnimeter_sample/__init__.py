@@ -1,0 +1,5 @@
+"""A stranger's package: parts with kernels (``walk``, ``table``) and parts in plain Python."""
+
+from omnimeter_sample.plain import PlainWalk, Repeater
+
+__all__ = ["PlainWalk", "Repeater"]

@@ -1,0 +1,95 @@
+"""What a person types, and the character at which it goes wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnimeter.catalogue.notation import read_assignment, read_call
+from omnimeter.contract import InvalidInputError
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "parameters"),
+    [
+        ("random", "random", {}),
+        (" random ", "random", {}),
+        ("random()", "random", {}),
+        ("random( )", "random", {}),
+        ("random(rate=10)", "random", {"rate": 10}),
+        ('random-v1(rate=1e1, label="x")', "random-v1", {"rate": 10.0, "label": "x"}),
+        ("random(label=two words ,b=null)", "random", {"label": "two words", "b": None}),
+        ("random(label='a,b)')", "random", {"label": "a,b)"}),
+        (r'random(label="a\",(b")', "random", {"label": 'a",(b'}),
+        ('random(a=[1,[2,3]],b={"c":[4,5],"d":")"})', "random", {
+            "a": [1, [2, 3]], "b": {"c": [4, 5], "d": ")"},
+        }),
+        ("outer(part=inner-v1(x=1,y=2),z=true)", "outer", {"part": "inner-v1(x=1,y=2)", "z": True}),
+        ("my_agent.py:MyAgent(depth=3)", "my_agent.py:MyAgent", {"depth": 3}),
+        ("a(x=007,y=1.2.3,z=-)", "a", {"x": "007", "y": "1.2.3", "z": "-"}),
+        ('a(x="")', "a", {"x": ""}),
+        ("a(x=k=v)", "a", {"x": "k=v"}),
+    ],
+)  # fmt: skip
+def test_reading(text: str, name: str, parameters: dict[str, Any]) -> None:
+    assert read_call(text) == (name, parameters)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "reason"),
+    [
+        ("random(rate=10", 7, r"the '\(' is never closed"),
+        ("random(a=[1,2)", 10, r"the '\[' is never closed"),
+        ('random(a="x)', 10, 'the " is never closed'),
+        ("random(a=1) b", 13, "'b' follows"),
+        ("random(10)", 8, "'key=value' is expected"),
+        ("random(a=1,)", 12, "'key=value' is expected"),
+        ("random(,a=1)", 8, "'key=value' is expected"),
+        ("random(a=1,a=2)", 12, "'a' is given twice"),
+        ("random(a=)", 10, "the value is missing"),
+        ("random(a=[1,])", 13, "not JSON"),
+        ('random(a={"x":1,y:2})', 17, "not JSON"),
+        ("random(a=NaN)", 10, "not a number"),
+        ("random(a=[1e999])", 10, "too large"),
+        ("random(2x=1)", 8, "'key=value' is expected"),
+    ],
+)
+def test_mistakes_have_a_position(text: str, position: int, reason: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"character {position}: .*{reason}"):
+        read_call(text)
+
+
+def test_assignment_takes_all_that_follows() -> None:
+    assert read_assignment("label=it's, (well") == ("label", "it's, (well")
+    assert read_assignment(" rate = 3 ") == ("rate", 3)
+    with pytest.raises(InvalidInputError, match="character 1: here 'key=value'"):
+        read_assignment("rate")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)  # fmt: skip
+names = st.from_regex(r"[A-Za-z_]\w*", fullmatch=True)
+
+
+@given(st.dictionaries(names, json_values, max_size=4))
+def test_whatever_is_written_as_json_is_read_again(parameters: dict[str, Any]) -> None:
+    inside = ", ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
+    assert read_call(f"part-v1({inside})") == ("part-v1", parameters)
+
+
+@given(st.text(alphabet="ab=,()[]{}\"'\\1. ", max_size=20))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        name, _ = read_call(text)
+    except InvalidInputError as error:
+        assert 1 <= int(str(error).split("character ")[1].split(":")[0]) <= len(text) + 1  # noqa: PT017 - both ways are fine
+    else:
+        assert text.strip().startswith(name)

@@ -1,0 +1,60 @@
+"""Docstring lines read from source files, without running them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from omnimeter.catalogue.summaries import forget_summaries, summary
+
+FILES = {
+    "__init__.py": "raise RuntimeError('imported')\nfrom shelf.inner import Door as Gate\n",
+    "inner/__init__.py": "from ..inner.deep import Door\nfrom .deep import Window\n",
+    "inner/deep.py": (
+        'class Door:\n    """A door.\n\n    Long."""\n\n    class Knob:\n        """A knob."""\n'
+        'def Window():\n    """\n    A window.\n    """\n'
+        "class Silent: pass\n"
+    ),
+    "circle.py": "from shelf.circle import Round\n",
+    "broken.py": "class Door(:\n",
+    "foreign.py": "from no_such_package.part import Name\nfrom .... import Beyond\n",
+}
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in FILES.items():
+        path = tmp_path / "shelf" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    forget_summaries()
+
+
+@pytest.mark.usefixtures("shelf")
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("shelf.inner.deep:Door", "A door."),
+        ("shelf.inner.deep:Door.Knob", "A knob."),
+        ("shelf.inner.deep:Door.Hinge", ""),
+        ("shelf.inner.deep:Window", "A window."),
+        ("shelf.inner:Window", "A window."),
+        ("shelf:Gate", "A door."),
+        ("shelf:Gate.Knob", "A knob."),
+        ("shelf.inner.deep:Silent", ""),
+        ("shelf.inner.deep:Absent", ""),
+        ("shelf.circle:Round", ""),
+        ("shelf.broken:Door", ""),
+        ("shelf.foreign:Name", ""),
+        ("shelf.foreign:Beyond", ""),
+        ("shelf.absent:Door", ""),
+        ("no_such_package:Door", ""),
+        ("sys:exit", ""),
+    ],
+)
+def test_summary(place: str, expected: str) -> None:
+    assert summary(place) == expected
+    assert "shelf" not in sys.modules

@@ -1,0 +1,154 @@
+"""Whether intervals hold the true value as often as they say, by simulation and by computation."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from omnimeter.statistics import (
+    bootstrap,
+    difference,
+    interquartile_mean,
+    mean,
+    paired_difference,
+    proportion,
+)
+
+SIZES = [10, 20, 50, 200]
+
+
+def normal(rng, shape):
+    return rng.normal(size=shape)
+
+
+def uniform(rng, shape):
+    return rng.uniform(-1, 1, size=shape)
+
+
+def three_valued(rng, shape):
+    return rng.integers(-1, 2, size=shape).astype(float)
+
+
+def exponential(rng, shape):
+    return rng.exponential(size=shape) - 1
+
+
+def lognormal(rng, shape):
+    return rng.lognormal(size=shape) - np.exp(0.5)
+
+
+def two_humped(rng, shape):
+    return rng.beta(0.2, 0.2, size=shape) - 0.5
+
+
+def coverage(estimates):
+    """How often the true value 0 lies inside."""
+    return np.mean([estimate.low <= 0 <= estimate.high for estimate in estimates])
+
+
+def coverage_of_means(draw, count, repetitions):
+    samples = draw(np.random.default_rng([7, count]), (repetitions, count))
+    return coverage([mean(values) for values in samples])
+
+
+def exact_coverage(estimates, shares):
+    """How often estimates from 0 .. n successes hold each true share."""
+    count = len(estimates) - 1
+    chances = stats.binom.pmf(np.arange(count + 1), count, shares[:, None])
+    low, high = np.array([(estimate.low, estimate.high) for estimate in estimates]).T
+    return (chances * ((low <= shares[:, None]) & (shares[:, None] <= high))).sum(axis=1)
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("draw", [normal, uniform, three_valued])
+def test_means_are_covered_where_it_is_claimed(draw, count):
+    assert 0.93 <= coverage_of_means(draw, count, 3_000) <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("draw", [normal, uniform, three_valued, two_humped])
+def test_means_are_covered_closely_where_it_is_claimed(draw, count):
+    assert 0.937 <= coverage_of_means(draw, count, 30_000) <= 0.963
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("draw", "documented"),
+    [(exponential, (0.90, 0.92, 0.93, 0.95)), (lognormal, (0.84, 0.87, 0.90, 0.93))],
+)
+def test_skewed_means_are_covered_as_little_as_documented(draw, documented):
+    found = [coverage_of_means(draw, count, 30_000) for count in SIZES]
+    assert found == pytest.approx(documented, abs=0.01)
+
+
+@pytest.mark.parametrize("count", [10, 20, 50, 100, 200])
+def test_means_of_rare_rewards_are_covered_as_documented(count):
+    estimates = [
+        mean([1.0] * successes + [0.0] * (count - successes), support=(0, 1))
+        for successes in range(count + 1)
+    ]
+    shares = np.linspace(0.1 / count, 0.5, 2_000)
+    covered = exact_coverage(estimates, shares)
+    assert 0.845 <= covered.min() <= 0.875
+    assert count * shares[covered.argmin()] == pytest.approx(3.1, abs=0.2)
+    expected = count * shares
+    assert np.all(covered[(expected < 2.9) | (expected > 25)] >= 0.93)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 10, 50])
+def test_equal_values_miss_no_more_than_allowed(count):
+    """Whatever is drawn from (0, b) with chances that just hide: the worst case of the proof."""
+    for share in np.linspace(0.001, 0.999, 500):
+        for value, other in [(0.0, 1.0), (0.4, 1.0), (1.0, 0.0), (0.6, 0.0)]:
+            truth = value * (1 - share) + other * share
+            estimate = mean([value] * count, support=(0, 1))
+            missed = not estimate.low <= truth <= estimate.high
+            assert not missed or (1 - share) ** count <= 0.025
+
+
+@pytest.mark.parametrize("count", [5, 10, 20, 50, 100, 200])
+def test_proportions_are_covered_as_documented(count):
+    estimates = [proportion(successes, count) for successes in range(count + 1)]
+    shares = np.linspace(0.01 / count, 0.5, 5_000)
+    covered = exact_coverage(estimates, shares)
+    assert covered.min() >= 0.825
+    assert covered[count * shares >= 1].min() >= 0.91
+    assert covered.mean() == pytest.approx(0.95, abs=0.007)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(10, 10), (10, 50), (200, 20)])
+def test_differences_of_independent_samples_are_covered(ours, theirs):
+    rng = np.random.default_rng(8)
+    first, second = normal(rng, (3_000, ours)), 3 * uniform(rng, (3_000, theirs))
+    pairs = zip(first, second, strict=True)
+    assert 0.93 <= coverage([difference(one, other) for one, other in pairs]) <= 0.97
+
+
+@pytest.mark.parametrize("count", SIZES)
+def test_paired_differences_are_covered_and_narrower(count):
+    rng = np.random.default_rng(9)
+    exercises = normal(rng, (2_000, count))
+    first, second = (exercises + 0.3 * normal(rng, exercises.shape) for _ in range(2))
+    estimates = [paired_difference(a, b) for a, b in zip(first, second, strict=True)]
+    assert 0.93 <= coverage(estimates) <= 0.97
+    unpaired = difference(first[0], second[0])
+    assert estimates[0].high - estimates[0].low < 0.7 * (unpaired.high - unpaired.low)
+
+
+def test_the_bootstrap_covers_the_interquartile_mean():
+    rng = np.random.default_rng(10)
+    samples = uniform(rng, (400, 50))
+    estimates = [bootstrap(values, interquartile_mean, rng, resamples=999) for values in samples]
+    assert 0.92 <= coverage(estimates) <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("draw", [normal, uniform, three_valued])
+def test_the_bootstrap_covers_the_interquartile_mean_as_documented(draw, count):
+    rng = np.random.default_rng([11, count])
+    estimates = [
+        bootstrap(values, interquartile_mean, rng, resamples=1_999, support=(-1, 1))
+        for values in draw(rng, (3_000, count))
+    ]
+    assert 0.905 <= coverage(estimates) <= 0.975
