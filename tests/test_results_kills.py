@@ -83,7 +83,6 @@ def work(place, last):
         file = open(path, *arguments)
         if "wb" not in arguments:
             return file
-        write = file.write
         class Tearing:
             def __enter__(self): return self
             def __exit__(self, *_): file.close()

@@ -52,7 +52,7 @@ def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
     """The right action, perhaps, in the time of competence; any action otherwise."""
     done = state.numbers[1]
     state.numbers[1] = done + 1
-    competent = state.numbers[2] <= done and done < state.numbers[3]
+    competent = state.numbers[2] <= done < state.numbers[3]
     if competent and uniform(state.rng) < state.skill[0]:
         return state.table[key_of(observation, state.sizes)]
     return below(state.rng, state.numbers[0])

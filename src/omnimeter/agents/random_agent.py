@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from omnimeter.agents.nothing import begin, finish
 from omnimeter.agents.rates import delay_of
 from omnimeter.contract import AgentKernels, Briefing, IntArray, kernel
 from omnimeter.interaction import KernelAgent
@@ -21,11 +22,6 @@ class RandomState(NamedTuple):
 
 
 @kernel
-def begin(state: Any) -> None:
-    """Nothing to get ready."""
-
-
-@kernel
 def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
     """Any action, all with the same probability."""
     return below(state.rng, state.numbers[0])
@@ -35,11 +31,6 @@ def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
 def delay(state: Any) -> Any:
     """Always the same time."""
     return state.numbers[1]
-
-
-@kernel
-def finish(state: Any, reward: Any, observation: Any) -> None:
-    """Nothing is learnt."""
 
 
 class RandomAgent(KernelAgent):

@@ -32,7 +32,7 @@ def check_balance(subject: Subject) -> Finding:
     Single instances that are not balanced are named in the witness. They do not fail the check:
     the balance of a class may lie in its draws.
     """
-    estimate = class_mean(subject)
+    estimate = class_mean(subject, subject.level)
     unbalanced = _unbalanced(subject)
     in_unit = bool(np.all((subject.runs.lowest >= -1) & (subject.runs.highest <= 1)))
     holds = contains_nothing(estimate)
@@ -57,7 +57,7 @@ def check_balance(subject: Subject) -> Finding:
     )
 
 
-def class_mean(subject: Subject) -> Estimate:
+def class_mean(subject: Subject, level: float) -> Estimate:
     """The class's mean reward for a random agent.
 
     Where a class has only one instance, its runs are the sample. When all values are the same
@@ -67,9 +67,9 @@ def class_mean(subject: Subject) -> Estimate:
     means = subject.runs.means
     values = means.ravel() if len(subject.distinct) == 1 else means.mean(axis=1)
     value, count = float(values[0]), len(values)
-    if np.ptp(values) <= NOTHING and 2.0 ** (1 - count) <= 1 - subject.level:
-        return Estimate(value, value, value, subject.level, count)
-    return mean(values, subject.level, _support(subject))
+    if np.ptp(values) <= NOTHING and 2.0 ** (1 - count) <= 1 - level:
+        return Estimate(value, value, value, level, count)
+    return mean(values, level, _support(subject))
 
 
 def contains_nothing(estimate: Estimate) -> bool:

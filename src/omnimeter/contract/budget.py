@@ -16,10 +16,11 @@ FOREVER = 2**63 - 1
 def nanoseconds(seconds: float) -> int:
     """Whole nanoseconds, rounded down, so that k turns of tau/k seconds fit into tau.
 
-    A thousandth of a nanosecond is forgiven: what was whole before a trip through floating-point
-    seconds is the same whole number after it.
+    Rounding errors are forgiven: what was a whole number before a trip through floating-point
+    seconds is the same number after it, up to a million seconds.
     """
-    return int(seconds * NANOSECONDS + 1e-3)
+    exact = seconds * NANOSECONDS
+    return int(exact + min(0.5, max(1e-3, exact * 2.0**-51)))
 
 
 class ClockKind(StrEnum):

@@ -12,7 +12,8 @@ from omnimeter.contract import Agent, EnvironmentClass, Exercise, Outcome, Payof
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, interact
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import can_run_compiled, run_batch
-from omnimeter.interaction.remote import AgentProcess, Limits
+from omnimeter.interaction.limits import Limits
+from omnimeter.interaction.remote import AgentProcess
 from omnimeter.interaction.seats import Seat
 
 
@@ -106,7 +107,7 @@ class Conductor:
         if self._process is None or self._process.spec != agent:
             self.close()
             self._process = AgentProcess(agent, self.limits)
-        return self._process.seat()
+        return self._process
 
 
 def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from time import monotonic
 
-from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Score, Spec
-from omnimeter.execution.evaluation import Evaluation
+from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Spec
 from omnimeter.execution.progress import Observer
 from omnimeter.execution.workforce import Finished, Job, Options, workforce
+from omnimeter.protocols.evaluation import Evaluation, Result, judge
 from omnimeter.results import Writer
 
 FLUSH_SECONDS = 1.0
@@ -17,21 +16,6 @@ FLUSH_SECONDS = 1.0
 
 SHARD = 512
 """Outcomes in one shard at the most."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What an evaluation says so far.
-
-    Attributes:
-        scores: The score of each agent.
-        outcomes: What the scores are made of.
-        complete: Whether all exercises are done.
-    """
-
-    scores: dict[Spec, Score]
-    outcomes: dict[Spec, list[Outcome]]
-    complete: bool
 
 
 def evaluate(
@@ -63,18 +47,7 @@ def evaluate(
         pass
     finally:
         progress.flush()
-    scores = {agent: protocol.score(done) for agent, done in progress.outcomes.items()}
-    return Result(scores, progress.outcomes, complete)
-
-
-def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:
-    """What stored outcomes say, without running anything."""
-    protocol = evaluation.make_protocol()
-    by_agent: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
-    for outcome in outcomes:
-        by_agent[outcome.exercise.agent].append(outcome)
-    complete = not any(protocol.propose(agent, done) for agent, done in by_agent.items())
-    return Result({agent: protocol.score(o) for agent, o in by_agent.items()}, by_agent, complete)
+    return judge(protocol, progress.outcomes, complete)
 
 
 class _Progress:

@@ -14,7 +14,7 @@ import numpy as np
 
 from omnimeter.contract import Ending, Exercise, Fault, FaultKind, Outcome, Payoff, Trace
 from omnimeter.execution.conduct import Conductor, Isolation, outcome_of
-from omnimeter.interaction.remote import Limits
+from omnimeter.interaction.limits import Limits
 
 Finished = tuple[Outcome, Trace | None]
 

@@ -7,7 +7,7 @@ to compiled code once, whatever the sizes of its members.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from omnimeter.interaction.kernel_parts import (
     seed_state,
 )
 from omnimeter.interaction.layout import end_to_end, integers, starts
+from omnimeter.interaction.loop import interact
 from omnimeter.interaction.seats import invalid_action
 
 LARGEST = 2**18
@@ -37,6 +38,9 @@ LARGEST = 2**18
 
 FIRST_GUESS = 1024
 """Interactions provided for at first when only a time is given."""
+
+TIMED_TOGETHER = 32
+"""Exercises in one call when only a time is given: each may turn out to be long."""
 
 
 def can_run_compiled(exercise: Exercise) -> bool:
@@ -60,41 +64,68 @@ def run_batch(
         record: Whether to keep actions and observations too.
     """
     agent = agent if isinstance(agent, KernelAgent) else agent()
-    group: list[Exercise] = []
+    group: list[_Seated | Trace] = []
     room = 0
     for exercise in exercises:
-        need = min(exercise.budget.most, LARGEST)
+        timed = exercise.budget.seconds is not None
+        need = LARGEST // TIMED_TOGETHER if timed else min(exercise.budget.most, LARGEST)
         if group and room + need > LARGEST:
-            yield from _Batch(environment_class, agent, group, record).traces()
+            yield from _run_group(environment_class, agent, group, record)
             group, room = [], 0
-        group.append(exercise)
-        room += need if exercise.budget.seconds is None else FIRST_GUESS
-    if group:
-        yield from _Batch(environment_class, agent, group, record).traces()
+        group.append(_seat(environment_class, agent, exercise, record))
+        room += need
+    yield from _run_group(environment_class, agent, group, record)
+
+
+class _Seated(NamedTuple):
+    """An exercise with both sides ready to begin."""
+
+    exercise: Exercise
+    environment: KernelEnvironment
+    state: State
+
+
+def _seat(
+    environment_class: KernelEnvironmentClass, agent: KernelAgent, exercise: Exercise, record: bool
+) -> _Seated | Trace:
+    """Get both sides ready. The ordinary loop records why they could not."""
+    environment = environment_class.build(exercise.instance)
+    try:
+        state = agent.prepare(environment.briefing())
+    except Exception:
+        return interact(environment, agent, exercise.budget, exercise.stream, record=record)
+    seed_state(environment.state, exercise.stream("environment").generator())
+    seed_state(state, exercise.stream("agent").generator())
+    return _Seated(exercise, environment, state)
+
+
+def _run_group(
+    environment_class: KernelEnvironmentClass,
+    agent: KernelAgent,
+    group: Sequence[_Seated | Trace],
+    record: bool,
+) -> Iterator[Trace]:
+    ready = [each for each in group if isinstance(each, _Seated)]
+    run = runner(environment_class.kernels, agent.kernels)
+    done = _Batch(run, ready, record).traces() if ready else iter(())
+    return (next(done) if isinstance(each, _Seated) else each for each in group)
 
 
 class _Batch:
     """Some exercises under way together."""
 
-    def __init__(
-        self,
-        environment_class: KernelEnvironmentClass,
-        agent: KernelAgent,
-        exercises: Sequence[Exercise],
-        record: bool,
-    ) -> None:
-        self.exercises = exercises
+    def __init__(self, run: Callable[..., None], seated: Sequence[_Seated], record: bool) -> None:
+        self.run = run
         self.record = record
-        self.environments = [environment_class.build(each.instance) for each in exercises]
-        self.run = runner(environment_class.kernels, agent.kernels)
-        together = list(zip(self.environments, exercises, strict=True))
+        self.exercises = exercises = [each.exercise for each in seated]
+        environments = [each.environment for each in seated]
         self.parts = (
-            *end_to_end([_ready(*each) for each in together]),
-            *end_to_end([_prepared(agent, *each) for each in together]),
+            *end_to_end([environment.state for environment in environments]),
+            *end_to_end([each.state for each in seated]),
         )
-        self.widths = integers(len(each.space.sizes) for each in self.environments)
+        self.widths = integers(len(each.space.sizes) for each in environments)
         self.scratch = np.empty(self.widths.max(), dtype=np.int64)
-        self.actions = integers(each.actions for each in self.environments)
+        self.actions = integers(each.actions for each in environments)
         self.most = integers(each.budget.most for each in exercises)
         self.end = integers(each.budget.end for each in exercises)
         self.tick = integers(nanoseconds(each.clock.tick) for each in exercises)
@@ -166,17 +197,6 @@ class _Batch:
             actions=columns[2] if self.record else None,
             observations=observations,
         )
-
-
-def _ready(environment: KernelEnvironment, exercise: Exercise) -> State:
-    seed_state(environment.state, exercise.stream("environment").generator())
-    return environment.state
-
-
-def _prepared(agent: KernelAgent, environment: KernelEnvironment, exercise: Exercise) -> State:
-    state = agent.prepare(environment.briefing())
-    seed_state(state, exercise.stream("agent").generator())
-    return state
 
 
 def _joined(pieces: Sequence[Any]) -> Any:

@@ -22,8 +22,8 @@ from omnimeter.contract import (
     nanoseconds,
 )
 
-LONGEST = 1e9
-"""Seconds that an agent may declare for one action: some thirty years."""
+LONGEST = 1e6
+"""Seconds that an agent may declare for one action: more than eleven days."""
 
 LONGEST_SHOWN = 500
 """Characters of a stranger's value or error that are shown in a message."""

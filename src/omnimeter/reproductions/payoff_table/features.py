@@ -74,7 +74,8 @@ def mediocrity_avoided(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     fast = payoffs(payoff, kind.example, "apprentice", 100, 300, skill=0.05, rate=1000)
     gap = difference(competent, fast, LEVEL)
     return Verdict(
-        gap.low > 0, f"competent and slow {competent.mean():.3g}, mediocre and fast {fast.mean():.3g}"
+        gap.low > 0,
+        f"competent and slow {competent.mean():.3g}, mediocre and fast {fast.mean():.3g}",
     )
 
 
@@ -143,7 +144,9 @@ def slowing_tolerated(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     """9: a learner that needs longer and longer beats a hasty agent that is hardly competent."""
     gaps = [
         difference(
-            payoffs(payoff, kind.example, "apprentice", tau, 300, explores=20, rate=10, slowing=0.01),
+            payoffs(
+                payoff, kind.example, "apprentice", tau, 300, explores=20, rate=10, slowing=0.01
+            ),
             payoffs(payoff, kind.example, "apprentice", tau, 300, skill=0.05, rate=10),
             LEVEL,
         )

@@ -1,13 +1,13 @@
-"""What is to be evaluated: a protocol and the agents that take it."""
+"""What is evaluated: a protocol and the agents that take it, and what their outcomes say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import InvalidInputError, Protocol, Spec
+from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
 
 
 @dataclass(frozen=True)
@@ -53,3 +53,40 @@ class Evaluation:
             agents=tuple(Spec.from_json(agent) for agent in data["agents"]),
             traces=data["traces"],
         )
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an evaluation says so far.
+
+    Attributes:
+        scores: The score of each agent.
+        outcomes: What the scores are made of.
+        complete: Whether all exercises are done.
+    """
+
+    scores: Mapping[Spec, Score]
+    outcomes: Mapping[Spec, Sequence[Outcome]]
+    complete: bool
+
+
+def judge(
+    protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool
+) -> Result:
+    """Score what each agent has done so far, in whatever order it was done."""
+    ordered = {
+        agent: sorted(done, key=lambda outcome: (outcome.exercise.number, outcome.exercise.key))
+        for agent, done in outcomes.items()
+    }
+    scores = {agent: protocol.score(done) for agent, done in ordered.items()}
+    return Result(scores, ordered, complete)
+
+
+def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:
+    """What stored outcomes say, without running anything."""
+    protocol = evaluation.make_protocol()
+    by_agent: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
+    for outcome in outcomes:
+        by_agent[outcome.exercise.agent].append(outcome)
+    complete = not any(protocol.propose(agent, done) for agent, done in by_agent.items())
+    return judge(protocol, by_agent, complete)
