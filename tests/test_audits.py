@@ -384,6 +384,37 @@ def test_chance_that_nobody_can_influence_is_insensitive() -> None:
     assert sensitivity.witness["actions"] == []
 
 
+class Wheels(Automata):
+    """Chance decides where it begins, and nothing after that."""
+
+    def build(self, instance: Instance) -> Environment:
+        return Wheel(self.following, self.rewards)
+
+
+class Wheel(Automaton):
+    def start(self, rng: np.random.Generator) -> Percept:
+        super().start(rng)
+        self.state = int(rng.integers(2))
+        return Percept(0.0, self.state)
+
+
+def test_nothing_is_exact_where_chance_decides_the_beginning() -> None:
+    for seed in range(8):  # two beginnings look the same in some of them
+        sensitivity = finding(small(Wheels(MATCH, FAIR), instances=2, seed=seed), "sensitivity")
+        assert sensitivity.numbers["decided_exactly"] == 0
+        assert sensitivity.passed
+
+
+def test_kernels_say_whether_chance_had_a_part_in_the_beginning() -> None:
+    for environment_class, drawn in (
+        (Cups(), False),
+        (Buttons("alternating"), False),
+        (Buttons("bananas"), True),
+    ):
+        instance = environment_class.draw(stream(0).generator())
+        assert started(environment_class, instance, stream(1)).drawn is drawn
+
+
 def explored(following: list[list[int]], rewards: list[list[float]]) -> Graph:
     environment_class = Automata(following, rewards)
     positions = started(environment_class, Instance({}), stream(0))

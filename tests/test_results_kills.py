@@ -139,7 +139,7 @@ def running(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     ) as process:
         try:
             assert process.stdout is not None

@@ -166,6 +166,21 @@ def test_every_session_leaves_its_provenance(tmp_path: Path) -> None:
     assert first["machine"]["cpu_count"] == os.cpu_count()
 
 
+def test_damaged_provenance_is_named(tmp_path: Path) -> None:
+    with writing(tmp_path, SPEC):
+        pass
+    (tmp_path / "provenance" / "0001.json").write_text("{")
+    with pytest.raises(StoreError, match=r"0001\.json is damaged .*no result depends on it"):
+        Record(tmp_path).provenance()
+
+
+def test_what_is_not_json_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    outcome = replace(make_outcome(1), remarks={"odd": object()})
+    with writing(tmp_path, SPEC) as writer, pytest.raises(TypeError, match="not JSON"):
+        writer.append([outcome], {outcome.exercise.key: make_trace(1)})
+    assert not list((tmp_path / "traces").iterdir())
+
+
 def test_provenance_names_neither_host_nor_user_nor_path() -> None:
     found = provenance()
     assert {"python", "omnimeter", "numpy", "numba", "pyarrow"} <= found["versions"].keys()

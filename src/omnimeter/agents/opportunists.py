@@ -10,12 +10,19 @@ from numpy.typing import NDArray
 from omnimeter.agents.durations import duration_of
 from omnimeter.agents.nothing import finish
 from omnimeter.agents.rates import delay_of
-from omnimeter.contract import AgentKernels, Briefing, FloatArray, IntArray, kernel
+from omnimeter.contract import (
+    AgentKernels,
+    Briefing,
+    FloatArray,
+    IntArray,
+    InvalidInputError,
+    kernel,
+)
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.randomness import below, generator_state
 
-ACTIONS, FAST, SLOW, NEXT, DONE = range(5)
-THRESHOLD, TOTAL = range(2)
+ACTIONS, FAST, SLOW, NEXT, DONE, ELAPSED = range(6)
+THRESHOLD, TOTAL, GROWTH = range(3)
 
 
 class OpportunistState(NamedTuple):
@@ -24,8 +31,9 @@ class OpportunistState(NamedTuple):
     Attributes:
         rng: The state of the generator.
         numbers: The number of actions; the nanoseconds of a fast and of a slow action and of the
-            next one; how many actions were done.
-        sums: The threshold, and the sum of the rewards that the actions brought.
+            next one; how many actions were done; the nanoseconds that they took.
+        sums: The threshold; the sum of the rewards that the actions brought; the share of the
+            time so far that a slow action takes at least.
     """
 
     rng: NDArray[np.uint64]
@@ -38,6 +46,7 @@ def begin(state: Any) -> None:
     """Nothing done, nothing earned."""
     state.numbers[NEXT] = state.numbers[FAST]
     state.numbers[DONE] = 0
+    state.numbers[ELAPSED] = 0
     state.sums[TOTAL] = 0.0
 
 
@@ -63,7 +72,11 @@ def lucky_just_now(state: Any, reward: Any) -> Any:
 @kernel
 def do_anything(state: Any, slow: Any) -> Any:
     """One more action by chance, fast or slow."""
-    state.numbers[NEXT] = state.numbers[SLOW] if slow else state.numbers[FAST]
+    time = state.numbers[FAST]
+    if slow:
+        time = max(state.numbers[SLOW], int(state.sums[GROWTH] * state.numbers[ELAPSED]))
+    state.numbers[NEXT] = time
+    state.numbers[ELAPSED] += time
     state.numbers[DONE] += 1
     return below(state.rng, state.numbers[ACTIONS])
 
@@ -95,17 +108,18 @@ def delay(state: Any) -> Any:
 class _Opportunist(KernelAgent):
     """What the three have in common."""
 
-    def __init__(self, threshold: float, fast: int, slow: int) -> None:
+    def __init__(self, threshold: float, fast: int, slow: int, growth: float = 0.0) -> None:
         self.threshold = threshold
         self.fast = fast
         self.slow = slow
+        self.growth = growth
 
     def prepare(self, briefing: Briefing) -> OpportunistState:
         """Nothing done, nothing earned."""
         return OpportunistState(
             generator_state(),
-            np.array([briefing.actions, self.fast, self.slow, self.fast, 0]),
-            np.array([self.threshold, 0.0]),
+            np.array([briefing.actions, self.fast, self.slow, self.fast, 0, 0]),
+            np.array([self.threshold, 0.0, self.growth]),
         )
 
 
@@ -134,14 +148,22 @@ class Rester(_Opportunist):
         rate: Actions per second under a virtual clock while it is fast; ``None`` is the clock's
             own tick.
         rest: Seconds that each action takes while it rests.
+        growth: The share of its time so far that an action takes at least while it rests, so that
+            rests grow longer and longer.
     """
 
     kernels = AgentKernels(OpportunistState, begin, act_or_rest, finish, delay)
 
     def __init__(
-        self, threshold: float = 0.0, rate: float | None = 10.0, rest: float = 10.0
+        self,
+        threshold: float = 0.0,
+        rate: float | None = 10.0,
+        rest: float = 10.0,
+        growth: float = 0.0,
     ) -> None:
-        super().__init__(threshold, delay_of(rate), duration_of(rest))
+        if not 0 <= growth <= 1:
+            raise InvalidInputError(f"The growth is {growth}.", "Give a number from 0 to 1.")
+        super().__init__(threshold, delay_of(rate), duration_of(rest), growth)
 
 
 class Waiter(_Opportunist):

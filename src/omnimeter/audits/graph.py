@@ -77,7 +77,11 @@ class Graph:
 
 
 def explore(positions: Positions, actions: int) -> Graph | None:
-    """All states, breadth first; ``None`` when they are too many or cannot be told apart."""
+    """All states, breadth first; ``None`` when they are too many or cannot be told apart.
+
+    The state of the generator belongs to a place. So where the states come to an end, no action
+    ever drew from it, and there is no chance in them.
+    """
     places: list[Hashable] = [positions.save()]
     numbers = {places[0]: 0}
     origins = [(-1, -1)]

@@ -9,6 +9,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from omnimeter.contract import Environment, EnvironmentClass, Instance, Percept, Stream
+from omnimeter.contract.kernels import State
 from omnimeter.interaction import KernelEnvironment
 
 
@@ -19,10 +20,12 @@ class Positions(ABC):
         reach: How many transitions are worth following in search of all states; 0 when two
             states cannot be compared.
         percept: What the environment gave last; not kept with a place.
+        drawn: Whether chance had a part in the beginning, so that there are other ones.
     """
 
     reach: int
     percept: Percept
+    drawn: bool = True
 
     @abstractmethod
     def save(self) -> Hashable:
@@ -124,11 +127,24 @@ class ReplayedPositions(Positions):
 def started(environment_class: EnvironmentClass, instance: Instance, chance: Stream) -> Positions:
     """An environment at its beginning."""
     environment = environment_class.build(instance)
-    percept = environment.start(chance.generator())
+    rng = chance.generator()
+    percept = environment.start(rng)
+    positions: Positions
     if type(environment) is KernelEnvironment:  # a subclass may hold more than its state
-        return KernelPositions(environment, percept)
+        positions = KernelPositions(environment, percept)
+        positions.drawn = _has_drawn(environment.state, chance)
+        return positions
     try:
         pickle.loads(pickle.dumps(environment))
     except Exception:  # objects refuse to be pickled in many ways
         return ReplayedPositions(environment_class, instance, chance)
-    return PickledPositions(environment, percept)
+    positions = PickledPositions(environment, percept)
+    positions.drawn = rng.bit_generator.state != chance.generator().bit_generator.state
+    return positions
+
+
+def _has_drawn(state: State, chance: Stream) -> bool:
+    """Whether a state's own generator is no longer where it was seeded."""
+    if "rng" not in state._fields:
+        return False
+    return bool(state.rng[0] != chance.generator().integers(2**64, dtype=np.uint64))

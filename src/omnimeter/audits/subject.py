@@ -101,10 +101,11 @@ class Subject:
         """All states of an instance, if chance plays no part and they are not too many."""
         if instance.key not in self._graphs:
             chance = self.stream("chance", instance.key)
+            positions = self.positions(instance)
             found = None
-            if not left_to_chance(self.environment_class, instance, chance):
+            if not positions.drawn and not left_to_chance(self.environment_class, instance, chance):
                 actions = self.environment_class.build(instance).actions
-                found = explore(self.positions(instance), actions)
+                found = explore(positions, actions)
             self._graphs[instance.key] = found
         return self._graphs[instance.key]
 

@@ -1,5 +1,5 @@
-"""The command line."""
+"""The door of the command line: ``omnimeter --help`` explains itself."""
 
+from omnimeter.cli.entry import main
 
-def main() -> None:
-    """Run the ``omnimeter`` command."""
+__all__ = ["main"]

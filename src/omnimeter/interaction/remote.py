@@ -128,14 +128,15 @@ class AgentProcess(Seat):
 
     def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: D102 - see Seat
         message = percept_to_json("act", reward, observation)
+        patience = nanoseconds(self.limits.seconds_per_action)
         before = perf_counter_ns()
-        if left > nanoseconds(self.limits.seconds_per_action):
-            reply = self._exchange(message, self.limits.seconds_per_action, "for one action")
-        elif (soon := self._exchange_until(message, before + left + TRANSPORT)) is None:
-            return None, left
-        else:
-            reply = soon
+        limit = patience if left > patience else left + TRANSPORT
+        reply = self._exchange_until(message, before + limit)
         round_trip = perf_counter_ns() - before
+        if reply is None:
+            if left > patience:
+                raise self._too_slow(self.limits.seconds_per_action, "for one action")
+            return None, left
         self._expect("move", reply)
         return answer_from_json(reply), own_time(reply, round_trip)
 
@@ -153,11 +154,12 @@ class AgentProcess(Seat):
             self._end()  # it ended between two exercises, which costs neither of them
         if self._child is None:
             try:
-                self._child = Child(self._command, {**os.environ, **_VARIABLES})
+                child = Child(self._command, {**os.environ, **_VARIABLES})
             except (OSError, ValueError) as error:
                 message = f"The agent's process cannot be started: {error}"
                 raise infrastructure_error(message) from error
-            self._conversation = Conversation(self._child)
+            self._conversation = Conversation(child)
+            self._child = child
             self._greet()
         return self._child
 
@@ -184,8 +186,7 @@ class AgentProcess(Seat):
         """The answer to a message, for which there is a hard limit."""
         reply = self._exchange_until(message, perf_counter_ns() + nanoseconds(seconds))
         if reply is None:
-            said = f"The agent took longer than {seconds:g} s {doing}."
-            raise AgentFault(Fault(FaultKind.TIME_OUT, said, _quoted(self._end())))
+            raise self._too_slow(seconds, doing)
         return reply
 
     def _exchange_until(self, message: Message, deadline: int) -> Message | None:
@@ -205,6 +206,10 @@ class AgentProcess(Seat):
             raise self._failed(str(WireError(f"{found!r} is no answer here")))
         details = text_of(reply, "detail"), _quoted(self._child.words())
         raise agent_error(text_of(reply, "message"), "\n".join(filter(None, details)))
+
+    def _too_slow(self, seconds: float, doing: str) -> AgentFault:
+        message = f"The agent took longer than {seconds:g} s {doing}."
+        return AgentFault(Fault(FaultKind.TIME_OUT, message, _quoted(self._end())))
 
     def _failed(self, doing: str) -> AgentFault:
         return agent_error(f"The agent {doing}.", _quoted(self._end()))

@@ -17,6 +17,7 @@ from omnimeter.payoffs.running import (
     running_discounted,
     running_totals,
 )
+from omnimeter.payoffs.summation import compensated_sum
 
 
 def total(rewards: FloatArray) -> float:
@@ -24,7 +25,7 @@ def total(rewards: FloatArray) -> float:
 
     Definition "total reward sum" (fixed-time payoffs) and Definition 8 (anytime test).
     """
-    return float(running_totals(rewards)[-1])
+    return compensated_sum(rewards)
 
 
 def average(rewards: FloatArray) -> float:
@@ -32,7 +33,7 @@ def average(rewards: FloatArray) -> float:
 
     Definition "average reward per cycle" (fixed-time payoffs) and Definition 14 (anytime test).
     """
-    return float(running_averages(rewards)[-1])
+    return _average_within(rewards, compensated_sum(rewards), len(rewards))
 
 
 def per_second(rewards: FloatArray, end: int) -> float:
@@ -58,7 +59,8 @@ def discounted(rewards: FloatArray, sequence: DiscountSequence) -> float:
         rewards: The rewards.
         sequence: The weights γ_1, γ_2, ... as an array, or as a function of k = 1 .. n.
     """
-    return float(running_discounted(rewards, weights(sequence, len(rewards)))[-1])
+    first = weights(sequence, len(rewards))
+    return _average_within(rewards, compensated_sum(first * rewards), compensated_sum(first))
 
 
 def diminishing(rewards: FloatArray, times: IntArray, end: int) -> float:
@@ -72,7 +74,15 @@ def diminishing(rewards: FloatArray, times: IntArray, end: int) -> float:
         times: When each action was performed, in nanoseconds.
         end: τ in nanoseconds.
     """
-    return float(diminishing_along(rewards, times, np.array([end], dtype=np.int64))[0])
+    (count,) = diminished(times, np.array([end], dtype=np.int64))
+    return average(rewards[:count])
+
+
+def _average_within(rewards: FloatArray, total: float, weight: float) -> float:
+    """The quotient without what rounding carried outside the rewards; 0 without any."""
+    if not len(rewards):
+        return 0.0
+    return float(min(max(total / weight, np.min(rewards)), np.max(rewards)))
 
 
 def total_along(rewards: FloatArray, times: IntArray, ends: IntArray) -> FloatArray:

@@ -8,10 +8,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from omnimeter.contract import Outcome, Trace, fingerprint
+from omnimeter.contract import Outcome, StoreError, Trace, fingerprint
 from omnimeter.results import ledger, outcome_table, shards, trace_table
 from omnimeter.results.layout import Layout
-from omnimeter.results.refusals import damaged, unreadable
+from omnimeter.results.refusals import unreadable
 from omnimeter.results.specification import read_spec
 
 
@@ -120,4 +120,5 @@ def _load(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise unreadable(error, path) from error
     except ValueError as error:
-        raise damaged(path, error) from error
+        advice = "Remove that file; no result depends on it."
+        raise StoreError(f"{path} is damaged ({error}).", advice) from error

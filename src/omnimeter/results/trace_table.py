@@ -53,7 +53,10 @@ def read_all(path: Path) -> Iterator[tuple[str, Trace]]:
     """
     with shards.opened(path) as shard:
         for group, head in enumerate(shard.notes["traces"]):
-            yield head["key"], _trace(head, shard.file.read_row_group(group, _READ))
+            yield (
+                head["key"],
+                _trace(head, shard.file.read_row_group(group, _READ, use_threads=False)),
+            )
 
 
 def read_one(path: Path, key: str) -> Trace | None:
@@ -65,7 +68,7 @@ def read_one(path: Path, key: str) -> Trace | None:
     with shards.opened(path) as shard:
         for group, head in enumerate(shard.notes["traces"]):
             if head["key"] == key:
-                return _trace(head, shard.file.read_row_group(group, _READ))
+                return _trace(head, shard.file.read_row_group(group, _READ, use_threads=False))
     return None
 
 

@@ -57,11 +57,12 @@ class Writer(Record):
     def _store(self, outcomes: Mapping[str, Outcome], traces: Mapping[str, Trace]) -> None:
         shard = shard_name(outcomes)
         rows = outcome_table.table(list(outcomes.values()))
+        content = outcome_table.encode(rows)
         # The traces come first: a shard of outcomes on disk is what makes its exercises finished.
         if traces:
             durable.write(self._layout.trace_shard(shard), trace_table.encode(traces, [*outcomes]))
         try:
-            durable.write(self._layout.outcome_shard(shard), outcome_table.encode(rows))
+            durable.write(self._layout.outcome_shard(shard), content)
         except StoreError:
             with suppress(StoreError):
                 _remove_stray_traces(self._layout)

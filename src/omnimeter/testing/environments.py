@@ -111,12 +111,12 @@ class EnvironmentClassSuite(DrawingRules):
 
     def test_chance_comes_from_the_generator(self) -> None:
         """Nobody else's generator is used or listened to."""
-        for environment, _ in self.built():
+        for environment, instance in self.built():
             actions = self.actions_for(environment)
             found = []
             for seed in (1, 2):
                 with seeded_globally(seed), left_alone():
-                    found.append(self._answers(environment, actions))
+                    found.append(self._answers(self.make().build(instance), actions))
             assert found[0] == found[1], "Percepts depend on the global generators."
 
     def test_observations_can_be_kept(self) -> None:

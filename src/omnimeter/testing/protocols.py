@@ -97,25 +97,34 @@ class ProtocolSuite:
         """There is a score from nothing, from a part and from everything."""
         for outcomes, _ in self.course():
             for count in {0, len(outcomes) // 2, len(outcomes)}:
-                _check_score(self.make().score(outcomes[:count]), count)
+                _check_score(self._score(outcomes[:count]), count)
 
     def test_score_survives_faults(self) -> None:
         """An exercise without a payoff takes nothing away from the others."""
         *_, (outcomes, _) = self.course()
-        alone = self.make().score([failed_outcome(outcomes[0].exercise)])
-        _check_score(alone, 1)
-        rest = [failed_outcome(outcomes[0].exercise), *outcomes[1:]]
-        _check_score(self.make().score(rest), len(rest))
+        failed = failed_outcome(outcomes[0].exercise)
+        for some in ([failed], [failed, *outcomes[1:]]):
+            _check_score(self._score(some), len(some))
 
     def test_score_does_not_depend_on_the_order(self) -> None:
         """The same outcomes in another order have the same score, up to rounding."""
         for number, (outcomes, _) in enumerate(self.course()):
-            one = self.make().score(outcomes).value
-            other = self.make().score(self._shuffled(outcomes, number)).value
+            one = self._score(outcomes).value
+            other = self._score(self._shuffled(outcomes, number)).value
             same = one == other or (
                 one is not None and other is not None and isclose(one, other, abs_tol=1e-9)
             )
             assert same, f"The score is {one} in one order of the outcomes and {other} in another."
+
+    def _score(self, outcomes: Sequence[Outcome]) -> Score:
+        try:
+            return self.make().score(outcomes)
+        except Exception as error:
+            faults = sum(outcome.payoff is None for outcome in outcomes)
+            raise AssertionError(
+                f"score raised {type(error).__name__} for {len(outcomes)} outcomes, of which "
+                f"{faults} have no payoff: {error}. There is a score at any moment."
+            ) from error
 
     def _shuffled(self, outcomes: Sequence[Outcome], number: int) -> list[Outcome]:
         order = stream(0, "suite", "shuffle", number).generator().permutation(len(outcomes))

@@ -1,0 +1,65 @@
+"""How things look in a terminal: tables, progress, and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+
+def console(*, errors: bool = False) -> Console:
+    """The terminal, or its error side."""
+    from rich.console import Console
+
+    return Console(stderr=errors, highlight=False, soft_wrap=False)
+
+
+def print_json(data: Any) -> None:
+    """One JSON object on the standard output, for programs."""
+    typer.echo(json.dumps(data, indent=2))
+
+
+@contextmanager
+def progress(*, hidden: bool = False) -> Iterator[Progress]:
+    """Bars on the error side, so that the output can be read by a program."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    from omnimeter.interaction import compilation
+
+    bars = Progress(
+        SpinnerColumn(),
+        TextColumn("[progress.description]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        console=console(errors=True),
+        transient=False,
+        disable=hidden,
+    )
+
+    def tell(message: str) -> None:
+        bars.console.print(f"[dim]{message}[/dim]")
+
+    if not hidden:
+        compilation.announcements.append(tell)
+    try:
+        with bars:
+            yield bars
+    finally:
+        if not hidden:
+            compilation.announcements.remove(tell)

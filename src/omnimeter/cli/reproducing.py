@@ -1,0 +1,72 @@
+"""``omnimeter reproduce``: an experiment of a paper, ours beside the published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from omnimeter.cli.display import console, print_json, progress
+
+if TYPE_CHECKING:
+    from omnimeter.reproductions.reproduction import Reproduced
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="See: omnimeter list reproduction.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write figures and data [reproductions/NAME].")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run an experiment of a paper and say whether we agree.
+
+    Leaves with 1 when something differs from the paper without a written reason.
+    """
+    from omnimeter.catalogue import Kind, parse, resolve
+
+    spec = parse(Kind.REPRODUCTION, name)
+    experiment = resolve(Kind.REPRODUCTION, spec.id)
+    short = spec.id.rpartition("-v")[0]
+    directory = out or Path("reproductions") / short
+    with progress(hidden=json) as bars:
+        task = bars.add_task(f"Reproducing {short}", total=100, note="")
+        result: Reproduced = experiment(
+            directory,
+            lambda doing, done: bars.update(task, completed=int(100 * done), note=doing),
+        )
+    if json:
+        print_json(result.to_json())
+    else:
+        _print(result)
+    if not result.agrees:
+        raise typer.Exit(1)
+
+
+def _print(result: Reproduced) -> None:
+    from rich.table import Table
+
+    out = console()
+    out.print(f"[bold]{result.title}[/bold]\n")
+    if result.rows:
+        table = Table(box=None, pad_edge=False)
+        for heading in result.rows[0]:
+            table.add_column(str(heading))
+        for row in result.rows:
+            table.add_row(*(str(value) for value in row.values()))
+        out.print(table)
+        out.print()
+    for each in result.statements:
+        if each.holds is None:
+            sign = "[dim]ours   [/dim]"
+        elif each.holds:
+            sign = "[green]agrees [/green]"
+        else:
+            sign = "[yellow]differs[/yellow]" if each.reason else "[red]DIFFERS[/red]"
+        out.print(f"{sign} {each.claim}\n        {each.found}")
+        if each.reason:
+            out.print(f"        [yellow]because:[/yellow] {each.reason}")
+    out.print()
+    for name, path in result.files.items():
+        out.print(f"{name}: {path}", soft_wrap=True)

@@ -1,0 +1,206 @@
+"""``omnimeter run``: agents take exercises, and get a score."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from omnimeter.cli.display import console, print_json, progress
+from omnimeter.cli.scores import print_result, result_json
+
+if TYPE_CHECKING:
+    from omnimeter.protocols import Evaluation, Result
+
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        "-a",
+        help="An id (random), with parameters (random(rate=10)), or a place "
+        "(my_agent.py:MyAgent). May be given several times.",
+    ),
+]
+
+
+def run(
+    agent: Agents = None,
+    environments: Annotated[
+        str | None, typer.Option("--class", "-c", help="The environment class.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the class: name=value.")
+    ] = None,
+    exercises: Annotated[int, typer.Option("--exercises", "-n", help="How many.")] = 20,
+    interactions: Annotated[
+        int | None,
+        typer.Option("--interactions", "-i", help="Length of an exercise [1000]."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", "-s", help="Length of an exercise in seconds.")
+    ] = None,
+    complexity: Annotated[
+        list[float] | None,
+        typer.Option(help="The complexity of the environments; several are taken in turn."),
+    ] = None,
+    payoff: Annotated[
+        str, typer.Option(help="What an exercise is worth; see: omnimeter list payoff.")
+    ] = "average",
+    clock: Annotated[
+        str | None, typer.Option(help="wall or virtual [wall for seconds, otherwise virtual].")
+    ] = None,
+    tick: Annotated[float, typer.Option(help="Virtual seconds of an undeclared action.")] = 1.0,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which an action comes too late.")
+    ] = None,
+    timeout_rule: Annotated[
+        str, typer.Option(help="What then takes its place: no-reward or random-action.")
+    ] = "no-reward",
+    seed: Annotated[int, typer.Option(help="The root of all chance.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The directory of the evaluation [evaluations/CLASS-HASH]."),
+    ] = None,
+    spec: Annotated[
+        Path | None, typer.Option(help="Take the evaluation from a spec.json instead.")
+    ] = None,
+    traces: Annotated[bool, typer.Option("--traces", help="Keep every interaction.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that work at once.")] = 1,
+    isolation: Annotated[
+        str,
+        typer.Option(help="Where agents sit: auto (files get a process), process, none."),
+    ] = "auto",
+    patience: Annotated[
+        float, typer.Option(help="Seconds after which an isolated agent that hangs is ended.")
+    ] = 10.0,
+    memory: Annotated[int, typer.Option(help="Megabytes that an isolated agent may use.")] = 2048,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Let agents take exercises in drawn environments, and score them.
+
+    Running the same command again goes on where it was interrupted. Leaves with 3 when an
+    exercise ended in a fault.
+    """
+    from omnimeter.contract import InvalidInputError
+
+    if spec is not None:
+        evaluation = _read(spec)
+    elif environments is None or not agent:
+        missing = "--class" if environments is None else "--agent"
+        raise InvalidInputError(
+            f"The option {missing} is missing.",
+            "For example: omnimeter run --agent random --class cups",
+        )
+    else:
+        given = {
+            "exercises": exercises,
+            "interactions": 1000 if interactions is None and seconds is None else interactions,
+            "seconds": seconds,
+            "complexity": complexity,
+            "payoff": payoff,
+            "clock": clock,
+            "tick": tick,
+            "timeout": timeout,
+            "timeout_rule": timeout_rule,
+            "seed": seed,
+        }
+        evaluation = _evaluation(agent, environments, settings or [], given, traces)
+    directory = out or _default_directory(evaluation)
+    options = _options(workers, isolation, patience, memory)
+    result = _evaluate(evaluation, directory, options, quiet=json)
+    page = _report(directory)
+    if json:
+        data = {**result_json(result), "report": str(page), "directory": str(directory)}
+        print_json(data)
+    else:
+        print_result(result)
+        console().print(f"results: {directory}\nreport: {page}", soft_wrap=True)
+    if not result.complete:
+        raise typer.Exit(128 + signal.SIGINT)
+    if any(score.faults for score in result.scores.values()):
+        raise typer.Exit(3)
+
+
+def _evaluation(
+    agents: list[str], environments: str, settings: list[str], given: dict[str, Any], traces: bool
+) -> Evaluation:
+    from omnimeter.catalogue import Kind, parse, with_parameters
+    from omnimeter.contract import Spec
+    from omnimeter.protocols import Evaluation
+
+    surroundings = with_parameters(parse(Kind.ENVIRONMENT, environments), settings)
+    parameters = {
+        "environments": surroundings.to_json(),
+        **{name: value for name, value in given.items() if value is not None},
+        "payoff": parse(Kind.PAYOFF, given["payoff"]).to_json(),
+    }
+    if given["complexity"]:
+        levels = given["complexity"]
+        parameters["complexity"] = levels if len(levels) > 1 else levels[0]
+    else:
+        parameters.pop("complexity", None)
+    seats = tuple(parse(Kind.AGENT, each) for each in agents)
+    return Evaluation(Spec("sample-v1", parameters), seats, traces)
+
+
+def _read(path: Path) -> Evaluation:
+    import json
+
+    from omnimeter.contract import InvalidInputError
+    from omnimeter.protocols import Evaluation
+
+    try:
+        return Evaluation.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error.strerror}.", "Give the spec.json of an evaluation."
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f"{path} is not the spec of an evaluation: {error}.",
+            "Give the spec.json of an evaluation.",
+        ) from error
+
+
+def _default_directory(evaluation: Evaluation) -> Path:
+    """The same evaluation always has the same directory, so that it goes on there."""
+    from omnimeter.contract import fingerprint
+
+    surroundings = evaluation.protocol.parameters.get("environments", {})
+    name = surroundings["id"] if isinstance(surroundings, dict) else str(surroundings)
+    return Path("evaluations") / f"{name}-{fingerprint(evaluation.to_json())[:8]}"
+
+
+def _options(workers: int, isolation: str, patience: float, memory: int) -> Any:
+    from omnimeter.contract import UnknownNameError
+    from omnimeter.execution import Isolation, Options
+    from omnimeter.interaction.limits import Limits
+
+    if isolation not in set(Isolation):
+        raise UnknownNameError("isolation", isolation, list(Isolation))
+    limits = Limits(seconds_per_action=patience, memory_mb=memory)
+    return Options(workers, Isolation(isolation), limits)
+
+
+def _evaluate(evaluation: Evaluation, directory: Path, options: Any, *, quiet: bool) -> Result:
+    from omnimeter.cli.watching import Watcher
+    from omnimeter.execution import evaluate
+    from omnimeter.results import writing
+
+    evaluation.make_protocol()  # so that wrong parameters are found before anything is written
+    seed = evaluation.protocol.parameters.get("seed", 0)
+    specs = (evaluation.protocol, *evaluation.agents)
+    with (
+        writing(directory, evaluation.to_json(), seeds=[seed], specs=specs) as writer,
+        progress(hidden=quiet) as bars,
+    ):
+        return evaluate(evaluation, writer, options, Watcher(bars))
+
+
+def _report(directory: Path) -> Path:
+    from omnimeter.reports import write_report
+    from omnimeter.results import Record
+
+    return write_report(Record(directory))

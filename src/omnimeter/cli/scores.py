@@ -1,0 +1,67 @@
+"""Scores in a terminal and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from omnimeter.cli.display import console
+
+if TYPE_CHECKING:
+    from omnimeter.protocols import Result
+
+
+def result_json(result: Result) -> dict[str, Any]:
+    """The scores and comparisons for a program."""
+    from omnimeter.reports import comparisons
+
+    return {
+        "complete": result.complete,
+        "scores": [
+            {
+                "agent": agent.to_json(),
+                "label": agent.label,
+                "value": score.value,
+                "interval": None if score.interval is None else list(score.interval[:2]),
+                "level": None if score.interval is None else score.interval.level,
+                "count": score.count,
+                "faults": dict(score.faults),
+            }
+            for agent, score in result.scores.items()
+        ],
+        "comparisons": [asdict(each) for each in comparisons(result)],
+    }
+
+
+def print_result(result: Result) -> None:
+    """The table of scores, what the comparisons show, and what went wrong."""
+    from rich.table import Table
+
+    from omnimeter.reports import comparisons, score_table
+
+    out = console()
+    table = Table(box=None, pad_edge=False)
+    table.add_column("agent", overflow="fold")
+    for heading in ("score", "95 % interval", "exercises", "faults"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in score_table(result):
+        value = "-" if row.value is None else f"{row.value:.4f}"
+        interval = "-" if row.low is None else f"{row.low:.4f} to {row.high:.4f}"
+        faults = ", ".join(f"{count} {kind}" for kind, count in row.faults.items()) or "none"
+        colour = "red" if row.faults else "dim"
+        table.add_row(
+            row.label, f"[bold]{value}[/bold]", interval, str(row.count), f"[{colour}]{faults}[/]"
+        )
+    out.print(table)
+    for each in comparisons(result):
+        out.print(f"[dim]{each.sentence}[/dim]")
+    if not result.complete:
+        out.print("[yellow]Not all exercises are done; the same command goes on.[/yellow]")
+    messages = {
+        f"{outcome.exercise.agent.label}: {outcome.fault.kind}: {outcome.fault.message}": None
+        for outcomes in result.outcomes.values()
+        for outcome in outcomes
+        if outcome.fault is not None
+    }
+    for message in list(messages)[:5]:
+        out.print(f"[red]fault[/red] {message}", soft_wrap=True)

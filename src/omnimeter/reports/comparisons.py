@@ -1,0 +1,140 @@
+"""Who is better than whom: agents compared on the same exercises, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+
+from omnimeter.contract import InvalidInputError, Outcome, Spec
+from omnimeter.protocols import Result
+from omnimeter.reports.scores import score_table
+from omnimeter.statistics import Support, holm, paired_difference, paired_test
+
+ERROR_RATE = 0.05
+"""How often a difference may be claimed, in all comparisons together, where there is none."""
+
+FEWEST = 2
+"""With fewer exercises in common, nothing is said about chance."""
+
+Meeting = tuple[int, str]
+"""What two agents must share to be compared: number and instance of an exercise."""
+
+
+class Verdict(StrEnum):
+    """What a comparison shows of an agent, seen from it."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NOT_SHOWN = "no difference shown"
+    TOO_FEW = "too few exercises in common"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One agent against another on the exercises that both finished.
+
+    Attributes:
+        agent: The agent.
+        reference: Whom it is compared with.
+        difference: The mean of its payoffs minus the other's; ``None`` without any in common.
+        low: The lower end of the 95 % interval; ``None`` when that cannot be said.
+        high: The upper end.
+        count: How many exercises both finished.
+        chance: The p-value, corrected for all comparisons made; ``None`` when there is none.
+        verdict: What this shows.
+    """
+
+    agent: Spec
+    reference: Spec
+    difference: float | None
+    low: float | None
+    high: float | None
+    count: int
+    chance: float | None
+    verdict: Verdict
+
+
+def comparisons(
+    result: Result, support: Support | None = None, reference: Spec | None = None
+) -> list[Comparison]:
+    """Every agent against one of them, best first, on the same exercises.
+
+    A difference counts as shown when its p-value, corrected by Holm's method, is at most 0.05 and
+    its interval does not contain 0. Against a reference that was chosen beforehand the correction
+    is for the comparisons with it. The best agent, however, is found by looking at the very same
+    payoffs, and could have been any; the correction is then for all pairs of agents.
+
+    Args:
+        result: What an evaluation says.
+        support: The lowest and the highest payoff there can be.
+        reference: Whom to compare with; by default the agent with the best score.
+
+    Raises:
+        InvalidInputError: The reference took no part.
+    """
+    ranked = [row.agent for row in score_table(result) if row.value is not None]
+    payoffs = {agent: _payoffs(done) for agent, done in result.outcomes.items()}
+    if reference is not None and reference not in payoffs:
+        raise InvalidInputError(
+            f"{reference.label} took no part in this evaluation.",
+            "Compare with one of: " + ", ".join(agent.label for agent in payoffs) + ".",
+        )
+    if not ranked:
+        return []
+    chosen = ranked[0] if reference is None else reference
+    others = [agent for agent in ranked if agent != chosen]
+    pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
+    chances = _corrected(payoffs, pairs)
+    return [_compare(agent, chosen, payoffs, support, chances) for agent in others]
+
+
+def _payoffs(outcomes: Sequence[Outcome]) -> dict[Meeting, float]:
+    return {
+        (each.exercise.number, each.exercise.instance.key): each.payoff
+        for each in outcomes
+        if each.payoff is not None
+    }
+
+
+def _shared(
+    first: Mapping[Meeting, float], second: Mapping[Meeting, float]
+) -> tuple[list[float], list[float]]:
+    """The payoffs of both in the exercises that both finished, in the same order."""
+    both = sorted(first.keys() & second.keys())
+    return [first[meeting] for meeting in both], [second[meeting] for meeting in both]
+
+
+def _corrected(
+    payoffs: Mapping[Spec, Mapping[Meeting, float]], pairs: Sequence[tuple[Spec, Spec]]
+) -> dict[frozenset[Spec], float]:
+    """The p-value of each pair that has enough exercises in common, corrected for all of them."""
+    raw = {}
+    for first, second in pairs:
+        ours, theirs = _shared(payoffs[first], payoffs[second])
+        if len(ours) >= FEWEST:
+            raw[frozenset((first, second))] = paired_test(ours, theirs)
+    return dict(zip(raw, holm(list(raw.values())).tolist(), strict=True))
+
+
+def _compare(
+    agent: Spec,
+    reference: Spec,
+    payoffs: Mapping[Spec, Mapping[Meeting, float]],
+    support: Support | None,
+    chances: Mapping[frozenset[Spec], float],
+) -> Comparison:
+    ours, theirs = _shared(payoffs[agent], payoffs[reference])
+    if not ours:
+        return Comparison(agent, reference, None, None, None, 0, None, Verdict.TOO_FEW)
+    found = paired_difference(ours, theirs, 1 - ERROR_RATE, support)
+    if len(ours) < FEWEST:
+        return Comparison(agent, reference, found.value, None, None, 1, None, Verdict.TOO_FEW)
+    chance = chances[frozenset((agent, reference))]
+    shown = chance <= ERROR_RATE and not found.low <= 0 <= found.high
+    side = Verdict.BETTER if found.value > 0 else Verdict.WORSE
+    verdict = side if shown else Verdict.NOT_SHOWN
+    return Comparison(
+        agent, reference, found.value, found.low, found.high, len(ours), chance, verdict
+    )

@@ -1,0 +1,82 @@
+"""Who scored what: the table of scores, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from omnimeter.contract import Outcome, Score, Spec
+from omnimeter.protocols import Result
+from omnimeter.reports.levels import Level, LevelMean, complexity_levels, level_means
+from omnimeter.statistics import Support
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """What one agent scored.
+
+    Attributes:
+        agent: The agent.
+        value: Its score; ``None`` when nothing could be judged.
+        low: The lower end of the interval; ``None`` when that cannot be said.
+        high: The upper end of the interval; ``None`` when that cannot be said.
+        level: The level of the interval.
+        count: From how many exercises.
+        faults: How many exercises of each kind of fault were left out.
+        interactions: The mean number of interactions of those that count.
+        levels: The mean payoff at each level of complexity.
+    """
+
+    agent: Spec
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float
+    count: int
+    faults: Mapping[str, int]
+    interactions: float | None
+    levels: tuple[LevelMean, ...]
+
+    @property
+    def label(self) -> str:
+        """The agent as a person writes it."""
+        return self.agent.label
+
+
+def score_table(result: Result, support: Support | None = None) -> list[ScoreRow]:
+    """The scores of all agents, the best first; agents without a score come last.
+
+    Args:
+        result: What an evaluation says.
+        support: The lowest and the highest payoff there can be, for the intervals at each level
+            of complexity.
+    """
+    levels = complexity_levels(each for done in result.outcomes.values() for each in done)
+    rows = [
+        _row(agent, score, result.outcomes.get(agent, ()), levels, support)
+        for agent, score in result.scores.items()
+    ]
+    return sorted(rows, key=lambda row: (inf if row.value is None else -row.value, row.label))
+
+
+def _row(
+    agent: Spec,
+    score: Score,
+    outcomes: Sequence[Outcome],
+    levels: Sequence[Level],
+    support: Support | None,
+) -> ScoreRow:
+    lengths = [each.interactions for each in outcomes if each.payoff is not None]
+    interval = score.interval
+    return ScoreRow(
+        agent=agent,
+        value=score.value,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        level=0.95 if interval is None else interval.level,
+        count=score.count,
+        faults=dict(sorted(score.faults.items())),
+        interactions=sum(lengths) / len(lengths) if lengths else None,
+        levels=level_means(outcomes, levels, support),
+    )
