@@ -127,5 +127,5 @@ def _summary(estimate: Estimate, holds: bool, in_unit: bool, unbalanced: int, di
     if not in_unit:
         text += " There are rewards outside [-1, 1]."
     if unbalanced:
-        text += f" Taken alone, {unbalanced} of {counted(distinct, 'instance')} are not balanced."
+        text += f" Not balanced when taken alone: {unbalanced} of {counted(distinct, 'instance')}."
     return text

@@ -131,7 +131,8 @@ def _summary(
         manner = "decided exactly" if exactly else "examined by sampling"
     if not insensitive:
         return (
-            "From every state, what is done can change the sum of rewards within "
+            f"From every state{'' if exactly == count else ' examined'}, what is done can change "
+            "the sum of rewards within "
             f"{counted(needed, 'action')}; {manner}."
         )
     within = "2(|A| + 1) actions" if claimed is None else counted(claimed, "action")

@@ -22,7 +22,7 @@ def audit(
     seed: Annotated[int, typer.Option(help="The root of all chance.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Examine an environment class: balance, sensitivity to actions, range, determinism, rebuilding.
+    """Examine an environment class: balance, sensitivity, range, determinism, rebuilding.
 
     Leaves with 1 when something that the class claims does not hold.
     """
@@ -54,6 +54,7 @@ def audit(
 def _print(label: str, result: Audit) -> None:
     import json
 
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -65,7 +66,7 @@ def _print(label: str, result: Audit) -> None:
         else:
             sign = "[red]FAILS[/red]" if finding.claimed else "[yellow]fails[/yellow]"
         claimed = "yes" if finding.claimed else "no"
-        table.add_row(sign, finding.check, claimed, finding.summary)
+        table.add_row(sign, finding.check, claimed, escape(finding.summary))
         if finding.witness and not finding.passed:
             table.add_row(
                 "", "", "", f"[dim]witness: {json.dumps(finding.to_json()['witness'])}[/dim]"

@@ -29,7 +29,8 @@ def report(
     record = Record(directory)
     evaluation = Evaluation.from_json(record.spec)
     chosen = None if payoff is None else parse(Kind.PAYOFF, payoff)
-    if chosen is None:
+
+    if chosen is None:  # noqa: SIM108 - mypy follows it only this way
         result = summarise(evaluation, record.outcomes())
     else:
         result = rejudge(record, chosen)

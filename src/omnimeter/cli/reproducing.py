@@ -36,6 +36,7 @@ def reproduce(
             directory,
             lambda doing, done: bars.update(task, completed=int(100 * done), note=doing),
         )
+        bars.update(task, completed=100, note="")
     if json:
         print_json(result.to_json())
     else:

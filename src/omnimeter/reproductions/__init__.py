@@ -1,1 +1,1 @@
-"""Experiments of the papers, each one command: ours beside the published, and whether they agree."""
+"""Experiments of the papers, one command each: ours beside the published, with a verdict."""

@@ -68,9 +68,12 @@ class Column:
         return f"{self.environments.name.lower()}-{self.symbol.lower()}"
 
 
-_TOTAL = ("total", (Total(),))
-_AVERAGE = ("average", (Average(),))
-_DISCOUNTED = ("discounted", tuple(Discounted("geometric", ratio) for ratio in RATIOS))
+_TOTAL: tuple[str, tuple[Payoff, ...]] = ("total", (Total(),))
+_AVERAGE: tuple[str, tuple[Payoff, ...]] = ("average", (Average(),))
+_DISCOUNTED: tuple[str, tuple[Payoff, ...]] = (
+    "discounted",
+    tuple(Discounted("geometric", ratio) for ratio in RATIOS),
+)
 
 COLUMNS = (
     Column(GENERAL, *_TOTAL),
@@ -83,5 +86,28 @@ COLUMNS = (
     Column(BALANCED, "diminishing", (Diminishing(),)),
 )
 
-PAYOFFS = tuple({payoff: None for column in COLUMNS for payoff in column.payoffs})
-"""Every payoff of the table once."""
+
+@dataclass(frozen=True)
+class DiscountedByAll:
+    """The discounted reward divided by the sum of all weights, not of those so far.
+
+    Not what the definition says, but what the text around it describes: such values grow with tau.
+
+    Attributes:
+        ratio: The ratio of the geometric weights.
+    """
+
+    ratio: float
+
+    def __call__(self, trace: Trace) -> float:
+        """What the trace is worth."""
+        return Discounted("geometric", self.ratio)(trace) * (1 - self.ratio ** len(trace))
+
+
+BY_ALL = tuple(DiscountedByAll(ratio) for ratio in RATIOS)
+
+PAYOFFS: tuple[Payoff, ...] = (
+    *{payoff: None for column in COLUMNS for payoff in column.payoffs},
+    *BY_ALL,
+)
+"""Every payoff once."""

@@ -177,7 +177,7 @@ def stopping_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     best = max(gains, key=lambda threshold: gains[threshold])
     return Verdict(
         gains[best] < FELT,
-        f"stopping above an average of {best:g} gains at least {gains[best]:.1%} of what skill does",
+        f"stopping above an average of {best:g} gains {gains[best]:.1%} or more of what skill does",
     )
 
 
@@ -189,12 +189,11 @@ def modulation_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
             kind, payoff, 1000, "rester", threshold=threshold, rest=0.1, growth=0.5
         ),
         "resting for 100 s": _gain(kind, payoff, 1000, "rester", threshold=threshold, rest=100),
+        "resting to the end": _gain(kind, payoff, 1000, "rester", threshold=threshold, rest=1e4),
         "waiting for 10 s": _gain(kind, payoff, 1000, "waiter", wait=10),
     }
     best = max(gains, key=lambda policy: gains[policy])
-    return Verdict(
-        gains[best] < FELT, f"{best} gains at least {gains[best]:.1%} of what skill does"
-    )
+    return Verdict(gains[best] < FELT, f"{best} gains {gains[best]:.1%} or more of what skill does")
 
 
 def scale_independent(kind: EnvironmentType, payoff: Payoff) -> Verdict:

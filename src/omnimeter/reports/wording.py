@@ -1,0 +1,80 @@
+"""Numbers and names as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import ceil, isfinite, log10
+
+from omnimeter.contract import FaultKind
+
+MINUS = "−"
+NOTHING = "–"
+"""Stands where there is no number."""
+
+_FEWEST_DECIMALS, _MOST_DECIMALS = 0, 9
+
+FAULTS: Mapping[str, tuple[str, str]] = {
+    FaultKind.AGENT_ERROR: ("agent error", "agent errors"),
+    FaultKind.TIME_OUT: ("time-out", "time-outs"),
+    FaultKind.INFRASTRUCTURE: ("infrastructure fault", "infrastructure faults"),
+}
+"""One and many faults of each kind."""
+
+
+def decimals(numbers: Iterable[float | None]) -> int:
+    """How many decimals show about three digits of the largest of some numbers."""
+    sizes = [abs(number) for number in numbers if number is not None and isfinite(number)]
+    largest = max(sizes, default=0.0)
+    wanted = 3 - ceil(log10(largest)) if largest > 0 else 3
+    return min(max(wanted, _FEWEST_DECIMALS), _MOST_DECIMALS)
+
+
+def number(value: float | None, places: int, *, signed: bool = False) -> str:
+    """A number with so many decimals and a proper minus sign."""
+    if value is None:
+        return NOTHING
+    if not isfinite(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    text = f"{value + 0.0:{'+' if signed else ''},.{places}f}"
+    if not text.strip("+-0.,"):  # neither minus nor plus nothing
+        text = text.lstrip("+-")
+    return text.replace(",", " ").replace("-", MINUS)
+
+
+def interval(low: float | None, high: float | None, places: int, *, signed: bool = False) -> str:
+    """Both ends of an interval."""
+    if low is None or high is None:
+        return NOTHING
+    return f"{number(low, places, signed=signed)} to {number(high, places, signed=signed)}"
+
+
+def chance(probability: float | None) -> str:
+    """A p-value."""
+    if probability is None:
+        return NOTHING
+    return "< 0.001" if probability < 0.001 else f"{probability:.3f}"
+
+
+def percent(share: float) -> str:
+    """A level of confidence."""
+    return f"{share * 100:g} %"
+
+
+def counted(amount: int, one: str, many: str | None = None) -> str:
+    """So many of something: ``1 agent``, ``3 agents``, ``no agents``."""
+    plural = many or f"{one}s"
+    if amount == 0:
+        return f"no {plural}"
+    return f"{amount:,} ".replace(",", " ") + (one if amount == 1 else plural)
+
+
+def fault_counts(faults: Mapping[str, int]) -> str:
+    """How many faults of which kind, or nothing at all."""
+    present = [(kind, amount) for kind, amount in faults.items() if amount]
+    return ", ".join(counted(amount, *FAULTS.get(kind, (kind, kind))) for kind, amount in present)
+
+
+def listed(items: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *front, last = items
+    return f"{', '.join(front)} and {last}" if front else last
