@@ -1,1 +1,24 @@
-"""..."""
+"""Showing what an evaluation says: scores and comparisons as data, figures, pages and tables.
+
+Nothing heavy is loaded before a figure or a page is made.
+"""
+
+from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
+from omnimeter.reports.ink import save_figure
+from omnimeter.reports.page import write_report
+from omnimeter.reports.rejudging import rejudge
+from omnimeter.reports.scores import ScoreRow, score_table
+from omnimeter.reports.tables import latex_table, write_csv
+
+__all__ = [
+    "Comparison",
+    "ScoreRow",
+    "Verdict",
+    "comparisons",
+    "latex_table",
+    "rejudge",
+    "save_figure",
+    "score_table",
+    "write_csv",
+    "write_report",
+]

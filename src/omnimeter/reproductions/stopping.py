@@ -182,7 +182,8 @@ def _draw(curves: dict[tuple[str, str], Curve], out: Path) -> dict[str, Path]:
         0.95,
         "A random agent in the balanced example\n(10 actions a second) that stops for ever\n"
         "once its average is above 0, beside one\nthat goes on.\n\n"
-        "The diminishing history drops the last\ncycles, and with them the luck: the value\nfalls below 0 and rises towards it.\n\n"
+        "The diminishing history drops the last\ncycles, and with them the luck: the value\n"
+        "falls below 0 and rises towards it.\n\n"
         "Totals are 0 at every tau, stopping or not.\n\n"
         f"Bands: 95 % intervals of {RUNS} runs.",
         va="top",

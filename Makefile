@@ -1,0 +1,47 @@
+# The three commands of this project: `make demo`, `make test`, and `make setup`, which both use.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.ready
+
+.PHONY: setup demo test checks test-slow bench clean
+
+setup: $(STAMP)
+
+# Installs the package and its tools at the versions of constraints.txt into .venv.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Omnimeter needs Python 3.11 or newer: make PYTHON=python3.12 setup"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+# A small evaluation of several agents: progress, a table of scores, a report page.
+demo: $(STAMP)
+	$(BIN)/omnimeter run --class cups --set rule=rest --complexity 3 --complexity 5 --complexity 7 \
+		--agent random --agent 'constant(action=0)' --agent cup-presser \
+		--agent 'cup-presser(choice=first)' \
+		--exercises 60 --interactions 2000 --traces --out evaluations/demo
+
+# All checks and all tests but the slow ones.
+test: checks
+	$(BIN)/pytest -m 'not slow'
+
+checks: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Statistical and fault tests that take minutes.
+test-slow: $(STAMP)
+	$(BIN)/pytest -m slow
+
+# Ratios against hand-written C++, Gymnasium and start-up limits.
+bench: $(STAMP)
+	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/stepping.py
+	$(BIN)/python benchmarks/loop.py
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,151 @@
+"""Everything that stands on a report page, gathered from the record of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from omnimeter.contract import Exercise, Outcome, Protocol, Spec
+from omnimeter.protocols import Evaluation, Result, summarise
+from omnimeter.reports import figures as drawings
+from omnimeter.reports import summary
+from omnimeter.reports.comparisons import Comparison, comparisons
+from omnimeter.reports.faults import FaultRow, fault_table
+from omnimeter.reports.learning import learning
+from omnimeter.reports.rejudging import rejudge, with_payoff
+from omnimeter.reports.scores import ScoreRow, score_table
+from omnimeter.reports.setting import Pairs, budget_words, origin, setting
+from omnimeter.reports.shapes import Figure
+from omnimeter.reports.support import payoff_support
+from omnimeter.reports.wording import counted, listed
+from omnimeter.results import Record
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a page says, before it looks like anything.
+
+    Attributes:
+        title: What it is about.
+        progress: How far the evaluation is, if it is not complete; otherwise empty.
+        summary: The result in plain sentences.
+        rows: The scores, best first.
+        compared: Every agent against the best.
+        figures: The figures.
+        faults: What went wrong.
+        setting: What was measured.
+        origins: How the results were made, once for each time that somebody came to write.
+        places: The place of each agent, by label.
+        fingerprint: The name of the evaluation.
+    """
+
+    title: str
+    progress: str
+    summary: str
+    rows: Sequence[ScoreRow]
+    compared: Sequence[Comparison]
+    figures: Sequence[Figure]
+    faults: Sequence[FaultRow]
+    setting: Pairs
+    origins: Sequence[Pairs]
+    places: Mapping[str, int]
+    fingerprint: str
+
+
+def gather(record: Record, payoff: Spec | None = None) -> Contents:
+    """Read all that a page needs.
+
+    Args:
+        record: The evaluation.
+        payoff: Judge its traces by this payoff instead of its own.
+
+    Raises:
+        InvalidInputError: Another payoff cannot be computed.
+        StoreError: The record cannot be read.
+    """
+    evaluation = Evaluation.from_json(record.spec)
+    if payoff is None:
+        result = summarise(evaluation, record.outcomes())
+    else:
+        evaluation, result = with_payoff(evaluation, payoff), rejudge(record, payoff)
+    protocol = evaluation.make_protocol()
+    outcomes = [each for done in result.outcomes.values() for each in done]
+    support = payoff_support(protocol.payoff(), outcomes)
+    rows, compared = score_table(result, support), comparisons(result, support)
+    exercises = _exercises(protocol, evaluation, outcomes)
+    return Contents(
+        title=_title(evaluation, exercises),
+        progress=_progress(protocol, result, len(outcomes)),
+        summary=" ".join(_sentences(evaluation, exercises, rows, compared, len(outcomes))),
+        rows=rows,
+        compared=compared,
+        figures=figures_of(result, record, rows, compared),
+        faults=fault_table(outcomes),
+        setting=setting(evaluation, exercises),
+        origins=[origin(session) for session in record.provenance()],
+        places={agent.label: place for place, agent in enumerate(result.scores)},
+        fingerprint=record.fingerprint,
+    )
+
+
+def figures_of(
+    result: Result, record: Record, rows: Sequence[ScoreRow], compared: Sequence[Comparison]
+) -> list[Figure]:
+    """The figures for which there is something to draw."""
+    exercises = {
+        each.exercise.key: each.exercise for done in result.outcomes.values() for each in done
+    }
+    possible: list[Figure | None] = [
+        drawings.score_figure(rows),
+        drawings.difference_figure(compared),
+        drawings.complexity_figure(rows),
+        drawings.learning_figure(learning(exercises, record.traces()), rows),
+        drawings.distribution_figure(result, rows),
+    ]
+    return [figure for figure in possible if figure is not None]
+
+
+def _exercises(
+    protocol: Protocol, evaluation: Evaluation, outcomes: Sequence[Outcome]
+) -> list[Exercise]:
+    """The exercises that were taken or, before any was, those that would come first."""
+    taken = [outcome.exercise for outcome in outcomes]
+    return taken or list(protocol.propose(evaluation.agents[0], []))
+
+
+def _title(evaluation: Evaluation, exercises: Sequence[Exercise]) -> str:
+    agents = evaluation.agents
+    who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"
+    where = listed(dict.fromkeys(each.environment_class.label for each in exercises))
+    return f"{who} in {where}"
+
+
+def _progress(protocol: Protocol, result: Result, done: int) -> str:
+    if result.complete:
+        return ""
+    expected = protocol.expected()
+    if expected is None:
+        return f"{counted(done, 'exercise')} done so far"
+    return f"{done} of {expected * len(result.scores)} exercises"
+
+
+def _sentences(
+    evaluation: Evaluation,
+    exercises: Sequence[Exercise],
+    rows: Sequence[ScoreRow],
+    compared: Sequence[Comparison],
+    done: int,
+) -> list[str]:
+    budgets = list(dict.fromkeys(budget_words(exercise.budget) for exercise in exercises))
+    length = f" of {budgets[0]}" if len(budgets) == 1 else ""
+    opening = (
+        f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
+        f"{counted(done, 'exercise')}{length} in all."
+    )
+    sentences = [
+        opening[0].upper() + opening[1:],
+        *summary.score_sentences(rows),
+        *summary.comparison_sentences(compared),
+        summary.fault_sentence(rows, done),
+    ]
+    return [sentence for sentence in sentences if sentence]
