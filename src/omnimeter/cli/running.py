@@ -152,12 +152,13 @@ def _read(path: Path) -> Evaluation:
     from omnimeter.protocols import Evaluation
 
     try:
-        return Evaluation.from_json(json.loads(path.read_text(encoding="utf-8")))
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return Evaluation.from_json(data.get("spec", data))
     except OSError as error:
         raise InvalidInputError(
             f"{path} cannot be read: {error.strerror}.", "Give the spec.json of an evaluation."
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInputError(
             f"{path} is not the spec of an evaluation: {error}.",
             "Give the spec.json of an evaluation.",
@@ -186,10 +187,10 @@ def _options(workers: int, isolation: str, patience: float, memory: int) -> Any:
 
 def _evaluate(evaluation: Evaluation, directory: Path, options: Any, *, quiet: bool) -> Result:
     from omnimeter.cli.watching import Watcher
-    from omnimeter.execution import evaluate
+    from omnimeter.execution import check, evaluate
     from omnimeter.results import writing
 
-    evaluation.make_protocol()  # so that wrong parameters are found before anything is written
+    check(evaluation, options)  # so that what is wrong is found before anything is written
     seed = evaluation.protocol.parameters.get("seed", 0)
     specs = (evaluation.protocol, *evaluation.agents)
     with (

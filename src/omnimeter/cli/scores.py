@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from omnimeter.cli.display import console
@@ -21,23 +21,43 @@ def result_json(result: Result) -> dict[str, Any]:
             {
                 "agent": agent.to_json(),
                 "label": agent.label,
-                "value": score.value,
-                "interval": None if score.interval is None else list(score.interval[:2]),
+                "value": _finite(score.value),
+                "interval": None
+                if score.interval is None
+                else list(map(_finite, score.interval[:2])),
                 "level": None if score.interval is None else score.interval.level,
                 "count": score.count,
                 "faults": dict(score.faults),
             }
             for agent, score in result.scores.items()
         ],
-        "comparisons": [asdict(each) for each in comparisons(result)],
+        "comparisons": [
+            {
+                "agent": each.agent.label,
+                "reference": each.reference.label,
+                "difference": _finite(each.difference),
+                "interval": [_finite(each.low), _finite(each.high)],
+                "count": each.count,
+                "p": each.chance,
+                "verdict": str(each.verdict),
+            }
+            for each in comparisons(result)
+        ],
     }
+
+
+def _finite(number: float | None) -> float | None:
+    """JSON knows no infinity: an end that is not known is null."""
+    return number if number is not None and isfinite(number) else None
 
 
 def print_result(result: Result) -> None:
     """The table of scores, what the comparisons show, and what went wrong."""
+    from rich.markup import escape
     from rich.table import Table
 
     from omnimeter.reports import comparisons, score_table
+    from omnimeter.reports.summary import comparison_sentence
 
     out = console()
     table = Table(box=None, pad_edge=False)
@@ -50,11 +70,15 @@ def print_result(result: Result) -> None:
         faults = ", ".join(f"{count} {kind}" for kind, count in row.faults.items()) or "none"
         colour = "red" if row.faults else "dim"
         table.add_row(
-            row.label, f"[bold]{value}[/bold]", interval, str(row.count), f"[{colour}]{faults}[/]"
+            escape(row.label),
+            f"[bold]{value}[/bold]",
+            interval,
+            str(row.count),
+            f"[{colour}]{faults}[/]",
         )
     out.print(table)
     for each in comparisons(result):
-        out.print(f"[dim]{each.sentence}[/dim]")
+        out.print(f"[dim]{escape(comparison_sentence(each))}[/dim]")
     if not result.complete:
         out.print("[yellow]Not all exercises are done; the same command goes on.[/yellow]")
     messages = {
@@ -64,4 +88,4 @@ def print_result(result: Result) -> None:
         if outcome.fault is not None
     }
     for message in list(messages)[:5]:
-        out.print(f"[red]fault[/red] {message}", soft_wrap=True)
+        out.print(f"[red]fault[/red] {escape(message)}", soft_wrap=True)

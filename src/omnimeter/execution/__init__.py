@@ -2,7 +2,7 @@
 
 from omnimeter.execution.conduct import Isolation
 from omnimeter.execution.progress import Observer
-from omnimeter.execution.running import evaluate
+from omnimeter.execution.running import check, evaluate
 from omnimeter.execution.workforce import Options
 
-__all__ = ["Isolation", "Observer", "Options", "evaluate"]
+__all__ = ["Isolation", "Observer", "Options", "check", "evaluate"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from time import monotonic
 
 from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Spec
+from omnimeter.execution.conduct import is_isolated, make_agent
 from omnimeter.execution.progress import Observer
 from omnimeter.execution.workforce import Finished, Job, Options, workforce
 from omnimeter.protocols.evaluation import Evaluation, Result, judge
@@ -16,6 +17,19 @@ FLUSH_SECONDS = 1.0
 
 SHARD = 512
 """Outcomes in one shard at the most."""
+
+
+def check(evaluation: Evaluation, options: Options) -> None:
+    """Find out beforehand whether everything can be made: the test, its exercises, the agents.
+
+    Raises:
+        OmnimeterError: What cannot be made, and why.
+    """
+    protocol = evaluation.make_protocol()
+    for agent in evaluation.agents:
+        protocol.propose(agent, [])
+        if not is_isolated(agent, options.isolation):  # a stranger is not let in for this
+            make_agent(agent)
 
 
 def evaluate(

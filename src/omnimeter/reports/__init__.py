@@ -4,7 +4,7 @@ Nothing heavy is loaded before a figure or a page is made.
 """
 
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
-from omnimeter.reports.ink import save_figure
+from omnimeter.reports.gallery import write_figures
 from omnimeter.reports.page import write_report
 from omnimeter.reports.rejudging import rejudge
 from omnimeter.reports.scores import ScoreRow, score_table
@@ -17,8 +17,8 @@ __all__ = [
     "comparisons",
     "latex_table",
     "rejudge",
-    "save_figure",
     "score_table",
     "write_csv",
+    "write_figures",
     "write_report",
 ]

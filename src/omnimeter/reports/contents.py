@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from omnimeter.contract import Exercise, Outcome, Protocol, Spec
 from omnimeter.protocols import Evaluation, Result, summarise
@@ -14,11 +15,13 @@ from omnimeter.reports.faults import FaultRow, fault_table
 from omnimeter.reports.learning import learning
 from omnimeter.reports.rejudging import rejudge, with_payoff
 from omnimeter.reports.scores import ScoreRow, score_table
-from omnimeter.reports.setting import Pairs, budget_words, origin, setting
+from omnimeter.reports.setting import Pairs, budget_words, origin, payoff_spec, setting
 from omnimeter.reports.shapes import Figure
 from omnimeter.reports.support import payoff_support
 from omnimeter.reports.wording import counted, listed
-from omnimeter.results import Record
+
+if TYPE_CHECKING:
+    from omnimeter.results import Record
 
 
 @dataclass(frozen=True)
@@ -138,12 +141,14 @@ def _sentences(
 ) -> list[str]:
     budgets = list(dict.fromkeys(budget_words(exercise.budget) for exercise in exercises))
     length = f" of {budgets[0]}" if len(budgets) == 1 else ""
+    payoff = payoff_spec(evaluation)
+    judged = "" if payoff is None else f", judged by the payoff {payoff.label}"
     opening = (
         f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
-        f"{counted(done, 'exercise')}{length} in all."
+        f"{counted(done, 'exercise')}{length} in all{judged}."
     )
     sentences = [
-        opening[0].upper() + opening[1:],
+        opening,
         *summary.score_sentences(rows),
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, done),

@@ -10,6 +10,7 @@ import numpy as np
 from omnimeter.contract import FloatArray
 from omnimeter.reports import look
 from omnimeter.reports.labels import short_labels
+from omnimeter.reports.placing import moved_apart
 from omnimeter.reports.shapes import Curve, CurveFigure
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ _HEIGHT, _PANEL = 3.7, 1.75
 _COLUMNS = 3
 _DODGE = 0.05
 """How far bars at the same place are put apart, as a part of the distance between places."""
+
+_LONG = 3.0
+"""How many times as long as the middle one an interval may be and still be drawn in full."""
 
 _LINE = 0.062
 """How much of the height of a figure one line of text takes."""
@@ -44,6 +48,7 @@ def _together(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) ->
         shift = step * (order - (len(figure.curves) - 1) / 2)
         place = places[curve.label]
         _curve(axes, curve, shift, figure.banded, look.SERIES[place], look.MARKERS[place])
+    _reach(axes, figure)
     _furnish(axes)
     axes.set_xlabel(figure.across)
     axes.set_ylabel(figure.upwards)
@@ -66,9 +71,12 @@ def _apart(figure: CurveFigure, canvas: Canvas) -> None:
         axes.set_ylim(*limits)
         if order:
             axes.plot(best.places, best.values, color=look.MUTED, linewidth=1.0, alpha=0.6)
-        _curve(axes, curve, 0.0, figure.banded, look.SERIES[0], look.MARKERS[0])
+        mark = "" if figure.banded else look.MARKERS[0]
+        _curve(axes, curve, 0.0, figure.banded, look.SERIES[0], mark)
+        _reach(axes, figure)
         _furnish(axes)
-        axes.locator_params(nbins=4)
+        axes.locator_params(axis="x", nbins=5)
+        axes.locator_params(axis="y", nbins=4)
         axes.set_title(names[curve.label], loc="left", color=look.INK, pad=4)
         if order + _COLUMNS >= len(figure.curves):
             axes.tick_params(labelbottom=True)
@@ -76,15 +84,13 @@ def _apart(figure: CurveFigure, canvas: Canvas) -> None:
     canvas.supylabel(figure.upwards, fontsize=look.SMALL, color=look.MUTED)
 
 
-def _curve(
-    axes: Axes, curve: Curve, shift: float, banded: bool, colour: str, marker: str
-) -> None:
+def _curve(axes: Axes, curve: Curve, shift: float, banded: bool, colour: str, marker: str) -> None:
     across = np.array(curve.places) + shift
     lows, highs = _ends(curve)
     if banded:
         axes.fill_between(across, lows, highs, color=colour, alpha=0.16, linewidth=0)
     else:
-        axes.vlines(across, lows, highs, color=colour, linewidth=1.6, alpha=0.5)
+        _bars(axes, across, lows, highs, colour)
     sparse = max(1, len(across) // 6) if banded else 1
     axes.plot(
         across,
@@ -98,6 +104,15 @@ def _curve(
         markeredgewidth=0.6,
         zorder=3,
     )
+
+
+def _bars(axes: Axes, across: FloatArray, lows: FloatArray, highs: FloatArray, colour: str) -> None:
+    """An interval at each place; dotted where it does not fit into the figure."""
+    low, high = axes.get_ylim()
+    fits = (lows >= low) & (highs <= high)
+    for chosen, width, dashes in ((fits, 1.6, "solid"), (~fits, 1.0, (0, (1, 2.5)))):
+        ends = across[chosen], np.maximum(lows, low)[chosen], np.minimum(highs, high)[chosen]
+        axes.vlines(*ends, color=colour, linewidth=width, linestyle=dashes, alpha=0.5)
 
 
 def _ends(curve: Curve) -> tuple[FloatArray, FloatArray]:
@@ -114,12 +129,26 @@ def _furnish(axes: Axes) -> None:
     axes.spines["left"].set_visible(False)
 
 
+def _reach(axes: Axes, figure: CurveFigure) -> None:
+    """How far the horizontal axis goes: from the beginning of time, or around the places."""
+    axes.margins(x=0.0 if figure.banded else 0.03)
+    if figure.banded:
+        axes.set_xlim(left=0)
+
+
 def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
-    """Room for all values and their intervals."""
-    numbers = np.concatenate(
-        [np.array((*curve.values, *curve.lows, *curve.highs), dtype=float) for curve in curves]
-    )
-    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    """Room for all values and their intervals.
+
+    A few intervals that are much longer than the others would flatten everything else. They are
+    cut off at the edge.
+    """
+    values = np.concatenate([np.array(curve.values) for curve in curves])
+    lows, highs = (np.concatenate(ends) for ends in zip(*map(_ends, curves), strict=True))
+    reaches = (highs - lows) / 2
+    known = ~np.isnan(reaches)
+    longest = _LONG * float(np.median(reaches[known])) if known.any() else 0.0
+    low = float(min(np.min(values), *np.maximum(lows, values - longest)[known], np.inf))
+    high = float(max(np.max(values), *np.minimum(highs, values + longest)[known], -np.inf))
     room = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
     return low - room, high + room
 
@@ -133,6 +162,7 @@ def _spacing(curves: Sequence[Curve]) -> float:
 def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> None:
     """Write the name of each curve at the height of its end, moved apart where they would meet."""
     low, high = axes.get_ylim()
+    left, right = axes.get_xlim()
     names = short_labels(curve.label for curve in curves)
     ends = [(curve.values[-1] - low) / (high - low) for curve in curves]
     tall = [_LINE * (1 + names[curve.label].count("\n")) for curve in curves]
@@ -140,7 +170,7 @@ def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> Non
         place = places[curve.label]
         colour = look.SERIES[place]
         axes.plot(
-            [1.0, 1.04],
+            [(curve.places[-1] - left) / (right - left), 1.04],
             [end, height],
             transform=axes.transAxes,
             color=colour,
@@ -166,42 +196,3 @@ def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> Non
             fontsize=look.NORMAL,
             linespacing=1.1,
         )
-
-
-def moved_apart(wanted: Sequence[float], sizes: Sequence[float]) -> list[float]:
-    """Heights as near as possible to the wanted ones at which things of these sizes do not meet.
-
-    Things that would meet become a block around the middle of what they wanted, until none do.
-
-    Args:
-        wanted: Where the middle of each would best be, between 0 and 1.
-        sizes: How tall each is.
-    """
-    order = sorted(range(len(wanted)), key=lambda item: wanted[item])
-    blocks: list[tuple[list[int], float]] = []
-    for item in order:
-        members, bottom = [item], wanted[item] - sizes[item] / 2
-        while blocks and blocks[-1][1] + _extent(blocks[-1][0], sizes) > bottom:
-            members = blocks.pop()[0] + members
-            bottom = _bottom(members, wanted, sizes)
-        blocks.append((members, bottom))
-    heights = [0.0] * len(wanted)
-    for members, bottom in blocks:
-        reached = bottom
-        for item in members:
-            heights[item] = reached + sizes[item] / 2
-            reached += sizes[item]
-    return heights
-
-
-def _extent(members: Sequence[int], sizes: Sequence[float]) -> float:
-    return sum(sizes[item] for item in members)
-
-
-def _bottom(members: Sequence[int], wanted: Sequence[float], sizes: Sequence[float]) -> float:
-    """Where a block begins whose members are nearest to where they want to be."""
-    before, shifts = 0.0, 0.0
-    for item in members:
-        shifts += wanted[item] - sizes[item] / 2 - before
-        before += sizes[item]
-    return shifts / len(members)

@@ -18,6 +18,7 @@ from omnimeter.reports.shapes import (
     Strip,
     StripFigure,
 )
+from omnimeter.reports.wording import percent
 
 MOST_DOTS = 2400
 """A figure of single payoffs has no more dots than this, so that a page stays small."""
@@ -28,14 +29,10 @@ def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
     dots = tuple(Dot(row.label, row.value, _finite(row.low), _finite(row.high)) for row in rows)
     if all(dot.value is None for dot in dots):
         return None
-    level = f"{rows[0].level:.0%}".replace("%", " %")
-    return DotFigure(
-        "scores",
-        "Scores",
-        f"The dot is the score, the bar its {level} interval. A hollow dot has no interval.",
-        "Score (mean payoff)",
-        dots,
-    )
+    caption = f"The dot is the score, the bar its {percent(rows[0].level)} interval."
+    if any(dot.value is not None and dot.low is None for dot in dots):
+        caption += " A hollow dot has no interval."
+    return DotFigure("scores", "Scores", caption, "Score", dots)
 
 
 def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
@@ -76,7 +73,8 @@ def complexity_figure(rows: Sequence[ScoreRow]) -> CurveFigure | None:
     return CurveFigure(
         "complexity",
         "Payoff against complexity",
-        "Mean payoff at each complexity of the environment, with its 95 % interval.",
+        "Mean payoff at each complexity of the environment, with its 95 % interval. A dotted bar "
+        "goes on beyond the edge.",
         "Complexity of the environment",
         "Mean payoff",
         curves,

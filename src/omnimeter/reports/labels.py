@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
 WIDTH = 28
 """How many characters a line of a label has at the most."""
 
-_BREAKS = "(,/:-= "
-_EARLIEST = 10
+_EARLIEST = 8
+_BREAKS = ("(", " ,/:", "-=_")
+"""After which characters a label is best broken, and after which if there are none."""
+
+_FOLDERS = re.compile(r"^[^(]*/(?=[^/(]+:)")
+"""The folders in the name of a part from a file."""
 
 
 def printable(text: str) -> str:
@@ -31,11 +36,19 @@ def short_labels(labels: Iterable[str]) -> dict[str, str]:
 
 
 def _short(label: str) -> str:
+    label = _FOLDERS.sub("", label)
     if len(label) <= WIDTH:
         return label
-    breaks = [place for place in range(_EARLIEST, WIDTH) if label[place - 1] in _BREAKS]
-    place = max(breaks, default=WIDTH)
+    place = _best_break(label)
     return label[:place].rstrip() + "\n" + _elided(label[place:].lstrip())
+
+
+def _best_break(label: str) -> int:
+    for characters in _BREAKS:
+        places = [place for place in range(_EARLIEST, WIDTH) if label[place - 1] in characters]
+        if places:
+            return places[-1]
+    return WIDTH
 
 
 def _elided(line: str) -> str:

@@ -78,16 +78,16 @@ def level_means(
     judged = [(each.exercise.complexity, each.payoff) for each in outcomes]
     means = []
     for level in levels:
-        inside = [(grade, payoff) for grade, payoff in judged if grade in level and payoff is not None]
+        inside = [
+            (grade, payoff) for grade, payoff in judged if grade in level and payoff is not None
+        ]
         if inside:
             grades, payoffs = zip(*inside, strict=True)
             means.append(_level_mean(float(np.mean(grades)), payoffs, support))
     return tuple(means)
 
 
-def _level_mean(
-    complexity: float, payoffs: Sequence[float], support: Support | None
-) -> LevelMean:
+def _level_mean(complexity: float, payoffs: Sequence[float], support: Support | None) -> LevelMean:
     estimate = mean(payoffs, support=support)
     if estimate.count < 2:
         return LevelMean(complexity, estimate.value, None, None, estimate.count)

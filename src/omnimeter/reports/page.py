@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnimeter.contract import Spec
 from omnimeter.reports import look, wording
@@ -11,7 +13,10 @@ from omnimeter.reports.comparisons import Verdict
 from omnimeter.reports.contents import Contents, gather
 from omnimeter.reports.ink import inline_svg
 from omnimeter.reports.labels import printable
-from omnimeter.results import Record, durable
+from omnimeter.results import durable
+
+if TYPE_CHECKING:
+    from omnimeter.results import Record
 
 NAME = "report.html"
 """How the page is called in the directory of its evaluation."""
@@ -69,11 +74,23 @@ def render(contents: Contents) -> str:
     )
     environment.filters["printable"] = printable
     # Our own drawing, in which the names of agents are escaped already.
-    drawn = [(each, Markup(inline_svg(each, contents.places))) for each in contents.figures]  # noqa: S704
+    drawn = {each.name: Markup(inline_svg(each, contents.places)) for each in contents.figures}
     text: str = environment.get_template("report.html.j2").render(
-        contents=contents, drawn=drawn, words=wording, most_faults=MOST_FAULTS, **_extras(contents)
+        contents=contents,
+        figures={each.name: each for each in contents.figures},
+        drawn=drawn,
+        summary=_pieces(contents.summary, contents.places),
+        words=wording,
+        most_faults=MOST_FAULTS,
+        **_extras(contents),
     )
     return text
+
+
+def _pieces(text: str, labels: Iterable[str]) -> list[str]:
+    """A text cut around the names of agents, which are at the odd places."""
+    longest_first = sorted(labels, key=len, reverse=True)
+    return re.split("(" + "|".join(map(re.escape, longest_first)) + ")", text)
 
 
 def _extras(contents: Contents) -> dict[str, Any]:

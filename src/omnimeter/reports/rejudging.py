@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import InvalidInputError, Outcome, Payoff, Spec, StoreError
 from omnimeter.protocols import Evaluation, Result, summarise
-from omnimeter.results import Record
+
+if TYPE_CHECKING:
+    from omnimeter.results import Record
 
 
 def with_payoff(evaluation: Evaluation, payoff: Spec) -> Evaluation:

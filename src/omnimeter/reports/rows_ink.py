@@ -11,7 +11,7 @@ from omnimeter.contract import FloatArray
 from omnimeter.reports import look
 from omnimeter.reports.labels import short_labels
 from omnimeter.reports.shapes import Dot, DotFigure, Strip, StripFigure
-from omnimeter.reports.wording import counted, decimals, number
+from omnimeter.reports.wording import NOTHING, counted, decimals, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def draw_strips(figure: StripFigure, places: Mapping[str, int], canvas: Canvas) 
         axes.axvline(0, color=look.MUTED, linewidth=0.9, zorder=1)
     for line, strip in enumerate(figure.strips):
         _strip(axes, line, strip, (low, high), look.colour(places[strip.label], len(places)))
-        _beside(axes, line, counted(strip.count, "exercise"), "")
+        _beside(axes, line, counted(strip.count, "exercise"))
 
 
 def _lines(canvas: Canvas, labels: Sequence[str], axis: str, row: float) -> Axes:
@@ -95,32 +95,32 @@ def _dot(axes: Axes, line: int, dot: Dot, place: int, agents: int) -> None:
 
 def _dot_words(dot: Dot, digits: int) -> tuple[str, str]:
     if dot.value is None:
-        return "no score", ""
+        return NOTHING, "no score"
     if dot.low is None or dot.high is None:
         return number(dot.value, digits), "no interval"
     return number(dot.value, digits), f"{number(dot.low, digits)} … {number(dot.high, digits)}"
 
 
-def _beside(axes: Axes, line: int, main: str, aside: str) -> None:
-    """Write at the right end of a line."""
-    for text, distance, colour in ((main, 0.0, look.INK), (aside, 44.0, look.MUTED)):
-        if text:
-            axes.annotate(
-                text,
-                (1.0, line),
-                xycoords=axes.get_yaxis_transform(),
-                xytext=(10 + distance, 0),
-                textcoords="offset points",
-                verticalalignment="center",
-                fontsize=look.SMALL,
-                color=colour,
-                annotation_clip=False,
-            )
+def _beside(axes: Axes, line: int, main: str, aside: str = "") -> None:
+    """Write at the right end of a line: a number, right-aligned, and something beside it."""
+    columns = [(main, 50.0 if aside else 10.0, "right" if aside else "left", look.INK)]
+    columns += [(aside, 62.0, "left", look.MUTED)] if aside else []
+    for text, distance, side, colour in columns:
+        axes.annotate(
+            text,
+            (1.0, line),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(distance, 0),
+            textcoords="offset points",
+            horizontalalignment=side,
+            verticalalignment="center_baseline",
+            fontsize=look.SMALL,
+            color=colour,
+            annotation_clip=False,
+        )
 
 
-def _strip(
-    axes: Axes, line: int, strip: Strip, limits: tuple[float, float], colour: str
-) -> None:
+def _strip(axes: Axes, line: int, strip: Strip, limits: tuple[float, float], colour: str) -> None:
     if strip.mean is None:
         return
     payoffs = np.array(strip.payoffs)

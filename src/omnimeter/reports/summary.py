@@ -7,8 +7,15 @@ from collections.abc import Sequence
 
 from omnimeter.reports.comparisons import Comparison, Verdict
 from omnimeter.reports.scores import ScoreRow
-from omnimeter.reports.wording import counted, decimals, fault_counts, interval, listed, number
-from omnimeter.reports.wording import percent as percentage
+from omnimeter.reports.wording import (
+    counted,
+    decimals,
+    fault_counts,
+    interval,
+    listed,
+    number,
+    percent,
+)
 
 NAMED = 4
 """How many agents are named one by one before the rest is only counted."""
@@ -20,7 +27,10 @@ def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
     if not scored:
         return ["No exercise has been finished with a payoff, so there is no score yet."]
     places = decimals(n for row in scored for n in (row.value, row.low, row.high))
-    first, *others = [_score(row, places) for row in scored]
+    level = f"{percent(scored[0].level)} interval "
+    first, *others = [
+        _score(row, places, "" if order else level) for order, row in enumerate(scored)
+    ]
     if not others:
         return [f"{first}."]
     named = [first + ", the best score", *others[: NAMED - 1]]
@@ -30,11 +40,11 @@ def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
     return ["; ".join(named) + "."]
 
 
-def _score(row: ScoreRow, places: int) -> str:
+def _score(row: ScoreRow, places: int, introduction: str) -> str:
     text = f"{row.label} scored {number(row.value, places)}"
     if row.low is None or row.high is None:
         return text
-    return f"{text} ({percentage(row.level)} interval {interval(row.low, row.high, places)})"
+    return f"{text} ({introduction}{interval(row.low, row.high, places)})"
 
 
 def comparison_sentence(comparison: Comparison) -> str:
@@ -44,17 +54,20 @@ def comparison_sentence(comparison: Comparison) -> str:
     if comparison.verdict is Verdict.TOO_FEW or size is None:
         common = counted(comparison.count, "exercise")
         return f"{agent} and {reference} have {common} in common, too few to compare them."
-    ends = (comparison.low, comparison.high)
-    places = decimals((size, *ends))
-    span = f"95 % interval {interval(*ends, places)}, {counted(comparison.count, 'exercise')}"
+    low, high = comparison.low, comparison.high
+    places = decimals((size, low, high))
+    common = counted(comparison.count, "exercise")
     if comparison.verdict is Verdict.NOT_SHOWN:
         return (
             f"No difference between {agent} and {reference} is shown: "
-            f"{number(size, places, signed=True)} ({span})."
+            f"{number(size, places, signed=True)} "
+            f"(95 % interval {interval(low, high, places)}, {common})."
         )
+    if comparison.verdict is Verdict.WORSE and low is not None and high is not None:
+        size, low, high = -size, -high, -low
     return (
-        f"{agent} is {comparison.verdict} than {reference} by "
-        f"{number(abs(size), places)} on the same exercises ({span} of the difference)."
+        f"{agent} is {comparison.verdict} than {reference} by {number(size, places)} "
+        f"on the same exercises (95 % interval {interval(low, high, places)}, {common})."
     )
 
 

@@ -7,8 +7,8 @@ from math import ceil, isfinite, log10
 
 from omnimeter.contract import FaultKind
 
-MINUS = "−"
-NOTHING = "–"
+MINUS = "\N{MINUS SIGN}"
+NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""
 
 _FEWEST_DECIMALS, _MOST_DECIMALS = 0, 9

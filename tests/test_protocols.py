@@ -1,0 +1,178 @@
+"""The fixed sample: what it proposes, and whether its interval covers what it estimates."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import (
+    ClockKind,
+    Ending,
+    Fault,
+    FaultKind,
+    InvalidInputError,
+    Outcome,
+    Spec,
+    UnknownNameError,
+)
+from omnimeter.protocols.evaluation import Evaluation, summarise
+from omnimeter.protocols.sample import Sample
+
+AGENT = Spec("random-v1")
+
+
+def outcome(exercise, payoff, fault=None):
+    ending = Ending.FAULT if fault else Ending.BUDGET
+    return Outcome(exercise, payoff, 10, 0.0, 10, 10, ending, fault=fault)
+
+
+def test_every_agent_meets_the_same_instances():
+    sample = Sample("cups-v1", exercises=5, interactions=10, seed=3)
+    ours = sample.propose(AGENT, [])
+    theirs = sample.propose(Spec("constant-v1"), [])
+    assert [e.instance for e in ours] == [e.instance for e in theirs]
+    assert [e.number for e in ours] == list(range(5))
+    assert all(
+        a.stream("environment") == b.stream("environment")
+        for a, b in zip(ours, theirs, strict=True)
+    )
+    assert all(a.stream("agent") != b.stream("agent") for a, b in zip(ours, theirs, strict=True))
+
+
+def test_levels_are_taken_in_turn():
+    sample = Sample("cups-v1", exercises=5, interactions=10, complexity=[3, 6])
+    assert [e.complexity for e in sample.propose(AGENT, [])] == [3, 6, 3, 6, 3]
+
+
+def test_finished_exercises_are_not_proposed_again():
+    sample = Sample("cups-v1", exercises=4, interactions=10)
+    exercises = sample.propose(AGENT, [])
+    done = [outcome(exercises[2], 0.5)]
+    assert [e.number for e in sample.propose(AGENT, done)] == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind"),
+    [
+        ({"interactions": 10}, ClockKind.VIRTUAL),
+        ({"seconds": 1.0}, ClockKind.WALL),
+        ({"seconds": 1.0, "clock": "virtual"}, ClockKind.VIRTUAL),
+    ],
+)
+def test_the_clock_follows_the_budget(parameters, kind):
+    assert Sample("cups-v1", **parameters).clock.kind is kind
+
+
+def test_a_fault_is_counted_beside_the_score_and_is_not_a_zero():
+    sample = Sample("cups-v1", exercises=4, interactions=10)
+    exercises = sample.propose(AGENT, [])
+    fault = Fault(FaultKind.TIME_OUT, "slept")
+    done = [
+        outcome(exercises[0], 1.0),
+        outcome(exercises[1], 0.5),
+        outcome(exercises[2], None, fault),
+    ]
+    score = sample.score(done)
+    assert score.value == 0.75
+    assert score.count == 2
+    assert score.faults == {"time-out": 1}
+
+
+def test_there_is_a_score_at_any_moment():
+    sample = Sample("cups-v1", exercises=4, interactions=10)
+    nothing = sample.score([])
+    assert (nothing.value, nothing.interval, nothing.count) == (None, None, 0)
+    one = sample.score([outcome(sample.propose(AGENT, [])[0], 0.25)])
+    assert one.value == 0.25
+    assert one.interval[:2] == (-1.0, 1.0)  # one outcome says nothing about the spread
+
+
+def test_identical_outcomes_do_not_pretend_to_certainty():
+    sample = Sample("cups-v1", exercises=10, interactions=10)
+    done = [outcome(exercise, 0.0) for exercise in sample.propose(AGENT, [])]
+    low, high, _ = sample.score(done).interval
+    assert low < -0.1
+    assert high > 0.1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"exercises": 0, "interactions": 1},
+        {},
+        {"interactions": -1},
+        {"seconds": float("inf")},
+        {"interactions": 1, "tick": 0.0},
+        {"interactions": 1, "timeout": -1.0},
+    ],
+)
+def test_wrong_parameters_are_refused_with_advice(wrong):
+    with pytest.raises(InvalidInputError) as caught:
+        Sample("cups-v1", **wrong)
+    assert caught.value.advice
+
+
+def test_a_misspelt_class_gets_a_hint():
+    with pytest.raises(UnknownNameError, match="cups"):
+        Sample("cupz", interactions=1)
+
+
+def test_made_from_its_spec():
+    parameters = {"environments": {"id": "cups-v1"}, "interactions": 5, "payoff": "total"}
+    made = make(Kind.PROTOCOL, Spec("sample", parameters))
+    assert made.exercises == 20
+    assert made.payoff().bounds((-1.0, 1.0)) == (-np.inf, np.inf)
+
+
+def test_the_order_of_outcomes_does_not_matter():
+    evaluation = Evaluation(
+        Spec("sample-v1", {"environments": "cups-v1", "interactions": 5, "exercises": 7}), (AGENT,)
+    )
+    sample = evaluation.make_protocol()
+    rng = np.random.default_rng(1)
+    done = [outcome(exercise, float(rng.uniform(-1, 1))) for exercise in sample.propose(AGENT, [])]
+    forwards, backwards = summarise(evaluation, done), summarise(evaluation, done[::-1])
+    assert forwards.scores == backwards.scores
+    assert forwards.complete
+    assert not summarise(evaluation, done[:-1]).complete
+
+
+def test_an_evaluation_survives_json():
+    spec = Spec("sample-v1", {"environments": "cups-v1", "interactions": 5})
+    evaluation = Evaluation(spec, (AGENT, Spec("constant-v1", {"action": 1})), traces=True)
+    assert Evaluation.from_json(evaluation.to_json()) == evaluation
+
+
+def test_an_agent_is_given_once_and_at_least_one():
+    spec = Spec("sample-v1", {"environments": "cups-v1", "interactions": 5})
+    with pytest.raises(InvalidInputError, match="twice"):
+        Evaluation(spec, (AGENT, replace(AGENT)))
+    with pytest.raises(InvalidInputError, match="no agent"):
+        Evaluation(spec, ())
+
+
+@pytest.mark.slow
+def test_the_interval_covers_the_expected_payoff():
+    """Of many whole evaluations, 93 to 97 % of the 95 % intervals hold the true value.
+
+    The truth is known by the symmetry of the class: a random agent in cups gets 0 on average.
+    """
+    from omnimeter.agents.random_agent import RandomAgent
+    from omnimeter.environments.cups import Cups
+    from omnimeter.execution.conduct import outcome_of
+    from omnimeter.interaction.batch import run_batch
+
+    covered = 0
+    evaluations = 1500
+    for seed in range(evaluations):
+        sample = Sample("cups-v1(fewest=3,most=4)", exercises=20, interactions=50, seed=seed)
+        exercises = sample.propose(AGENT, [])
+        traces = run_batch(Cups(3, 4), RandomAgent(), exercises)
+        outcomes = [
+            outcome_of(exercise, trace, sample.payoff())
+            for exercise, trace in zip(exercises, traces, strict=True)
+        ]
+        low, high, _ = sample.score(outcomes).interval
+        covered += low <= 0 <= high
+    assert 0.93 <= covered / evaluations <= 0.97
