@@ -32,10 +32,11 @@ CUPS, AGENT, PAYOFF = Cups(), RandomAgent(), Average()
 def make_exercises(count: int, interactions: int) -> list[Exercise]:
     """Exercises with 3 to 8 cups in turn."""
     rng = np.random.default_rng(1)
+    agent, cups = Spec("random-v1"), Spec("cups-v1")
     return [
         Exercise(
-            agent=Spec("random-v1"),
-            environment_class=Spec("cups-v1"),
+            agent=agent,
+            environment_class=cups,
             instance=CUPS.draw(rng, SIZES[number % len(SIZES)]),
             budget=Budget(interactions=interactions),
             seed=1,
@@ -101,7 +102,7 @@ def main() -> int:
             holds &= verdict("  the loop", found["loop"] / found["C++"], at_most=BAR)
             holds &= verdict("  with all around it", found["whole"] / found["C++"], at_most=BAR)
         extra = (found["whole"] - found["loop"]) * interactions / 1000
-        print(f"  Python's share: {extra:.0f} us per exercise")
+        print(f"  Python around the loop, and the payoff: {extra:.0f} us per exercise")
     if command is None:
         print("There is no C++ compiler here, so nothing was compared. Set CXX to use one.")
     return 0 if holds else 1

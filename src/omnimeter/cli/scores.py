@@ -58,24 +58,21 @@ def print_result(result: Result) -> None:
 
     from omnimeter.reports import comparisons, score_table
     from omnimeter.reports.summary import comparison_sentence
+    from omnimeter.reports.wording import decimals, interval, number
 
     out = console()
     table = Table(box=None, pad_edge=False)
     table.add_column("agent", overflow="fold")
     for heading in ("score", "95 % interval", "exercises", "faults"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in score_table(result):
-        value = "-" if row.value is None else f"{row.value:.4f}"
-        interval = "-" if row.low is None else f"{row.low:.4f} to {row.high:.4f}"
+    rows = score_table(result)
+    places = decimals(each for row in rows for each in (row.value, row.low, row.high))
+    for row in rows:
+        value, reach = number(row.value, places), interval(row.low, row.high, places)
         faults = ", ".join(f"{count} {kind}" for kind, count in row.faults.items()) or "none"
-        colour = "red" if row.faults else "dim"
-        table.add_row(
-            escape(row.label),
-            f"[bold]{value}[/bold]",
-            interval,
-            str(row.count),
-            f"[{colour}]{faults}[/]",
-        )
+        style = "red" if row.faults else "dim"
+        numbers = (f"[bold]{value}[/bold]", reach, str(row.count), f"[{style}]{faults}[/]")
+        table.add_row(escape(row.label), *numbers)
     out.print(table)
     for each in comparisons(result):
         out.print(f"[dim]{escape(comparison_sentence(each))}[/dim]")

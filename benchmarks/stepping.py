@@ -1,0 +1,142 @@
+"""Stepping environments from Python, against FrozenLake as Gymnasium makes it.
+
+Run ``python benchmarks/stepping.py``. It ends with 1 if our environments do not give at least five
+times as many observations and rewards in the same processor time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from measuring import fastest, verdict
+
+import omnimeter.gymnasium_face  # noqa: F401 - registers the environments
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import Agent, Budget, Environment, EnvironmentClass, Observation, Spec
+from omnimeter.contract import stream as named_stream
+from omnimeter.interaction import interact
+
+BAR = 5.0
+STEPS = 5_120
+TOGETHER = 1_024
+COMPLEXITY = {"cups-v1": 5, "buttons-v1": None}
+"""Our environment classes, and which of their environments are stepped."""
+
+LAKE = "FrozenLake-v1"
+Rival = Callable[[], object]
+
+
+class FirstAction(Agent):
+    """As little as an agent in Python can do."""
+
+    def act(self, reward: float, observation: Observation) -> int:  # noqa: ARG002, D102 - see Agent
+        return 0
+
+
+def build(name: str) -> Environment:
+    """One environment of a class."""
+    environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, Spec(name))
+    rng = np.random.default_rng(1)
+    environment = environment_class.build(environment_class.draw(rng, COMPLEXITY[name]))
+    environment.start(rng)
+    return environment
+
+
+def random_actions(count: int) -> list[int]:
+    """Actions that were drawn beforehand: drawing them is not what is measured."""
+    return [int(action) for action in np.random.default_rng(1).integers(count, size=STEPS)]
+
+
+def direct(name: str) -> Rival:
+    """An environment's own ``step``."""
+    environment = build(name)
+    actions = random_actions(environment.actions)
+
+    def run() -> None:
+        step = environment.step
+        for action in actions:
+            step(action)
+
+    return run
+
+
+def through_gymnasium(environment: gymnasium.Env[Any, Any]) -> Rival:
+    """Gymnasium's ``step``, and ``reset`` whenever an episode is over."""
+    environment.reset(seed=1)
+    assert isinstance(environment.action_space, gymnasium.spaces.Discrete)
+    actions = random_actions(int(environment.action_space.n))
+
+    def run() -> None:
+        step, reset = environment.step, environment.reset
+        for action in actions:
+            _, _, terminated, truncated, _ = step(action)
+            if terminated or truncated:
+                reset()
+
+    return run
+
+
+def many_at_once(name: str) -> Rival:
+    """Gymnasium's ``step`` of a vector; one call is as many steps as there are environments."""
+    complexity = COMPLEXITY[name]
+    vector = gymnasium.make_vec(f"omnimeter/{name}", num_envs=TOGETHER, complexity=complexity)
+    vector.reset(seed=1)
+    actions = vector.action_space.sample()
+
+    def run() -> None:
+        for _ in range(STEPS // TOGETHER):
+            vector.step(actions)
+
+    return run
+
+
+def with_an_agent(name: str) -> Rival:
+    """The ordinary loop with an agent written in Python."""
+    environment, budget = build(name), Budget(interactions=STEPS)
+    return lambda: interact(
+        environment, FirstAction(), budget, lambda side: named_stream(1, side)
+    )
+
+
+def agent_alone() -> None:
+    """What the agent itself costs in that loop."""
+    act, seen = FirstAction().act, np.zeros(5, dtype=np.int64)
+    for _ in range(STEPS):
+        act(0.0, seen)
+
+
+def rivals() -> dict[str, Rival]:
+    """Everybody, by name; each does the same number of steps."""
+    lake = gymnasium.make(LAKE)
+    found: dict[str, Rival] = {LAKE: through_gymnasium(lake)}
+    found[f"{LAKE} without its wrappers"] = through_gymnasium(gymnasium.make(LAKE).unwrapped)
+    found["agent alone"] = agent_alone
+    for name, complexity in COMPLEXITY.items():
+        made = gymnasium.make(f"omnimeter/{name}", complexity=complexity)
+        found[f"{name}: step"] = direct(name)
+        found[f"{name}: gymnasium.make"] = through_gymnasium(made)
+        found[f"{name}: {TOGETHER} at once"] = many_at_once(name)
+        found[f"{name}: interact"] = with_an_agent(name)
+    return found
+
+
+def main() -> int:
+    taken = {name: best / STEPS for name, best in fastest(rivals()).items()}
+    print(f"{'':34}{'ns per step':>12}{'rate':>9}")
+    for name, cost in taken.items():
+        print(f"{name:34}{cost:12.0f}{taken[LAKE] / cost:8.1f}x")
+    holds = True
+    for name in COMPLEXITY:
+        cost = taken[f"{name}: step"]
+        harness = taken[f"{name}: interact"] - cost - taken["agent alone"]
+        print(f"{name}: the ordinary loop adds {harness:.0f} ns to agent and environment")
+        holds &= verdict(f"{name}: step", taken[LAKE] / cost, at_least=BAR)
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
