@@ -12,13 +12,14 @@ from unittest import mock
 
 import numpy as np
 from measuring import Stopwatch, fastest, verdict
-from yardstick import HandWritten, build, compiler
+from yardstick import HandWritten, build
 
 from omnimeter.agents.random_agent import RandomAgent
 from omnimeter.contract import Budget, Exercise, Spec
 from omnimeter.environments.cups import Cups
 from omnimeter.interaction import batch
 from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction.compilation import runner
 from omnimeter.payoffs import Average
 
 BAR = 2.0
@@ -48,7 +49,7 @@ def make_exercises(count: int, interactions: int) -> list[Exercise]:
 
 def measure(exercises: Sequence[Exercise], theirs: HandWritten | None) -> dict[str, float]:
     """Nanoseconds per interaction of C++, of our loop alone, and of all around it."""
-    ours = Stopwatch(batch.runner(CUPS.kernels, AGENT.kernels))
+    ours = Stopwatch(runner(CUPS.kernels, AGENT.kernels))
 
     def whole() -> None:
         """What an evaluation does: build both sides, run, make traces, judge them."""
@@ -57,7 +58,7 @@ def measure(exercises: Sequence[Exercise], theirs: HandWritten | None) -> dict[s
         ours.end_round()
 
     rivals = {"whole": whole} | ({} if theirs is None else {"C++": theirs})
-    with mock.patch.object(batch, "runner", lambda *_: ours):
+    with mock.patch.object(batch, "runner", return_value=ours):
         taken = fastest(rivals)
     interactions = sum(exercise.budget.most for exercise in exercises)
     return {name: best / interactions for name, best in {"loop": ours.best, **taken}.items()}
@@ -84,8 +85,7 @@ def report(found: dict[str, float]) -> None:
 
 
 def main() -> int:
-    command = compiler()
-    run = None if command is None else build(command)
+    run = build()
     holds = True
     for count, interactions in (LONG, SHORT):
         print(f"{count} exercises of {interactions} interactions, 3 to 8 cups, random agent")
@@ -103,8 +103,8 @@ def main() -> int:
             holds &= verdict("  with all around it", found["whole"] / found["C++"], at_most=BAR)
         extra = (found["whole"] - found["loop"]) * interactions / 1000
         print(f"  Python around the loop, and the payoff: {extra:.0f} us per exercise")
-    if command is None:
-        print("There is no C++ compiler here, so nothing was compared. Set CXX to use one.")
+    if run is None:
+        print("No C++ compiler works here, so nothing was compared. Name one in CXX.")
     return 0 if holds else 1
 
 

@@ -42,6 +42,7 @@ class Stopwatch:
         self.best = float("inf")
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call the function, and look at the clock before and after."""
         before = process_time_ns()
         result = self._function(*arguments)
         self._spent += process_time_ns() - before

@@ -97,9 +97,7 @@ def many_at_once(name: str) -> Rival:
 def with_an_agent(name: str) -> Rival:
     """The ordinary loop with an agent written in Python."""
     environment, budget = build(name), Budget(interactions=STEPS)
-    return lambda: interact(
-        environment, FirstAction(), budget, lambda side: named_stream(1, side)
-    )
+    return lambda: interact(environment, FirstAction(), budget, lambda side: named_stream(1, side))
 
 
 def agent_alone() -> None:

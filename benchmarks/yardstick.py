@@ -1,4 +1,4 @@
-"""The hand-written loop of ``cpp/cups.cpp``: compiled where there is a compiler, called by ctypes."""
+"""The hand-written loop of ``cpp/cups.cpp``, compiled where there is a compiler."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ SOURCE = Path(__file__).parent / "cpp" / "cups.cpp"
 FLAGS = ("-O3", "-shared", "-fPIC")
 
 
-def compiler() -> str | None:
-    """The C++ compiler of this machine, if it has one."""
+def build() -> Callable[..., int] | None:
+    """Compile the loop and load it; nothing where there is no compiler that can."""
     names = (os.environ.get("CXX"), "c++", "g++", "clang++")
-    return next((found for name in names if name and (found := shutil.which(name))), None)
-
-
-def build(command: str) -> Callable[..., int]:
-    """Compile the loop and load it."""
+    compiler = next((found for name in names if name and (found := shutil.which(name))), None)
+    if compiler is None:
+        return None
     with tempfile.TemporaryDirectory() as directory:
         library = Path(directory) / "cups.so"
-        subprocess.run([command, *FLAGS, str(SOURCE), "-o", str(library)], check=True)
+        command = [compiler, *FLAGS, str(SOURCE), "-o", str(library)]
+        if subprocess.run(command, check=False).returncode != 0:
+            return None
         run = ctypes.CDLL(str(library)).run  # it stays in memory after its file is gone
     run.restype = ctypes.c_int64
-    return run
+    entry: Callable[..., int] = run
+    return entry
 
 
 class HandWritten:
@@ -67,21 +68,22 @@ class HandWritten:
         total = first.budget.most * len(exercises)
         self.rewards, self.times = np.empty(total), np.empty(total, dtype=np.int64)
         self._run = run
-        self._arrays = {  # kept alive: the loop is given bare addresses
-            "sizes": np.array([each.actions for each in cups]),
-            "turns": np.array([each.state.turn[1] for each in cups]),
-            "colours": initial.copy(),
-            "initial": initial,
-            "seeds": np.concatenate([state.rng for state in agents]),
-            "scratch": np.empty(max(each.actions for each in cups), dtype=np.int64),
-        }
-        sizes, turns, colours, initial, seeds, scratch = map(_address, self._arrays.values())
-        pace, tick = agents[0].numbers[1], nanoseconds(first.clock.tick)
+        self._inputs = (  # kept alive: the loop is given bare addresses
+            np.array([each.actions for each in cups]),
+            np.array([each.state.turn[1] for each in cups]),
+            initial.copy(),
+            initial,
+            np.concatenate([state.rng for state in agents]),
+        )
+        self._scratch = np.empty(max(each.actions for each in cups), dtype=np.int64)
+        pace, tick = int(agents[0].numbers[1]), nanoseconds(first.clock.tick)
+        limits = (pace, tick, first.budget.most, first.budget.end)
         self._arguments = (
-            ctypes.c_int64(len(exercises)), sizes, turns, colours, initial, seeds,
-            *map(ctypes.c_int64, (pace, tick, first.budget.most, first.budget.end)),
-            scratch, _address(self.rewards), _address(self.times),
-        )  # fmt: skip
+            ctypes.c_int64(len(exercises)),
+            *map(_address, self._inputs),
+            *map(ctypes.c_int64, limits),
+            *map(_address, (self._scratch, self.rewards, self.times)),
+        )
 
     def __call__(self) -> int:
         """Run them all, and say how many interactions that were."""

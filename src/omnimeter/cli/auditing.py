@@ -73,5 +73,10 @@ def _print(label: str, result: Audit) -> None:
             )
     out = console()
     out.print(table)
-    verdict = "fit for testing" if result.ok else "[red]not what it claims to be[/red]"
-    out.print(f"\n[bold]{label}[/bold] is {verdict}.")
+    if not result.ok:
+        verdict = "is [red]not what it claims to be[/red]"
+    elif all(finding.passed for finding in result.findings):
+        verdict = "is fit for testing"
+    else:
+        verdict = "keeps what it claims, but [yellow]mind what fails above[/yellow]"
+    out.print(f"\n[bold]{label}[/bold] {verdict}.")

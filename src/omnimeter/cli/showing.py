@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import typer
@@ -19,8 +19,11 @@ def show(
 ) -> None:
     """Show what a part is and which parameters it takes."""
     from omnimeter.catalogue import Kind
+    from omnimeter.contract import UnknownNameError
 
-    found = _describe(name, [Kind(kind)] if kind in set(Kind) else list(Kind))
+    if kind is not None and kind not in set(Kind):
+        raise UnknownNameError("kind of part", kind, list(Kind))
+    found = _describe(name, [Kind(kind)] if kind else list(Kind))
     if json:
         print_json(asdict(found))
         return
@@ -28,14 +31,21 @@ def show(
 
 
 def _describe(name: str, kinds: list[Any]) -> Any:
-    from omnimeter.catalogue import describe, listing
-    from omnimeter.contract import UnknownNameError
+    from omnimeter.catalogue import Kind, describe, listing
+    from omnimeter.contract import InvalidInputError, OmnimeterError, UnknownNameError
 
+    refusals: list[OmnimeterError] = []
     for kind in kinds:
         try:
-            return describe(kind, name)
+            found = describe(kind, name)
         except UnknownNameError:
             continue
+        except InvalidInputError as error:  # a place may hold a part of another kind
+            refusals.append(error)
+            continue
+        return replace(found, parameters=[]) if kind is Kind.REPRODUCTION else found
+    if refusals:
+        raise refusals[0]
     raise UnknownNameError("part", name, [entry.id for entry in listing()])
 
 
@@ -45,7 +55,7 @@ def _print(found: Any) -> None:
     out = console()
     origin = f"{found.package}, {found.place}" if found.package else found.place
     out.print(f"[bold]{found.id}[/bold]  [dim]{origin}[/dim]\n")
-    out.print(found.doc, markup=False)
+    out.print(_flowing(found.doc), markup=False)
     if not found.parameters:
         return
     table = Table(box=None, pad_edge=False)
@@ -56,3 +66,12 @@ def _print(found: Any) -> None:
         table.add_row(f"[bold]{each.name}[/bold]", each.annotation, default, each.doc)
     out.print()
     out.print(table)
+
+
+def _flowing(text: str) -> str:
+    """Paragraphs as single lines, so that the terminal breaks them where it needs to."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(
+        paragraph if paragraph.startswith((" ", "-")) else " ".join(paragraph.split())
+        for paragraph in paragraphs
+    )

@@ -9,6 +9,7 @@ from omnimeter.contract import Outcome
 from omnimeter.protocols import Result
 from omnimeter.reports.comparisons import Comparison
 from omnimeter.reports.learning import Learning
+from omnimeter.reports.look import few
 from omnimeter.reports.scores import ScoreRow
 from omnimeter.reports.shapes import (
     Curve,
@@ -74,7 +75,7 @@ def complexity_figure(rows: Sequence[ScoreRow]) -> CurveFigure | None:
         "complexity",
         "Payoff against complexity",
         "Mean payoff at each complexity of the environment, with its 95 % interval. A dotted bar "
-        "goes on beyond the edge.",
+        "goes on beyond the edge." + _behind(rows),
         "Complexity of the environment",
         "Mean payoff",
         curves,
@@ -101,7 +102,7 @@ def learning_figure(found: Learning | None, rows: Sequence[ScoreRow]) -> CurveFi
         "learning",
         "Average reward so far",
         "The average of all rewards until each moment, averaged over exercises. The band is the "
-        "95 % interval at each moment by itself.",
+        "95 % interval at each moment by itself." + _behind(rows),
         "Seconds" if found.timed else "Interactions",
         "Average reward so far",
         curves,
@@ -124,6 +125,11 @@ def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure
         "Payoff",
         strips,
     )
+
+
+def _behind(rows: Sequence[ScoreRow]) -> str:
+    """What is drawn in grey where every agent has a panel of its own."""
+    return "" if few(len(rows)) else f" The grey line is {rows[0].label}."
 
 
 def _strip(label: str, outcomes: Sequence[Outcome], most: int) -> Strip:

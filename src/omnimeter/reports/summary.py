@@ -104,5 +104,5 @@ def fault_sentence(rows: Sequence[ScoreRow], outcomes: int) -> str:
     are = "ended in a fault and is" if amount == 1 else "ended in a fault and are"
     return (
         f"{amount} of {outcomes} exercises {are} left out of the scores: "
-        f"{fault_counts(total)} of {names}."
+        f"{fault_counts(dict(sorted(total.items())))} of {names}."
     )

@@ -1,0 +1,187 @@
+"""Figures show what they should, and the same data is always the same picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from omnimeter.contract import (
+    Budget,
+    Ending,
+    InvalidInputError,
+    Spec,
+    Trace,
+)
+from omnimeter.protocols import Result
+from omnimeter.protocols.evaluation import judge
+from omnimeter.reports import (
+    comparisons,
+    score_table,
+)
+from omnimeter.reports.figures import (
+    MOST_DOTS,
+    complexity_figure,
+    difference_figure,
+    distribution_figure,
+    learning_figure,
+    score_figure,
+)
+from omnimeter.reports.ink import inline_svg, save_figure
+from omnimeter.reports.learning import learning
+from omnimeter.reports.shapes import Dot, Strip
+from omnimeter.statistics import mean
+from reports_samples import (
+    GOOD,
+    OOPS,
+    POOR,
+    SECOND,
+    UNIT,
+    a_result,
+    an_evaluation,
+    an_exercise,
+    an_outcome,
+)
+
+
+def test_the_figure_of_scores() -> None:
+    rows = score_table(a_result({GOOD: [1.0, 0.5], POOR: [None]}))
+    figure = score_figure(rows)
+    assert figure is not None
+    assert figure.dots == (
+        Dot("good-v1", 0.75, rows[0].low, rows[0].high),
+        Dot("poor-v1", None, None, None),
+    )
+    assert score_figure(rows[1:]) is None
+
+
+def test_an_infinite_interval_is_not_drawn() -> None:
+    row = replace(score_table(a_result({GOOD: [0.5, 0.25]}))[0], low=-inf, high=inf)
+    figure = score_figure([row])
+    assert figure is not None
+    assert figure.dots == (Dot("good-v1", row.value, None, None),)
+    assert "hollow" in figure.caption
+
+
+def test_the_figure_of_differences() -> None:
+    compared = comparisons(a_result({GOOD: [0.5, 0.75], POOR: [0.25, 0.0]}), UNIT)
+    figure = difference_figure(compared)
+    assert figure is not None
+    assert figure.dots == (Dot("poor-v1", -0.5, compared[0].low, compared[0].high),)
+    assert difference_figure([]) is None
+
+
+def test_the_figure_of_complexity_needs_two_levels() -> None:
+    outcomes = [an_outcome(GOOD, number, number / 4, complexity=number // 2) for number in range(4)]
+    protocol = an_evaluation((GOOD,)).make_protocol()
+    figure = complexity_figure(score_table(judge(protocol, {GOOD: outcomes}, complete=True), UNIT))
+    assert figure is not None
+    assert figure.curves[0].places == (0.0, 1.0)
+    assert figure.curves[0].values == (0.125, 0.625)
+    flat = judge(protocol, {GOOD: outcomes[:2]}, complete=True)
+    assert complexity_figure(score_table(flat)) is None
+
+
+def test_the_figure_of_payoffs_is_thinned_out_evenly() -> None:
+    few = a_result({GOOD: [0.5, -0.5, None, 0.0]})
+    figure = distribution_figure(few, score_table(few))
+    assert figure is not None
+    assert figure.strips == (Strip("good-v1", (-0.5, 0.0, 0.5), 0.0, 3),)
+    row = score_table(few)[0]
+    payoffs = [number / 4999 for number in range(5000)]
+    outcomes = {GOOD: [an_outcome(GOOD, n, payoff) for n, payoff in enumerate(payoffs)]}
+    thinned = distribution_figure(Result({}, outcomes, complete=True), [row])
+    assert thinned is not None
+    (strip,) = thinned.strips
+    assert (len(strip.payoffs), strip.count) == (MOST_DOTS, 5000)
+    assert (strip.payoffs[0], strip.payoffs[-1]) == (0.0, 1.0)
+    assert strip.mean == pytest.approx(0.5)
+    assert np.mean(strip.payoffs) == pytest.approx(0.5)
+    assert "even selection" in thinned.caption
+
+
+def a_trace(rewards: Sequence[float], times: Sequence[int] | None = None, **more: object) -> Trace:
+    when = np.array(range(1, len(rewards) + 1) if times is None else times, dtype=np.int64)
+    return Trace(np.array(rewards, dtype=float), when, 4, **more)  # type: ignore[arg-type]
+
+
+def test_learning_curves_are_means_of_running_averages() -> None:
+    exercises = {f"k{number}": an_exercise(GOOD, number) for number in range(4)}
+    traces = [
+        ("k0", a_trace([1.0, 0.0, 1.0, 0.0])),
+        ("k1", a_trace([0.0, 1.0], ending=Ending.STOPPED)),  # its average stays at a half
+        ("k2", a_trace([1.0], ending=Ending.FAULT, fault=OOPS)),
+        ("unknown", a_trace([1.0])),
+    ]
+    found = learning(exercises, traces)
+    assert found is not None
+    assert not found.timed
+    (curve,) = found.curves
+    assert (curve.agent, curve.moments) == (GOOD, (1.0, 2.0, 3.0, 4.0))
+    assert curve.values == pytest.approx([0.5, 0.5, 7 / 12, 0.5])
+    expected = mean([1.0, 0.0])
+    assert (curve.lows[0], curve.highs[0]) == pytest.approx((expected.low, expected.high))
+    assert (curve.lows[1], curve.highs[1]) == (0.5, 0.5)
+    figure = learning_figure(found, score_table(a_result({GOOD: [0.5, 0.5]})))
+    assert figure is not None
+    assert figure.across == "Interactions"
+    assert figure.curves[0].values == curve.values
+
+
+def test_learning_curves_over_time() -> None:
+    budget = Budget(seconds=2.0)
+    exercises = {"k": an_exercise(GOOD, 0, budget=budget)}
+    found = learning(exercises, [("k", a_trace([1.0, -1.0], [SECOND // 2, 3 * SECOND // 2]))])
+    assert found is not None
+    assert found.timed
+    (curve,) = found.curves
+    assert (len(curve.moments), curve.moments[0], curve.moments[-1]) == (200, 0.01, 2.0)
+    at = dict(zip(curve.moments, curve.values, strict=True))
+    assert (at[0.49], at[0.5], at[1.49], at[1.5], at[2.0]) == (0.0, 1.0, 1.0, 0.0, 0.0)
+    assert np.isnan(curve.lows).all()  # a single exercise says nothing
+    figure = learning_figure(found, score_table(a_result({GOOD: [0.5]})))
+    assert figure is not None
+    assert set(figure.curves[0].lows) == {None}
+
+
+def test_a_short_exercise_says_nothing_of_later_moments() -> None:
+    exercises = {"a": an_exercise(GOOD, 0), "b": an_exercise(GOOD, 1, budget=Budget(2))}
+    found = learning(exercises, [("a", a_trace([1.0] * 4)), ("b", a_trace([0.0] * 2))])
+    assert found is not None
+    assert found.curves[0].values == (0.5, 0.5, 1.0, 1.0)
+
+
+def test_no_traces_no_learning_curve() -> None:
+    assert learning({}, []) is None
+    assert learning({"k": an_exercise(GOOD, 0)}, []) is None
+    assert learning_figure(None, []) is None
+
+
+def test_long_exercises_are_known_at_few_moments() -> None:
+    exercises = {"k": an_exercise(GOOD, 0, budget=Budget(100_000))}
+    found = learning(exercises, [("k", a_trace(np.linspace(0, 1, 100_000).tolist()))])
+    assert found is not None
+    assert len(found.curves[0].moments) == 200
+    assert found.curves[0].values[-1] == pytest.approx(0.5)
+
+
+def test_a_figure_is_the_same_bytes_again_and_of_any_format(tmp_path: Path) -> None:
+    result = a_result({GOOD: [1.0, 0.5], Spec("odd-v1", {"x": "$<b>&\x07#0072b2 漢"}): [0.5, 0.0]})
+    figure = score_figure(score_table(result))
+    assert figure is not None
+    places = {agent.label: place for place, agent in enumerate(result.scores)}
+    for name in ("a.svg", "a.pdf", "a.png"):
+        save_figure(figure, places, tmp_path / name)
+        first = (tmp_path / name).read_bytes()
+        save_figure(figure, places, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == first
+    drawn = inline_svg(figure, places)
+    assert drawn == inline_svg(figure, places)
+    assert "$&lt;b&gt;&amp;�#0072b2 漢" in drawn  # as it is, but escaped
+    assert "var(--series-1, #0072b2)" in drawn
+    with pytest.raises(InvalidInputError, match=r"a\.gif"):
+        save_figure(figure, places, tmp_path / "a.gif")
