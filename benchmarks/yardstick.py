@@ -62,7 +62,7 @@ class HandWritten:
         cups = [environment_class.build(exercise.instance) for exercise in exercises]
         agents = [agent.prepare(each.briefing()) for each in cups]
         for state, exercise in zip(agents, exercises, strict=True):
-            seed_state(state, exercise.stream("agent").generator())
+            seed_state(state, exercise.stream("agent").seed)
         first = exercises[0]
         initial = np.concatenate([each.state.initial for each in cups])
         total = first.budget.most * len(exercises)

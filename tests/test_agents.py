@@ -104,7 +104,7 @@ def run(
 ) -> list[Trace]:
     """Compiled traces, with everything recorded."""
     taken = exercises(environment_class, budget, count, agent)
-    return list(run_batch(environment_class, maker, taken, record=True))
+    return list(run_batch(environment_class, maker(), taken, record=True))
 
 
 def digest(traces: list[Trace]) -> str:
@@ -127,7 +127,7 @@ def digests(agent: str, environment: str) -> list[str]:
         for budget in BUDGETS
         for exercise in exercises(environment_class, budget, 3, agent)
     ]
-    batch = list(run_batch(environment_class, maker, taken, record=True))
+    batch = list(run_batch(environment_class, maker(), taken, record=True))
     single = [
         interact(
             environment_class.build(each.instance), maker(), each.budget, each.stream, record=True
@@ -198,7 +198,7 @@ def test_constant_agent_does_the_same_at_its_rate() -> None:
 
 def test_action_that_does_not_exist_is_a_fault_of_the_agent() -> None:
     (exercise,) = exercises(Buttons(), Budget(interactions=5), 1)
-    (batch,) = run_batch(Buttons(), lambda: ConstantAgent(3), [exercise])
+    (batch,) = run_batch(Buttons(), ConstantAgent(3), [exercise])
     single = interact(
         Buttons().build(exercise.instance), ConstantAgent(3), exercise.budget, exercise.stream
     )

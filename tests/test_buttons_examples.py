@@ -27,7 +27,7 @@ def run(
         Exercise(Spec("agent"), Spec("buttons-v1"), instance, budget, seed=21, number=number)
         for number in range(count)
     ]
-    return list(run_batch(buttons, maker, taken, record=True))
+    return list(run_batch(buttons, maker(), taken, record=True))
 
 
 def test_first_robot_has_the_interaction_that_the_paper_writes_down() -> None:

@@ -235,7 +235,7 @@ def test_a_child_does_not_outlive_its_parent(how: str) -> None:
         from omnimeter.contract import Spec, stream, Briefing, single
         from omnimeter.interaction.remote import AgentProcess
         seat = AgentProcess(Spec({RASCAL.id!r}))
-        seat.begin(Briefing(3, single(5), remarks={{"how": {how!r}}}), stream(1))
+        seat.begin(Briefing(3, single(5), remarks={{"how": {how!r}}}), stream(1).seed)
         print(seat.pid, flush=True)
         if {how!r} == "idle":
             time.sleep(60)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from omnimeter.contract import InvalidInputError, nanoseconds
-from omnimeter.interaction.seats import LONGEST
+from omnimeter.contract.agent import LONGEST_DELAY
 
 
 def duration_of(seconds: float) -> int:
     """Nanoseconds of a time in seconds that an agent may take for one action."""
-    if not (0 < seconds <= LONGEST and nanoseconds(seconds) > 0):
+    if not (0 < seconds <= LONGEST_DELAY and nanoseconds(seconds) > 0):
         raise InvalidInputError(
             f"An action cannot take {seconds} seconds.",
-            f"Give a number above 0, at most {LONGEST:g}.",
+            f"Give a number above 0, at most {LONGEST_DELAY:g}.",
         )
     return nanoseconds(seconds)

@@ -20,7 +20,7 @@ def check_agreement(subject: Subject) -> Finding | None:
         random_exercise(instance, PROBE, subject.seed, number)
         for number, instance in enumerate(subject.distinct)
     ]
-    compiled = run_batch(environment_class, RandomAgent, exercises, record=True)
+    compiled = run_batch(environment_class, RandomAgent(), exercises, record=True)
     witness = None
     differing = 0
     for exercise, trace in zip(exercises, compiled, strict=True):

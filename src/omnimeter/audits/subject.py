@@ -142,7 +142,7 @@ class Subject:
         from omnimeter.interaction.batch import run_batch
 
         if isinstance(self.environment_class, KernelEnvironmentClass):
-            yield from run_batch(self.environment_class, RandomAgent, exercises)
+            yield from run_batch(self.environment_class, RandomAgent(), exercises)
             return
         for exercise in exercises:
             environment = self.environment_class.build(exercise.instance)

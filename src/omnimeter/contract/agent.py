@@ -33,6 +33,10 @@ class Briefing:
     remarks: Mapping[str, Any] = field(default_factory=dict)
 
 
+LONGEST_DELAY = 1e6
+"""Seconds that an agent may declare for one action: more than eleven days."""
+
+
 class Move(NamedTuple):
     """An action together with the time that the agent takes for it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from omnimeter.contract.environment import canonical, fingerprint
@@ -37,7 +38,7 @@ class Spec:
         """The spec that ``to_json`` wrote."""
         return Spec(data["id"], data.get("parameters", {}), data.get("digest", ""))
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A short name that depends on the whole spec."""
         return fingerprint(self.to_json())

@@ -31,13 +31,18 @@ class Stream:
 
     def generator(self) -> np.random.Generator:
         """A fresh NumPy generator at the beginning of this stream."""
-        import numpy as np
-
-        return np.random.Generator(np.random.PCG64(self.seed))
+        return seeded(self.seed)
 
     def child(self, *path: int | str) -> Stream:
         """The stream named by this name and a further path."""
         return Stream((*self.name, *path))
+
+
+def seeded(seed: int) -> np.random.Generator:
+    """The NumPy generator of a stream, given no more than its seed."""
+    import numpy as np
+
+    return np.random.Generator(np.random.PCG64(seed))
 
 
 def stream(root: int, *path: int | str) -> Stream:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from types import TracebackType
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, EnvironmentClass, Exercise, Outcome, Payoff, Spec, Trace
@@ -59,17 +58,6 @@ class Conductor:
         self.isolation = isolation
         self.limits = limits or Limits()
         self._process: AgentProcess | None = None
-
-    def __enter__(self) -> Conductor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the agent's process, if there is one."""

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
@@ -66,7 +66,7 @@ def workforce(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator[F
         finally:
             crew.dismiss()
     else:
-        with Conductor(options.isolation, options.limits) as conductor:
+        with closing(Conductor(options.isolation, options.limits)) as conductor:
             yield lambda jobs: (done for job in jobs for done in _carry_out(job, conductor))
 
 

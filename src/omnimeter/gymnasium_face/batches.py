@@ -19,7 +19,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import KernelEnvironmentClass
-from omnimeter.interaction.compilation import environment_entries
+from omnimeter.interaction.compilation import batch_entries
 from omnimeter.interaction.kernel_parts import seed_state
 from omnimeter.interaction.layout import end_to_end, part
 
@@ -65,7 +65,7 @@ class CompiledBatch(Batch):
 
     def __init__(self, kernels: EnvironmentKernels, count: int, space: Space) -> None:
         super().__init__(count, space)
-        entries = environment_entries(kernels)
+        entries = batch_entries(kernels)
         self._start_many, self._advance_many = entries.start_many, entries.advance_many
         self._seen_at = np.arange(count + 1) * len(space.sizes)
         self._inside: list[Environment | None] = [None] * count

@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import (
-    Ending,
-    Exercise,
-    Fault,
-    IntArray,
-    Trace,
-    nanoseconds,
-)
+from omnimeter.contract import Ending, Exercise, Fault, IntArray, Trace, nanoseconds
 from omnimeter.contract.budget import ClockKind
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import templates
@@ -30,8 +23,8 @@ from omnimeter.interaction.kernel_parts import (
     seed_state,
 )
 from omnimeter.interaction.layout import end_to_end, integers, starts
-from omnimeter.interaction.loop import interact
-from omnimeter.interaction.seats import invalid_action
+from omnimeter.interaction.loop import interact, invalid_reward
+from omnimeter.interaction.seats import invalid_action, invalid_delay
 
 LARGEST = 2**18
 """Interactions that one call may record: memory stays flat, and warm, as work grows."""
@@ -50,7 +43,7 @@ def can_run_compiled(exercise: Exercise) -> bool:
 
 def run_batch(
     environment_class: KernelEnvironmentClass,
-    agent: KernelAgent | Callable[[], KernelAgent],
+    agent: KernelAgent,
     exercises: Sequence[Exercise],
     *,
     record: bool = False,
@@ -60,11 +53,10 @@ def run_batch(
     Args:
         environment_class: The class of all the exercises' instances.
         agent: Who takes them, prepared anew for each.
-        exercises: With a virtual clock and without time-outs.
+        exercises: Those for which ``can_run_compiled`` says no take the ordinary loop.
         record: Whether to keep actions and observations too.
     """
-    agent = agent if isinstance(agent, KernelAgent) else agent()
-    group: list[_Seated | Trace] = []
+    group: list[_Seated | Exercise] = []
     room = 0
     for exercise in exercises:
         timed = exercise.budget.seconds is not None
@@ -72,7 +64,7 @@ def run_batch(
         if group and room + need > LARGEST:
             yield from _run_group(environment_class, agent, group, record)
             group, room = [], 0
-        group.append(_seat(environment_class, agent, exercise, record))
+        group.append(_seat(environment_class, agent, exercise))
         room += need
     yield from _run_group(environment_class, agent, group, record)
 
@@ -86,36 +78,62 @@ class _Seated(NamedTuple):
 
 
 def _seat(
-    environment_class: KernelEnvironmentClass, agent: KernelAgent, exercise: Exercise, record: bool
-) -> _Seated | Trace:
-    """Get both sides ready. The ordinary loop records why they could not."""
+    environment_class: KernelEnvironmentClass, agent: KernelAgent, exercise: Exercise
+) -> _Seated | Exercise:
+    """An exercise with both sides ready; or without, if only the ordinary loop can say why not."""
+    if not can_run_compiled(exercise):
+        return exercise
     environment = environment_class.build(exercise.instance)
     try:
         state = agent.prepare(environment.briefing())
     except Exception:
-        return interact(environment, agent, exercise.budget, exercise.stream, record=record)
-    seed_state(environment.state, exercise.stream("environment").generator())
-    seed_state(state, exercise.stream("agent").generator())
+        return exercise
+    seed_state(environment.state, exercise.stream("environment").seed)
+    seed_state(state, exercise.stream("agent").seed)
     return _Seated(exercise, environment, state)
 
 
 def _run_group(
     environment_class: KernelEnvironmentClass,
     agent: KernelAgent,
-    group: Sequence[_Seated | Trace],
+    group: Sequence[_Seated | Exercise],
     record: bool,
 ) -> Iterator[Trace]:
-    ready = [each for each in group if isinstance(each, _Seated)]
-    run = runner(environment_class.kernels, agent.kernels)
-    done = _Batch(run, ready, record).traces() if ready else iter(())
-    return (next(done) if isinstance(each, _Seated) else each for each in group)
+    seated = [each for each in group if isinstance(each, _Seated)]
+    batch = _Batch(seated, record) if seated else None
+    if batch is not None:
+        run = runner(environment_class.kernels, agent.kernels)
+        try:
+            batch.run(run)
+        except Exception:  # kernels do not compile or raise: the ordinary loop finds out whose
+            batch = None
+    traces = iter(()) if batch is None else batch.traces()
+    for each in group:
+        if batch is not None and isinstance(each, _Seated):
+            yield next(traces)
+        else:
+            exercise = each.exercise if isinstance(each, _Seated) else each
+            yield _stepwise(environment_class, agent, exercise, record)
+
+
+def _stepwise(
+    environment_class: KernelEnvironmentClass, agent: KernelAgent, exercise: Exercise, record: bool
+) -> Trace:
+    return interact(
+        environment_class.build(exercise.instance),
+        agent,
+        exercise.budget,
+        exercise.stream,
+        clock=exercise.clock,
+        timeout=exercise.timeout,
+        record=record,
+    )
 
 
 class _Batch:
     """Some exercises under way together."""
 
-    def __init__(self, run: Callable[..., None], seated: Sequence[_Seated], record: bool) -> None:
-        self.run = run
+    def __init__(self, seated: Sequence[_Seated], record: bool) -> None:
         self.record = record
         self.exercises = exercises = [each.exercise for each in seated]
         environments = [each.environment for each in seated]
@@ -133,21 +151,18 @@ class _Batch:
         self.rewards_at_hand = np.zeros((len(exercises), 2))
         self.pieces: list[list[tuple[Any, ...]]] = [[] for _ in exercises]
 
-    def traces(self) -> Iterator[Trace]:
+    def run(self, run: Callable[..., None]) -> None:
         """Run to the end of every exercise, providing more room while there are unfinished ones."""
         timed = [each.budget.seconds is not None for each in self.exercises]
         room = np.where(timed, np.minimum(self.most, FIRST_GUESS), np.minimum(self.most, LARGEST))
-        while True:
-            self._call(room)
-            unfinished = self.progress[:, templates.STATUS] == templates.RUNNING
-            if not unfinished.any():
-                break
+        running = np.ones(len(timed), dtype=np.bool_)
+        while running.any():
+            self._call(run, room, np.flatnonzero(running).tolist())
+            running = self.progress[:, templates.STATUS] == templates.RUNNING
             left = np.minimum(self.most - self.progress[:, templates.COUNT], LARGEST)
-            room = np.where(unfinished, np.minimum(left, room * 4), 0)
-        for number in range(len(self.exercises)):
-            yield self._trace(number)
+            room = np.where(running, np.minimum(left, room * 4), 0)
 
-    def _call(self, room: IntArray) -> None:
+    def _call(self, run: Callable[..., None], room: IntArray, running: Sequence[int]) -> None:
         slots = starts(room)
         seen_at = starts(np.where(self.record, (room + 1) * self.widths, 0))
         rewards = np.empty(slots[-1])
@@ -155,49 +170,65 @@ class _Batch:
         actions = np.empty(slots[-1] if self.record else 0, dtype=np.int64)
         observations = np.empty(seen_at[-1], dtype=np.int64)
         before = self.progress[:, templates.COUNT].copy()
-        self.run(
+        run(
             *self.parts, self.widths, self.scratch, self.actions, self.most, self.end, self.tick,
             self.progress, self.rewards_at_hand, slots, rewards, times,
             self.record, actions, observations, seen_at,
         )  # fmt: skip
-        done = self.progress[:, templates.COUNT] - before
-        for number, count in enumerate(done):
-            if room[number] == 0 and self.pieces[number]:
-                continue  # finished in an earlier call
-            first, width = slots[number], self.widths[number]
-            piece: tuple[Any, ...] = (rewards[first : first + count], times[first : first + count])
+        firsts = slots.tolist()
+        lasts = (slots[:-1] + self.progress[:, templates.COUNT] - before).tolist()
+        for number in running:
+            done = slice(firsts[number], lasts[number])
+            piece: tuple[Any, ...] = (rewards[done], times[done])
             if self.record:
-                seen = observations[seen_at[number] : seen_at[number] + (count + 1) * width]
-                piece += (actions[first : first + count], seen.reshape(-1, width))
+                seen = observations[seen_at[number] : seen_at[number + 1]]
+                rows = seen.reshape(-1, self.widths[number])
+                piece += (
+                    actions[done],
+                    rows[self._new_rows(number, lasts[number] - firsts[number])],
+                )
             self.pieces[number].append(piece)
 
-    def _trace(self, number: int) -> Trace:
-        status, _, now, action, _ = (int(x) for x in self.progress[number])
-        columns = [_joined(column) for column in zip(*self.pieces[number], strict=True)]
-        fault: Fault | None = None
-        ending = Ending.BUDGET
-        if status == templates.STOPPED:
-            ending = Ending.STOPPED
-        elif status == templates.INVALID:
-            ending = Ending.FAULT
-            fault = invalid_action(action, int(self.actions[number])).fault
-        timed = self.exercises[number].budget.seconds is not None
-        out_of_time = timed and status in (templates.BY_TIME, templates.STOPPED)
-        observations = None
-        if self.record:  # each piece begins with what the one before ended with
-            seen = [piece[3][:-1] for piece in self.pieces[number][:-1]]
-            observations = np.concatenate([*seen, self.pieces[number][-1][3]])
+    def _new_rows(self, number: int, count: int) -> slice:
+        """Which of the observations written down for some interactions are new."""
+        first = 1 if self.pieces[number] else 0  # a further piece begins where the last one ended
+        return slice(first, count + int(self.progress[number, templates.STARTED]))
+
+    def traces(self) -> Iterator[Trace]:
+        """What happened in each exercise."""
+        at_hand = self.rewards_at_hand.tolist()
+        for number, progress in enumerate(self.progress.tolist()):
+            yield self._trace(number, progress, *at_hand[number])
+
+    def _trace(self, number: int, progress: Sequence[int], first: float, last: float) -> Trace:
+        status, _, now, given, _ = progress
+        fault = _fault(status, given, int(self.actions[number]), last)
+        ending = Ending.STOPPED if status == templates.STOPPED else Ending.BUDGET
+        budget = self.exercises[number].budget
+        out_of_time = status in (templates.BY_TIME, templates.STOPPED)
+        pieces = self.pieces[number]
+        columns = (
+            pieces[0] if len(pieces) == 1 else list(map(np.concatenate, zip(*pieces, strict=True)))
+        )
         return Trace(
             rewards=columns[0],
             times=columns[1],
-            end=int(self.end[number]) if out_of_time else now,
-            ending=ending,
-            first_reward=float(self.rewards_at_hand[number, 0]),
+            end=budget.end if out_of_time and budget.seconds is not None else now,
+            ending=ending if fault is None else Ending.FAULT,
+            first_reward=first,
             fault=fault,
             actions=columns[2] if self.record else None,
-            observations=observations,
+            observations=columns[3] if self.record else None,
         )
 
 
-def _joined(pieces: Sequence[Any]) -> Any:
-    return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+def _fault(status: int, given: int, actions: int, reward: float) -> Fault | None:
+    """What the ordinary loop says of the same."""
+    match status:
+        case templates.NO_ACTION:
+            return invalid_action(given, actions).fault
+        case templates.NO_DELAY:
+            return invalid_delay(given / 1e9).fault
+        case templates.NO_REWARD:
+            return invalid_reward(reward).fault
+    return None

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import inspect
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -21,9 +21,12 @@ from typing import Any
 
 from omnimeter.contract import AgentKernels, EnvironmentKernels, InvalidInputError
 from omnimeter.interaction import templates
+from omnimeter.interaction.reach import reachable_sources
 
 announcements: list[Callable[[str], None]] = []
 """Told before something is compiled for the first time."""
+
+Kernels = EnvironmentKernels | AgentKernels
 
 
 def cache_directory() -> Path:
@@ -37,59 +40,58 @@ def cache_directory() -> Path:
 @cache
 def runner(environment: EnvironmentKernels, agent: AgentKernels) -> Callable[..., Any]:
     """Whole exercises of one pair, in batches, in one compiled loop."""
-    functions = {
-        **_named("environment", environment, ("reset", "step", "observe")),
-        **_named("agent", agent, ("begin", "act", "finish")),
-    }
-    if agent.delay is not None:
-        functions["agent_delay"] = agent.delay
-    states = {"EnvironmentState": environment.state, "AgentState": agent.state}
     source = templates.runner(
         environment.state._fields,  # type: ignore[attr-defined]
         agent.state._fields,  # type: ignore[attr-defined]
         delays=agent.delay is not None,
     )
-    entry: Callable[..., Any] = load(source, functions, states, "exercises").run
+    entry: Callable[..., Any] = load("exercises", source, environment=environment, agent=agent).run
     return entry
 
 
 @cache
-def environment_entries(kernels: EnvironmentKernels) -> ModuleType:
-    """``start`` and ``advance`` of one environment, and of many at once, to call from Python."""
-    functions = _named("environment", kernels, ("reset", "step", "observe"))
-    states = {"EnvironmentState": kernels.state}
-    source = templates.environment(kernels.state._fields)  # type: ignore[attr-defined]
-    return load(source, functions, states, "environment")
+def batch_entries(kernels: EnvironmentKernels) -> ModuleType:
+    """``start_many`` and ``advance_many`` of environments side by side, to call from Python."""
+    source = templates.environments(kernels.state._fields)  # type: ignore[attr-defined]
+    return load("environments", source, environment=kernels)
 
 
 @cache
-def agent_entries(kernels: AgentKernels) -> ModuleType:
-    """``begin``, ``act`` and ``finish`` of one agent, to call from Python."""
-    functions = _named("agent", kernels, ("begin", "act", "finish"))
-    if kernels.delay is not None:
-        functions["agent_delay"] = kernels.delay
-    fields = kernels.state._fields  # type: ignore[attr-defined]
-    source = templates.agent(fields, delays=kernels.delay is not None)
-    return load(source, functions, {"AgentState": kernels.state}, "agent")
+def environment_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> ModuleType:
+    """``start`` and ``advance`` of one environment, ready to be called from Python.
+
+    Args:
+        kernels: How it moves.
+        types: NumPy's names for the types of its state's arrays and of what is seen.
+    """
+    return load("environment", templates.environment(types), environment=kernels)
 
 
-def load(
-    body: str, functions: dict[str, Callable[..., Any]], states: dict[str, type], what: str
-) -> ModuleType:
-    """Write a module that imports the functions under the given names, and import it."""
-    imports = [_import_line(alias, part) for alias, part in {**states, **functions}.items()]
+@cache
+def agent_entries(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
+    """``begin``, ``act`` and ``finish`` of one agent, ready to be called from Python.
+
+    Args:
+        kernels: How it behaves.
+        types: NumPy's names for the types of its state's arrays and of what is seen.
+    """
+    source = templates.agent(types, delays=kernels.delay is not None)
+    return load("agent", source, agent=kernels)
+
+
+def load(what: str, body: str, **sides: Kernels) -> ModuleType:
+    """Write a module that imports the kernels of some sides before its body, and import it."""
+    parts = {name: part for side, kernels in sides.items() for name, part in _named(side, kernels)}
+    places = {name: _place(part) for name, part in parts.items()}
+    imports = [f"from {module} import {own} as {name}" for name, (module, own) in places.items()]
     source = "\n".join([f'"""Generated: {what}."""', "", *imports, body])
-    digest = hashlib.sha256(source.encode())
-    for text in sorted(set(_reachable_sources(functions.values()))):
-        digest.update(text.encode())
-    digest.update(_toolchain().encode())
-    name = f"omnimeter_generated_{digest.hexdigest()[:20]}"
+    name = f"omnimeter_generated_{_digest(source, parts)}"
     if name not in sys.modules:
         path = _write(name, source)
         if not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
-            parts = sorted({_origin(part)[0] for part in functions.values()})
+            modules = ", ".join(sorted({module for module, _ in places.values()}))
             for tell in announcements:
-                tell(f"Compiling {what} kernels of {', '.join(parts)} (once; kept for next time)")
+                tell(f"Compiling {what} kernels of {modules} (once; kept for next time)")
         _import_file(name, path)
     return sys.modules[name]
 
@@ -101,58 +103,57 @@ def plain() -> bool:
     return bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined] # made at run time
 
 
-def _named(
-    side: str, kernels: EnvironmentKernels | AgentKernels, names: tuple[str, ...]
-) -> dict[str, Callable[..., Any]]:
-    return {f"{side}_{name}": getattr(kernels, name) for name in names}
+def _named(side: str, kernels: Kernels) -> Iterator[tuple[str, Any]]:
+    """The kernels and the state of a side, by the names that templates have for them."""
+    for field in fields(kernels):
+        part = getattr(kernels, field.name)
+        if field.name == "state":
+            yield f"{side.capitalize()}State", part
+        elif part is not None:
+            yield f"{side}_{field.name}", part
 
 
-def _origin(part: Any) -> tuple[str, str]:
+def _place(part: Any) -> tuple[str, str]:
     """The module and the name under which a kernel or a state class can be imported."""
-    function = getattr(part, "py_func", part)
-    module, name = function.__module__, function.__qualname__
-    if getattr(sys.modules.get(module), name, None) is None:
+    origin = getattr(part, "py_func", part)
+    module, name = origin.__module__, origin.__qualname__
+    if getattr(sys.modules.get(module), name, None) is not part:
         raise InvalidInputError(
             f"The kernel {name!r} of {module} cannot be imported by its name.",
             "Define kernels and their state at the top level of a module.",
         )
+    if part is origin and not isinstance(part, type) and not plain():
+        raise InvalidInputError(
+            f"The kernel {name!r} of {module} is an ordinary function.",
+            "Decorate it with omnimeter.kernel.",
+        )
     return module, name
 
 
-def _import_line(alias: str, part: Any) -> str:
-    module, name = _origin(part)
-    return f"from {module} import {name} as {alias}"
-
-
-def _reachable_sources(functions: Any) -> Iterator[str]:
-    """The text of every file with a kernel that can be called, and the constants they use."""
-    waiting, seen = list(functions), set()
-    while waiting:
-        function = waiting.pop()
-        function = getattr(function, "py_func", function)
-        if function in seen:
-            continue
-        seen.add(function)
-        module = sys.modules[function.__module__]
-        yield inspect.getsource(module)
-        for name in function.__code__.co_names:
-            value = function.__globals__.get(name)
-            if hasattr(value, "py_func") or (plain() and inspect.isfunction(value)):
-                waiting.append(value)
-            elif isinstance(value, int | float | str | tuple):
-                yield f"{function.__module__}.{name}={value!r}"
+def _digest(source: str, parts: dict[str, Any]) -> str:
+    digest = hashlib.sha256(source.encode())
+    kernels = [part for part in parts.values() if not isinstance(part, type)]
+    for text in (*sorted(set(reachable_sources(kernels))), *_foundations()):
+        digest.update(text.encode())
+    return digest.hexdigest()[:20]
 
 
 @cache
-def _toolchain() -> str:
+def _foundations() -> tuple[str, ...]:
+    """What all generated modules stand on."""
+    import inspect
+
     import llvmlite
     import numba
     import numpy
 
+    from omnimeter.contract import kernels
+    from omnimeter.interaction import borrowing
+
     versions = (numba.__version__, llvmlite.__version__, numpy.__version__, sys.version)
     # Numba's own cache forgets whether bounds were checked.
     checked = numba.config.BOUNDSCHECK  # type: ignore[attr-defined] # made at run time
-    return f"{' '.join(versions)} {checked}"
+    return *versions, str(checked), *map(inspect.getsource, (borrowing, kernels, templates))
 
 
 def _write(name: str, source: str) -> Path:

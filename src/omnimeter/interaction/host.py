@@ -16,8 +16,6 @@ from pathlib import Path
 from threading import Thread
 from typing import BinaryIO
 
-import numpy as np
-
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import FOREVER, OmnimeterError, Spec
 from omnimeter.interaction.adapters import adapt
@@ -32,7 +30,7 @@ from omnimeter.interaction.messages import (
     read,
     refusal_to_json,
 )
-from omnimeter.interaction.seats import AgentFault, InProcess, raised_error
+from omnimeter.interaction.seats import AgentFault, InProcess
 
 RESERVE = 4 << 20
 """Bytes that are given back when there is no memory left, so that this can still be said."""
@@ -88,12 +86,9 @@ class Host:
         self._seat = None
         agent = adapt(make(Kind.AGENT, Spec.from_json(message["agent"])))
         briefing = briefing_from_json(message["briefing"])
-        try:
-            # As Stream.generator does: the agent meets the same chance as in the harness itself.
-            agent.begin(briefing, np.random.Generator(np.random.PCG64(message["seed"])))
-        except Exception as error:
-            raise raised_error("beginning", error) from error
-        self._seat = InProcess(agent)
+        seat = InProcess(agent)
+        seat.begin(briefing, message["seed"])
+        self._seat = seat
         self._actions = briefing.actions
         return {"type": "ready"}
 

@@ -6,7 +6,9 @@ There is no second implementation: these objects call the same kernels that the 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,19 +20,66 @@ from omnimeter.contract import (
     EnvironmentClass,
     EnvironmentKernels,
     Instance,
+    IntArray,
     Move,
     Observation,
     Percept,
     Space,
 )
 from omnimeter.contract.kernels import State
+from omnimeter.contract.streams import seeded
 from omnimeter.interaction.compilation import agent_entries, environment_entries
+from omnimeter.interaction.layout import settled
+
+Chance = np.random.Generator | int
+"""Where kernels get their chance from: a generator, of which 64 bits are drawn, or those bits."""
+
+_new_tuple = tuple.__new__
 
 
-def seed_state(state: State, rng: np.random.Generator) -> None:
-    """Give a state its chance: one 64-bit draw into its field ``rng``, if it has one."""
+def seed_state(state: State, chance: Chance) -> None:
+    """Give a state its chance: 64 bits into its field ``rng``, if it has one."""
     if "rng" in state._fields:
-        state.rng[0] = rng.integers(2**64, dtype=np.uint64)
+        drawn = chance if isinstance(chance, int) else chance.bit_generator.random_raw()
+        state.rng[0] = drawn
+
+
+def start(environment: Environment, seed: int) -> Percept:
+    """Start an environment with the chance of a seed: kernels need no generator around it."""
+    if isinstance(environment, KernelEnvironment):
+        return environment.start(seed)
+    return environment.start(seeded(seed))
+
+
+def begin(agent: Agent, briefing: Briefing, seed: int) -> None:
+    """Let an agent begin with the chance of a seed: kernels need no generator around it."""
+    if isinstance(agent, KernelAgent):
+        agent.begin(briefing, seed)
+    else:
+        agent.begin(briefing, seeded(seed))
+
+
+class _Lent:
+    """Arrays that are lent to the compiled entries of their kernels.
+
+    Compiled code knows the arrays by their addresses. So a copy, which has arrays of its own, is
+    made by lending those.
+    """
+
+    __slots__ = ("_given", "entries", "loan")
+
+    def __init__(
+        self, load: Callable[..., ModuleType], kernels: Any, state: State, seen: IntArray
+    ) -> None:
+        from omnimeter.interaction.borrowing import lend
+
+        arrays = (*state, seen)
+        self._given = (load, kernels, state, seen)  # keeps the arrays alive
+        self.entries = load(kernels, tuple([each.dtype.type.__name__ for each in arrays]))
+        self.loan = lend(arrays)
+
+    def __reduce__(self) -> tuple[type[_Lent], tuple[Any, ...]]:
+        return type(self), self._given
 
 
 class KernelEnvironment(Environment):
@@ -57,21 +106,23 @@ class KernelEnvironment(Environment):
         self.actions = actions
         self.space = space
         self.rewards = rewards
-        self._seen = np.zeros(len(space.sizes), dtype=np.int64)
 
-    def start(self, rng: np.random.Generator) -> Percept:  # noqa: D102 - see Environment
+    def start(self, rng: Chance) -> Percept:  # noqa: D102 - see Environment
+        self.state = settled(self.state)
+        self._seen = np.zeros(len(self.space.sizes), dtype=np.int64)
+        self._lent = _Lent(environment_entries, self.kernels, self.state, self._seen)
         seed_state(self.state, rng)
-        entries = environment_entries(self.kernels)
-        self._advance = entries.advance
-        reward = entries.start(*self.state, self._seen)
+        reward = self._lent.entries.start(self._lent.loan)
         return Percept(reward, self.space.shown(self._seen))
 
     def step(self, action: int) -> Percept:  # noqa: D102 - see Environment
         if not 0 <= action < self.actions:  # a kernel would read beyond its arrays
             raise ValueError(f"action {action} does not exist: 0 to {self.actions - 1}")
-        reward = self._advance(*self.state, action, self._seen)
+        lent = self._lent
+        reward = lent.entries.advance(lent.loan, action)
         seen = self._seen
-        return Percept(reward, int(seen[0]) if self.space.single else seen.copy())
+        # a Percept, without the detour over its constructor
+        return _new_tuple(Percept, (reward, int(seen[0]) if self.space.single else seen.copy()))
 
 
 class KernelEnvironmentClass(EnvironmentClass):
@@ -93,18 +144,18 @@ class KernelAgent(Agent):
     def prepare(self, briefing: Briefing) -> State:
         """A fresh state for an exercise, a NamedTuple of one-dimensional arrays."""
 
-    def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:  # noqa: D102 - see Agent
-        self._space = briefing.space
-        self._state = self.prepare(briefing)
-        seed_state(self._state, rng)
-        entries = agent_entries(self.kernels)
-        self._act, self._finish = entries.act, entries.finish
-        entries.begin(*self._state)
+    def begin(self, briefing: Briefing, rng: Chance) -> None:  # noqa: D102 - see Agent
+        state = settled(self.prepare(briefing))
+        self._seen = np.zeros(len(briefing.space.sizes), dtype=np.int64)
+        self._lent = _Lent(agent_entries, self.kernels, state, self._seen)
+        seed_state(state, rng)
+        self._lent.entries.begin(self._lent.loan)
 
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
-        seen = self._space.vector(observation)
-        action, delay = self._act(*self._state, float(reward), seen)
+        self._seen[:] = observation
+        action, delay = self._lent.entries.act(self._lent.loan, reward)
         return Move(action, delay / 1e9) if delay > 0 else action
 
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Agent
-        self._finish(*self._state, float(reward), self._space.vector(observation))
+        self._seen[:] = observation
+        self._lent.entries.finish(self._lent.loan, reward)

@@ -1,4 +1,4 @@
-"""How the states of many lie in memory: end to end, in one array per field."""
+"""How states lie in memory: each in arrays of its own, or those of many end to end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,20 @@ import numpy as np
 
 from omnimeter.contract import IntArray
 from omnimeter.contract.kernels import State
+
+
+def settled(state: State) -> State:
+    """The state in arrays that compiled code can work on in place; a copy only where it must be.
+
+    Raises:
+        TypeError: It is not made of one-dimensional arrays.
+    """
+    for name, field in zip(state._fields, state, strict=True):
+        if not isinstance(field, np.ndarray) or field.ndim != 1:
+            raise TypeError(f"the field {name!r} of a state is not a one-dimensional array")
+    if all(field.flags.carray for field in state):  # contiguous and writeable
+        return state
+    return type(state)(*(np.array(field) for field in state))
 
 
 def end_to_end(states: Sequence[State]) -> tuple[State, IntArray]:

@@ -7,32 +7,38 @@ from __future__ import annotations
 
 import time
 import traceback
-from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from math import isfinite
 
 import numpy as np
 
 from omnimeter.contract import (
     FOREVER,
     Agent,
+    Briefing,
     Budget,
     Clock,
     ClockKind,
     Ending,
     Environment,
-    Fault,
-    FaultKind,
-    Observation,
     Percept,
-    Space,
     Stream,
     Timeout,
     TimeoutRule,
     Trace,
     nanoseconds,
 )
-from omnimeter.interaction.seats import AgentFault, InProcess, Seat, read_move
+from omnimeter.interaction.events import Events
+from omnimeter.interaction.kernel_parts import start
+from omnimeter.interaction.seats import (
+    AgentFault,
+    InProcess,
+    Seat,
+    infrastructure_error,
+    read_move,
+    shown,
+)
 
 Streams = Callable[[str], Stream]
 """Gives each side of an exercise its chance: ``Exercise.stream`` is one."""
@@ -60,44 +66,32 @@ def interact(
         record: Whether to keep actions and observations too.
     """
     seat = InProcess(agent) if isinstance(agent, Agent) else agent
-    events = Events(environment.space, record)
+    events = Events(record)
+    terms = _Terms.of(budget, clock, timeout, streams)
     try:
-        percept = environment.start(streams("environment").generator())
-    except Exception as error:
-        return events.trace(0, Ending.FAULT, environment_fault(error))
-    events.begin(percept)
-    try:
-        seat.begin(environment.briefing(), streams("agent"))
-        return _converse(environment, seat, percept, budget, streams, clock, timeout, events)
+        percept, briefing = _start(environment, streams("environment").seed, events)
+        seat.begin(briefing, streams("agent").seed)
+        return _converse(environment, seat, percept, terms, events)
     except AgentFault as trouble:
         return events.trace(events.now, Ending.FAULT, trouble.fault)
 
 
-def environment_fault(error: Exception) -> Fault:
-    """An environment that raises is our failure, not the agent's."""
-    return Fault(
-        FaultKind.INFRASTRUCTURE,
-        f"The environment raised {type(error).__name__}: {error}",
-        "".join(traceback.format_exception(error)),
-    )
+def _start(environment: Environment, seed: int, events: Events) -> tuple[Percept, Briefing]:
+    try:
+        events.space = environment.space
+        reward, observation = start(environment, seed)
+        percept = Percept(read_reward(reward), observation)
+        events.begin(percept)
+        return percept, environment.briefing()
+    except BaseException as error:
+        raise environment_error(error) from error
 
 
 def _converse(
-    environment: Environment,
-    seat: Seat,
-    percept: Percept,
-    budget: Budget,
-    streams: Streams,
-    clock: Clock,
-    timeout: Timeout | None,
-    events: Events,
+    environment: Environment, seat: Seat, percept: Percept, terms: _Terms, events: Events
 ) -> Trace:
-    reward, observation = percept
-    end, most, actions = budget.end, budget.most, environment.actions
-    tick = nanoseconds(clock.tick)
-    wall = clock.kind is ClockKind.WALL
-    latest = FOREVER if timeout is None else nanoseconds(timeout.seconds)
-    chance = streams("harness").generator() if timeout is not None else None
+    (reward, observation), actions = percept, environment.actions
+    most, end, wall, tick = terms.most, terms.end, terms.wall, terms.tick
     ending, over = Ending.BUDGET, False
     while len(events.rewards) < most:
         answer, elapsed = seat.ask(reward, observation, end - events.now if wall else FOREVER)
@@ -108,77 +102,95 @@ def _converse(
         if action < 0:
             ending, over = Ending.STOPPED, True
             break
-        delay = _delay(elapsed, declared, end - events.now) if wall else declared or tick
-        if events.now + delay > end:
+        left = end - events.now
+        delay = _waited(elapsed, declared, left) if wall else declared or tick
+        if delay > left:
             over = True
             break
         events.now += delay
-        if delay <= latest:
-            pass
-        elif timeout is not None and timeout.rule is TimeoutRule.RANDOM_ACTION:
-            assert chance is not None  # made whenever there is a time-out
-            action = int(chance.integers(actions))
-        else:
-            action = -1
-        if action < 0:
-            reward = 0.0
-        else:
-            try:
-                reward, observation = environment.step(action)
-            except Exception as error:
-                return events.trace(events.now, Ending.FAULT, environment_fault(error))
-        events.add(action, reward, observation)
+        if delay > terms.latest:
+            action = terms.instead(actions)
+        try:
+            if action < 0:
+                reward = 0.0
+            else:
+                given, observation = environment.step(action)
+                reward = given if type(given) is float and isfinite(given) else read_reward(given)
+            events.add(action, reward, observation)
+        except BaseException as error:
+            raise environment_error(error) from error
     seat.finish(reward, observation)
-    timed_end = over and budget.seconds is not None
-    return events.trace(end if timed_end else events.now, ending)
+    return events.trace(end if over and terms.timed else events.now, ending)
 
 
-def _delay(elapsed: int, declared: int, left: int) -> int:
-    """Under a wall clock a declared delay is really waited for, as far as the budget goes."""
+def _waited(elapsed: int, declared: int, left: int) -> int:
+    """What an action took: a declared delay is really waited for, as far as the budget goes."""
     if declared:
         time.sleep(max(0, min(declared, left - elapsed)) / 1e9)
     return elapsed + declared
 
 
-@dataclass
-class Events:
-    """A trace in the making."""
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """How long an exercise lasts, in interactions and nanoseconds.
 
-    space: Space
-    record: bool
-    now: int = 0
-    first_reward: float = 0.0
-    rewards: array[float] = field(default_factory=lambda: array("d"))
-    times: array[int] = field(default_factory=lambda: array("q"))
-    actions: array[int] = field(default_factory=lambda: array("q"))
-    observations: array[int] = field(default_factory=lambda: array("q"))
+    Attributes:
+        most: After how many interactions it is over.
+        end: When it is over.
+        timed: Whether it lasts for a time at all.
+        wall: Whether the agent's own time counts.
+        tick: What an action takes otherwise.
+        latest: What an action may take at most, so as not to be replaced.
+        chance: Draws an action in place of a late one; without it nothing takes its place.
+    """
 
-    def begin(self, percept: Percept) -> None:
-        """Write down the first reward and observation."""
-        self.first_reward = float(percept.reward)
-        if self.record:
-            self.observations.extend(self.space.vector(percept.observation).tolist())
+    most: int
+    end: int
+    timed: bool
+    wall: bool
+    tick: int
+    latest: int = FOREVER
+    chance: np.random.Generator | None = None
 
-    def add(self, action: int, reward: float, observation: Observation) -> None:
-        """Write down a completed interaction."""
-        self.rewards.append(reward)
-        self.times.append(self.now)
-        if self.record:
-            self.actions.append(action)
-            self.observations.extend(self.space.vector(observation).tolist())
+    @staticmethod
+    def of(budget: Budget, clock: Clock, timeout: Timeout | None, streams: Streams) -> _Terms:
+        timed, wall = budget.seconds is not None, clock.kind is ClockKind.WALL
+        terms = _Terms(budget.most, budget.end, timed, wall, nanoseconds(clock.tick))
+        if timeout is None:
+            return terms
+        drawn = timeout.rule is TimeoutRule.RANDOM_ACTION
+        chance = streams("harness").generator() if drawn else None
+        return replace(terms, latest=nanoseconds(timeout.seconds), chance=chance)
 
-    def trace(self, end: int, ending: Ending, fault: Fault | None = None) -> Trace:
-        """What happened, as arrays."""
-        width = len(self.space.sizes)
-        return Trace(
-            rewards=np.array(self.rewards, dtype=np.float64),
-            times=np.array(self.times, dtype=np.int64),
-            end=end,
-            ending=ending,
-            first_reward=self.first_reward,
-            fault=fault,
-            actions=np.array(self.actions, dtype=np.int64) if self.record else None,
-            observations=np.array(self.observations, dtype=np.int64).reshape(-1, width)
-            if self.record
-            else None,
-        )
+    def instead(self, actions: int) -> int:
+        """The action in place of one that came too late, or -1 when the world stands still."""
+        return -1 if self.chance is None else int(self.chance.integers(actions))
+
+
+def read_reward(given: object) -> float:
+    """What an environment gave as a reward."""
+    if not isinstance(given, str | bytes):  # float would read them
+        try:
+            number = float(given)  # type: ignore[arg-type]
+        except Exception:  # a stranger's __float__ may raise anything
+            number = float("nan")
+        if isfinite(number):
+            return number
+    raise invalid_reward(given)
+
+
+def invalid_reward(given: object) -> AgentFault:
+    """The fault of an environment whose reward is not one."""
+    return infrastructure_error(
+        f"The environment gave the reward {shown(given)}; a reward is a finite number."
+    )
+
+
+def environment_error(error: BaseException) -> AgentFault:
+    """The fault of an environment that raised an exception: our failure, not the agent's."""
+    if isinstance(error, AgentFault | KeyboardInterrupt):
+        raise error
+    detail = "".join(traceback.format_exception(error))
+    return infrastructure_error(
+        f"The environment raised {type(error).__name__}: {shown(error, str)}", detail
+    )

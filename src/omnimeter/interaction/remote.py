@@ -20,7 +20,6 @@ from omnimeter.contract import (
     InvalidInputError,
     Observation,
     Spec,
-    Stream,
     nanoseconds,
 )
 from omnimeter.interaction.children import Child, ChildFailure
@@ -106,7 +105,7 @@ class AgentProcess(Seat):
             self._child = None
         self._end()
 
-    def begin(self, briefing: Briefing, stream: Stream) -> None:
+    def begin(self, briefing: Briefing, seed: int) -> None:
         """Make a new agent and brief it.
 
         Raises:
@@ -119,7 +118,7 @@ class AgentProcess(Seat):
             "type": "begin",
             "agent": self.spec.to_json(),
             "briefing": briefing_to_json(briefing),
-            "seed": stream.seed,
+            "seed": seed,
         }
         reply = self._exchange(message, self.limits.seconds_to_begin, "to begin")
         if reply["type"] == "refused":

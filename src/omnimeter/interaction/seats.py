@@ -18,12 +18,10 @@ from omnimeter.contract import (
     FaultKind,
     Move,
     Observation,
-    Stream,
     nanoseconds,
 )
-
-LONGEST = 1e6
-"""Seconds that an agent may declare for one action: more than eleven days."""
+from omnimeter.contract.agent import LONGEST_DELAY
+from omnimeter.interaction.kernel_parts import begin
 
 LONGEST_SHOWN = 500
 """Characters of a stranger's value or error that are shown in a message."""
@@ -49,10 +47,14 @@ def infrastructure_error(message: str, detail: str = "") -> AgentFault:
 
 def read_move(answer: object, actions: int) -> tuple[int, int]:
     """An agent's answer as an action (-1 to stop) and a declared delay in nanoseconds (or 0)."""
+    if type(answer) is int and -1 <= answer < actions:  # nearly always, so it comes first
+        return answer, 0
     if not isinstance(answer, Move):
         return read_action(answer, actions), 0
-    declared = 0 if answer.seconds is None else read_delay(answer.seconds)
-    return read_action(answer.action, actions), declared
+    action = read_action(answer.action, actions)
+    if action < 0 or answer.seconds is None:
+        return action, 0
+    return action, read_delay(answer.seconds)
 
 
 def read_action(given: object, actions: int) -> int:
@@ -68,12 +70,11 @@ def read_action(given: object, actions: int) -> int:
 
 def read_delay(seconds: object) -> int:
     """What an agent declared as its delay, in nanoseconds."""
-    if isinstance(seconds, int | float) and 0 < seconds <= LONGEST and nanoseconds(seconds) > 0:
-        return nanoseconds(seconds)
-    raise agent_error(
-        f"The agent declared a delay of {shown(seconds)} seconds; "
-        f"a delay is a number of seconds above 0, at most {LONGEST:g}."
-    )
+    if isinstance(seconds, int | float) and 0 < seconds <= LONGEST_DELAY:
+        delay = nanoseconds(seconds)
+        if delay > 0:
+            return delay
+    raise invalid_delay(seconds)
 
 
 def invalid_action(given: object, actions: int) -> AgentFault:
@@ -81,6 +82,14 @@ def invalid_action(given: object, actions: int) -> AgentFault:
     return agent_error(
         f"The agent returned {shown(given)}; an action is an integer from 0 to {actions - 1} "
         "(or omnimeter.STOP)."
+    )
+
+
+def invalid_delay(given: object) -> AgentFault:
+    """The fault of an answer with a delay that cannot be."""
+    return agent_error(
+        f"The agent declared a delay of {shown(given)} seconds; "
+        f"a delay is a number of seconds above 0, at most {LONGEST_DELAY:g}."
     )
 
 
@@ -115,8 +124,8 @@ class Seat(ABC):
     """Where one agent sits during one exercise."""
 
     @abstractmethod
-    def begin(self, briefing: Briefing, stream: Stream) -> None:
-        """Brief the agent and give it its chance."""
+    def begin(self, briefing: Briefing, seed: int) -> None:
+        """Brief the agent and give it its chance, a number of 64 bits."""
 
     @abstractmethod
     def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:
@@ -138,17 +147,17 @@ class InProcess(Seat):
         self._agent = agent
         self._act = agent.act
 
-    def begin(self, briefing: Briefing, stream: Stream) -> None:  # noqa: D102 - see Seat
+    def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see Seat
         try:
-            self._agent.begin(briefing, stream.generator())
-        except Exception as error:
+            begin(self._agent, briefing, seed)
+        except BaseException as error:
             raise raised_error("beginning", error) from error
 
     def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: ARG002, D102
         before = perf_counter_ns()
         try:
             answer = self._act(reward, observation)
-        except Exception as error:
+        except BaseException as error:
             raise raised_error("acting", error) from error
         elapsed = perf_counter_ns() - before
         return (_NOTHING if answer is None else answer), elapsed
@@ -156,12 +165,14 @@ class InProcess(Seat):
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Seat
         try:
             self._agent.finish(reward, observation)
-        except Exception as error:
+        except BaseException as error:
             raise raised_error("finishing", error) from error
 
 
 def raised_error(doing: str, error: BaseException) -> AgentFault:
-    """The fault of an agent that raised an exception."""
+    """The fault of an agent that raised an exception; but a person may interrupt any agent."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
     detail = "".join(traceback.format_exception(error))
     return agent_error(
         f"The agent raised {type(error).__name__} when {doing}: {shown(error, str)}", detail

@@ -1,27 +1,35 @@
 """The source text of generated modules: the one place where kernels of two sides meet.
 
-At the border to Python a state is spread into its arrays: Numba takes a NamedTuple of them in
-twice the time. In a batch, each exercise's state is made of borrowed views into the whole.
+What Python calls step by step gets its arrays lent: Numba takes their addresses in a third of the
+time of the arrays. In a batch, each exercise's state is made of borrowed views into the whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-_HEAD = """
+from omnimeter.contract import nanoseconds
+from omnimeter.contract.agent import LONGEST_DELAY
+
+RUNNING, BY_COUNT, BY_TIME, STOPPED, NO_ACTION, NO_DELAY, NO_REWARD = range(7)
+"""How an exercise stands after a call of a runner; the last three are faults."""
+
+STATUS, COUNT, NOW, GIVEN, STARTED = range(5)
+"""The columns of a runner's progress. GIVEN is the action or the delay of a fault; STARTED is 1
+from the first reward on."""
+
+_BATCH = """
 import numpy as np
 from numba import njit
 from omnimeter.interaction.borrowing import borrow
+from omnimeter.interaction.templates import (
+    BY_COUNT, BY_TIME, COUNT, GIVEN, NO_ACTION, NO_DELAY, NO_REWARD, NOW, RUNNING, STARTED, STATUS,
+    STOPPED,
+)
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 """
-
-RUNNING, BY_COUNT, BY_TIME, STOPPED, INVALID = range(5)
-"""How an exercise stands after a call of a runner; INVALID is an action that does not exist."""
-
-STATUS, COUNT, NOW, ACTION, STARTED = range(5)
-"""The columns of a runner's integer progress; STARTED is 0 before the first call."""
 
 _RUNNER = """
 @compiled
@@ -30,24 +38,28 @@ def run(
     progress, rewards_at_hand, slots, rewards, times, record, actions, observations, seen_at,
 ):
     for b in range(progress.shape[0]):
-        if progress[b, 0] != 0:
+        if progress[b, STATUS] != RUNNING:
             continue
         environment = EnvironmentState({environment_fields})
         agent = AgentState({agent_fields})
         number_of_actions = actions_of[b]
         width = widths[b]
         observation = borrow(scratch, 0, width)
-        count = progress[b, 1]
-        now = progress[b, 2]
+        count = progress[b, COUNT]
+        now = progress[b, NOW]
         seen = seen_at[b]
         slot = slots[b]
         last = slots[b + 1]
         ending = end[b]
         longest = most[b]
-        status = 0
-        if progress[b, 4] == 0:
-            progress[b, 4] = 1
+        status = RUNNING
+        if progress[b, STARTED] == 0:
             reward = float(environment_reset(environment))
+            if not np.isfinite(reward):
+                progress[b, STATUS] = NO_REWARD
+                rewards_at_hand[b, 1] = reward
+                continue
+            progress[b, STARTED] = 1
             rewards_at_hand[b, 0] = reward
             agent_begin(agent)
         else:
@@ -58,21 +70,24 @@ def run(
                 observations[seen + k] = observation[k]
         while True:
             if count >= longest:
-                status = 1
+                status = BY_COUNT
                 break
             if slot == last:
                 break
             action = agent_act(agent, reward, observation)
             if action < 0 or action >= number_of_actions:
-                status = 3 if action == -1 else 4
-                progress[b, 3] = action
+                status = STOPPED if action == -1 else NO_ACTION
+                progress[b, GIVEN] = action
                 break
             delay = {delay}
-            if now + delay > ending:
-                status = 2
+            if delay > ending - now:
+                status = BY_TIME
                 break
             now += delay
             reward = float(environment_step(environment, action))
+            if not np.isfinite(reward):
+                status = NO_REWARD
+                break
             rewards[slot] = reward
             times[slot] = now
             environment_observe(environment, observation)
@@ -83,33 +98,23 @@ def run(
                     observations[seen + k] = observation[k]
             slot += 1
             count += 1
-        if status != 0 and status != 4:
+        if status == BY_COUNT or status == BY_TIME or status == STOPPED:
             agent_finish(agent, reward, observation)
-        progress[b, 0] = status
-        progress[b, 1] = count
-        progress[b, 2] = now
+        progress[b, STATUS] = status
+        progress[b, COUNT] = count
+        progress[b, NOW] = now
         rewards_at_hand[b, 1] = reward
 """
 
-_DELAY = "agent_delay(agent)\n            if delay <= 0:\n                delay = tick[b]"
+_DELAY = f"""int(agent_delay(agent))
+            if delay <= 0:
+                delay = tick[b]
+            elif delay > {nanoseconds(LONGEST_DELAY)}:
+                status = NO_DELAY
+                progress[b, GIVEN] = delay
+                break"""
 
-_ENVIRONMENT = """
-@compiled
-def start({names}, out):
-    state = EnvironmentState({names})
-    reward = float(environment_reset(state))
-    environment_observe(state, out)
-    return reward
-
-
-@compiled
-def advance({names}, action, out):
-    state = EnvironmentState({names})
-    reward = float(environment_step(state, action))
-    environment_observe(state, out)
-    return reward
-
-
+_ENVIRONMENTS = """
 @compiled
 def start_many(states, at, chosen, rewards, seen, seen_at):
     for b in range(len(rewards)):
@@ -127,52 +132,89 @@ def advance_many(states, at, actions, rewards, seen, seen_at):
         environment_observe(state, borrow(seen, seen_at[b], seen_at[b + 1]))
 """
 
+_STEPWISE = """
+import numpy as np
+from numba import float64, int64, njit
+from omnimeter.interaction.borrowing import lent
+
+loan = int64[::1]
+
+
+def compiled(*types):
+    # With its types given it is ready as soon as it is defined: nobody waits at the first call.
+    return njit(types, cache=True, error_model="numpy")
+
+"""
+
+_ENVIRONMENT = """
+@compiled(loan)
+def start(arrays):
+    state = EnvironmentState({fields})
+    reward = float(environment_reset(state))
+    environment_observe(state, {seen})
+    return reward
+
+
+@compiled(loan, int64)
+def advance(arrays, action):
+    state = EnvironmentState({fields})
+    reward = float(environment_step(state, action))
+    environment_observe(state, {seen})
+    return reward
+"""
+
 _AGENT = """
-@compiled
-def begin({names}):
-    state = AgentState({names})
-    agent_begin(state)
+@compiled(loan)
+def begin(arrays):
+    agent_begin(AgentState({fields}))
 
 
-@compiled
-def act({names}, reward, observation):
-    state = AgentState({names})
-    action = agent_act(state, reward, observation)
+@compiled(loan, float64)
+def act(arrays, reward):
+    state = AgentState({fields})
+    action = agent_act(state, reward, {seen})
     return action, {delay}
 
 
-@compiled
-def finish({names}, reward, observation):
-    state = AgentState({names})
-    agent_finish(state, reward, observation)
+@compiled(loan, float64)
+def finish(arrays, reward):
+    agent_finish(AgentState({fields}), reward, {seen})
 """
 
 
-def _slices(batch: str, at: str, fields: Sequence[str]) -> str:
+def _borrowed(batch: str, at: str, fields: Sequence[str]) -> str:
     """One exercise's state, as views into the arrays of all."""
     return ", ".join(
         f"borrow({batch}.{field}, {at}[{k}, b], {at}[{k}, b + 1])" for k, field in enumerate(fields)
     )
 
 
+def _lent(types: Sequence[str]) -> dict[str, str]:
+    """The fields of a state, and after them what is seen."""
+    *fields, seen = (f"lent(arrays, {k}, np.{name})" for k, name in enumerate(types))
+    return {"fields": ", ".join(fields), "seen": seen}
+
+
 def runner(environment: Sequence[str], agent: Sequence[str], *, delays: bool) -> str:
     """The loop of whole exercises, for states with the given fields."""
-    return _HEAD + _RUNNER.format(
-        environment_fields=_slices("environments", "environment_at", environment),
-        agent_fields=_slices("agents", "agent_at", agent),
+    return _BATCH + _RUNNER.format(
+        environment_fields=_borrowed("environments", "environment_at", environment),
+        agent_fields=_borrowed("agents", "agent_at", agent),
         delay=_DELAY if delays else "tick[b]",
     )
 
 
-def environment(fields: Sequence[str]) -> str:
-    """What Python calls of an environment."""
-    return _HEAD + _ENVIRONMENT.format(
-        names=", ".join(fields), fields=_slices("states", "at", fields)
-    )
+def environments(fields: Sequence[str]) -> str:
+    """What Python calls of many environments at once, for states with the given fields."""
+    return _BATCH + _ENVIRONMENTS.format(fields=_borrowed("states", "at", fields))
 
 
-def agent(fields: Sequence[str], *, delays: bool) -> str:
-    """What Python calls of an agent."""
-    return _HEAD + _AGENT.format(
-        names=", ".join(fields), delay="agent_delay(state)" if delays else "0"
-    )
+def environment(types: Sequence[str]) -> str:
+    """What Python calls of one environment, for arrays of the given types."""
+    return _STEPWISE + _ENVIRONMENT.format(**_lent(types))
+
+
+def agent(types: Sequence[str], *, delays: bool) -> str:
+    """What Python calls of one agent, for arrays of the given types."""
+    delay = "int(agent_delay(state)) if action >= 0 else 0" if delays else "0"
+    return _STEPWISE + _AGENT.format(delay=delay, **_lent(types))

@@ -170,7 +170,7 @@ class EnvironmentClassSuite(DrawingRules):
             exercise(instance, self.interactions, self.seed, number)
             for number, instance in enumerate(self.drawn_instances())
         ]
-        compiled = run_batch(environment_class, RandomAgent, exercises, record=True)
+        compiled = run_batch(environment_class, RandomAgent(), exercises, record=True)
         for each, trace in zip(exercises, compiled, strict=True):
             environment = environment_class.build(each.instance)
             plain = interact(environment, RandomAgent(), each.budget, each.stream, record=True)

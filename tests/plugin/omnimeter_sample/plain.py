@@ -35,6 +35,8 @@ class PlainWalkEnvironment(Environment):
         return Percept(0.0, self.position)
 
     def step(self, action: int) -> Percept:
+        if not 0 <= action < ACTIONS:
+            raise ValueError(f"there is no action {action}")
         move = {LEFT: -1, RIGHT: 1}.get(action, 0)
         self.position = (self.position + move) % self.data["size"]
         reward = float(self.position == self.data["good"]) - float(
