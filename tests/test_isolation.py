@@ -66,6 +66,7 @@ def in_process(how: str) -> Trace:
         "raise_unprintable",
         "raise_at_once",
         "raise_at_last",
+        "leave_politely",
     ],
 )
 def test_same_trace_and_fault_as_in_process(shared: AgentProcess, how: str) -> None:
@@ -90,7 +91,6 @@ def test_same_trace_and_fault_as_in_process(shared: AgentProcess, how: str) -> N
         ("eat_crumbs", "The agent used more than 200 MB of memory."),
         ("eat_array", "The agent used more than 200 MB of memory."),
         ("leave", "The agent ended its process (exit code 3)."),
-        ("leave_politely", "The agent ended its process (exit code 4)."),
         ("crash", "The agent ended its process (signal SIGSEGV)."),
         ("fork", "The agent ended its process (exit code 3)."),
         ("flood_channel", "The agent sent a line of more than 1000000 bytes."),

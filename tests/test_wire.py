@@ -77,7 +77,7 @@ def test_an_impossible_reward_is_not_the_agents_fault() -> None:
         trace = interact(Odd(), seat, Budget(interactions=10), streams)
         assert trace.fault is not None
         assert trace.fault.kind is FaultKind.INFRASTRUCTURE
-        assert trace.fault.message == "The reward nan cannot be sent to an agent."
+        assert "gave the reward nan" in trace.fault.message
         assert works(seat)
 
 

@@ -1,12 +1,15 @@
 // The loop of cups and the random agent, by hand: the yardstick of benchmarks/loop.py.
 //
 // It does all that the compiled loop does: the first reward, an observation for the agent before
-// every action, a check of the action, the agent's delay or the clock's tick, the end of the time,
-// and a reward and a time written down for every interaction.
+// every action, checks of the action, the delay and the reward, the agent's delay or the clock's
+// tick, the end of the time, and a reward and a time written down for every interaction.
 
+#include <cmath>
 #include <cstdint>
 
 namespace {
+
+constexpr int64_t longest_delay = 1000000000000000;  // a million seconds
 
 // SplitMix64 (Steele, Lea and Flood 2014).
 struct Chance {
@@ -86,10 +89,12 @@ extern "C" int64_t run(int64_t exercises, const int64_t *sizes, const int64_t *t
             const int64_t action = agent.act(reward, scratch);
             if (action < 0 || action >= cups.count) break;
             const int64_t declared = agent.delay();
+            if (declared > longest_delay) break;
             const int64_t delay = declared > 0 ? declared : tick;
-            if (now + delay > end) break;
+            if (delay > end - now) break;
             now += delay;
             reward = cups.step(action);
+            if (!std::isfinite(reward)) break;
             rewards[done] = reward;
             times[done] = now;
             cups.observe(scratch);

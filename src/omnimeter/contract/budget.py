@@ -12,6 +12,9 @@ NANOSECONDS = 1_000_000_000
 FOREVER = 2**63 - 1
 """An end that no clock reaches."""
 
+LONGEST = 9e9
+"""Seconds that can be counted in nanoseconds: 285 years."""
+
 
 def nanoseconds(seconds: float) -> int:
     """Whole nanoseconds, rounded down, so that k turns of tau/k seconds fit into tau.
@@ -47,9 +50,10 @@ class Clock:
     tick: float = 1.0
 
     def __post_init__(self) -> None:
-        if not nanoseconds(self.tick) > 0:
+        if not (0 < self.tick <= LONGEST and nanoseconds(self.tick) > 0):
             raise InvalidInputError(
-                f"The tick of a clock is {self.tick} s.", "Give a positive number of seconds."
+                f"The tick of a clock is {self.tick} s.",
+                f"Give a time of at least a nanosecond and at most {LONGEST:g} s.",
             )
 
 
@@ -70,13 +74,13 @@ class Budget:
             raise InvalidInputError(
                 "The budget is empty.", "Give a number of interactions or of seconds."
             )
-        if self.interactions is not None and self.interactions < 0:
+        if self.interactions is not None and not 0 <= self.interactions <= FOREVER:
             raise InvalidInputError(
-                f"The budget is {self.interactions} interactions.", "Give 0 or more."
+                f"The budget is {self.interactions} interactions.", f"Give 0 to {FOREVER}."
             )
-        if self.seconds is not None and not (isfinite(self.seconds) and self.seconds >= 0):
+        if self.seconds is not None and not 0 <= self.seconds <= LONGEST:
             raise InvalidInputError(
-                f"The budget is {self.seconds} seconds.", "Give a finite time of 0 or more."
+                f"The budget is {self.seconds} seconds.", f"Give a time of 0 to {LONGEST:g} s."
             )
 
     @property

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from omnimeter.contract.environment import canonical, fingerprint
+
+_WORD = re.compile(r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*")
+"""Texts that are read as themselves: neither numbers nor marks of the notation."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,15 @@ class Spec:
         if not self.parameters:
             return self.id
         inside = ", ".join(
-            f"{name}={value if isinstance(value, str) else canonical(value)}"
-            for name, value in sorted(self.parameters.items())
+            f"{name}={_written(value)}" for name, value in sorted(self.parameters.items())
         )
         return f"{self.id}({inside})"
 
     def __hash__(self) -> int:
-        return hash(canonical(self.to_json()))
+        return hash(self.key)
+
+
+def _written(value: Any) -> str:
+    """A value as a person writes it; the catalogue reads it back as the same."""
+    word = isinstance(value, str) and _WORD.fullmatch(value)
+    return value if word else canonical(value)

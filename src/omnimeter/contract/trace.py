@@ -77,13 +77,15 @@ class Trace:
         Valid because no agent knows the end: the beginning of a trace does not depend on it.
         """
         count = int(np.searchsorted(self.times, end, side="right"))
-        over = end < self.end
+        # A fault after the last action has no time of its own but the end.
+        over = end < self.end and (count < len(self) or self.fault is not None)
         return replace(
             self,
             rewards=self.rewards[:count],
             times=self.times[:count],
             end=end,
-            ending=Ending.BUDGET if over and count < len(self) else self.ending,
+            ending=Ending.BUDGET if over else self.ending,
+            fault=None if over else self.fault,
             actions=None if self.actions is None else self.actions[:count],
             observations=None if self.observations is None else self.observations[: count + 1],
         )

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +26,8 @@ from omnimeter.interaction.reach import reachable_sources
 
 announcements: list[Callable[[str], None]] = []
 """Told before something is compiled for the first time."""
+
+_one_at_a_time = Lock()  # a module that is being compiled is not yet what another thread needs
 
 Kernels = EnvironmentKernels | AgentKernels
 
@@ -86,14 +89,15 @@ def load(what: str, body: str, **sides: Kernels) -> ModuleType:
     imports = [f"from {module} import {own} as {name}" for name, (module, own) in places.items()]
     source = "\n".join([f'"""Generated: {what}."""', "", *imports, body])
     name = f"omnimeter_generated_{_digest(source, parts)}"
-    if name not in sys.modules:
-        path = _write(name, source)
-        if not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
-            modules = ", ".join(sorted({module for module, _ in places.values()}))
-            for tell in announcements:
-                tell(f"Compiling {what} kernels of {modules} (once; kept for next time)")
-        _import_file(name, path)
-    return sys.modules[name]
+    with _one_at_a_time:
+        if name not in sys.modules:
+            path = _write(name, source)
+            if not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
+                modules = ", ".join(sorted({module for module, _ in places.values()}))
+                for tell in announcements:
+                    tell(f"Compiling {what} kernels of {modules} (once; kept for next time)")
+            _import_file(name, path)
+        return sys.modules[name]
 
 
 def plain() -> bool:
@@ -157,10 +161,10 @@ def _foundations() -> tuple[str, ...]:
 
 
 def _write(name: str, source: str) -> Path:
-    """Put the module into its directory; several processes may do so at once."""
-    for root in (cache_directory(), Path(tempfile.gettempdir()) / f"omnimeter-{os.getuid()}"):
-        path = root / name / f"{name}.py"
+    """Put the module into a directory of its own; several processes may do so at once."""
+    for root in (cache_directory, _makeshift_directory):
         try:
+            path = root() / name / f"{name}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists():
                 handle, temporary = tempfile.mkstemp(dir=path.parent)
@@ -170,12 +174,21 @@ def _write(name: str, source: str) -> Path:
                 os.replace(temporary, path)
         except OSError:
             continue
-        else:
+        if os.access(path.parent, os.W_OK):  # Numba will write beside it
             return path
     raise InvalidInputError(
         f"Compiled kernels cannot be kept in {cache_directory()}.",
         "Set OMNIMETER_CACHE_DIR to a directory that can be written.",
     )
+
+
+def _makeshift_directory() -> Path:
+    """A directory for temporary files that nobody else can have put anything into."""
+    path = Path(tempfile.gettempdir()) / f"omnimeter-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    if path.lstat().st_uid != os.getuid():
+        raise PermissionError(f"{path} belongs to somebody else")
+    return path
 
 
 def _import_file(name: str, path: Path) -> None:

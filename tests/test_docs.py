@@ -1,0 +1,186 @@
+"""The documentation is true: its commands run, its code works, its tables and links are right."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pages
+import pytest
+import typer
+
+from omnimeter.agents.cup_presser import CupPresser
+from omnimeter.catalogue import forget
+from omnimeter.cli import main
+from omnimeter.cli.entry import app
+from omnimeter.contract import Budget, Exercise, Instance, Spec
+from omnimeter.environments.cups import Cups
+from omnimeter.interaction.batch import run_batch
+from pages import ROOT
+
+DOCS = ROOT / "docs"
+ALL = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+OWN_TESTS = {ROOT / "README.md", DOCS / "gymnasium.md", DOCS / "wire.md"}
+"""Pages that other tests follow, or that show the same as others."""
+
+TYPED = [
+    page
+    for page in ALL
+    if page not in OWN_TESTS
+    and any(block.name or block.language == "console" for block in pages.blocks(page))
+]
+COMMANDS = typer.main.get_command(app).commands
+
+SLOW = ("omnimeter reproduce payoff-table", "omnimeter reproduce stopping")
+"""Commands that take longer than a test may."""
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture
+def reader(monkeypatch, capsys, tmp_path):
+    """Somebody in an empty directory who does what pages say."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    site = tmp_path.with_name(tmp_path.name + "-site")
+
+    def omnimeter(words):
+        monkeypatch.setattr(sys, "argv", ["omnimeter", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as leaving:
+            code = leaving.code or 0
+        return code, *capsys.readouterr()
+
+    def install(source):
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+        command += ["--no-build-isolation", "--no-compile", "--target", str(site), str(source)]
+        subprocess.run(command, check=True)
+        monkeypatch.syspath_prepend(str(site))
+        forget()
+
+    yield pages.Reader(tmp_path, omnimeter, install, lambda typed: typed.startswith(SLOW))
+    forget()
+
+
+@pytest.mark.parametrize("page", TYPED, ids=name)
+def test_page_does_what_it_says(reader, page):
+    for difference in reader.follow(page):
+        pytest.fail(f"{name(page)}: {difference}", pytrace=False)
+
+
+@pytest.mark.slow
+def test_long_reproductions_do_what_their_page_says(reader):
+    reader.skip = lambda typed: not typed.startswith(SLOW)
+    for difference in reader.follow(DOCS / "commands" / "reproduce.md"):
+        pytest.fail(difference, pytrace=False)
+
+
+def test_every_page_is_followed():
+    followed = {name(page) for page in TYPED}
+    assert {"CONTRIBUTING.md", "docs/tutorial.md", "docs/index.md", "docs/findings.md"} <= followed
+    assert {f"docs/commands/{command}.md" for command in COMMANDS} <= followed
+
+
+def test_differences_are_noticed(reader):
+    page = reader.directory / "page.md"
+
+    def told(text):
+        page.write_text(f"```console\n{text}```\n", encoding="utf-8")
+        return "".join(reader.follow(page))
+
+    assert told("$ omnimeter --version\nomnimeter ...\n") == ""
+    assert "instead of" in told("$ omnimeter --version\nomnimeter 7\n")
+    assert "left with 2, not 0" in told("$ omnimeter show cusp\n")
+    assert "left with 2, not 3" in told("$ omnimeter show cusp\n$ echo $?\n3\n")
+    assert told("$ omnimeter show cusp\nError: ...\n$ echo $?\n2\n") == ""
+    page.write_text("```python\n>>> 1 + 1\n3\n\n```\n", encoding="utf-8")
+    assert "Got:\n    2" in "".join(reader.follow(page))
+
+
+def option_table(command):
+    """The table of a command's arguments and options, as its page must have it."""
+    rows = ["| argument or option | default | meaning |", "|---|---|---|"]
+    for each in command.params:
+        names = each.opts if each.param_type_name == "option" else [each.metavar or each.name]
+        shown = ", ".join(f"`{one if one.startswith('-') else one.upper()}`" for one in names)
+        default = "" if each.default is None or each.default is False else f"`{each.default}`"
+        meaning = each.help.replace("\\", "")  # which keeps Rich from reading brackets as markup
+        rows.append(f"| {shown} | {default} | {meaning} |")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_page_of_a_command_has_its_options(command):
+    table = option_table(COMMANDS[command])
+    found = pages.read(DOCS / "commands" / f"{command}.md")
+    assert table in found, f"docs/commands/{command}.md should have this table:\n\n{table}"
+    assert f"(commands/{command}.md)" in pages.read(DOCS / "index.md")
+
+
+def anchors(page: Path) -> set[str]:
+    """What can be linked to on a page: its headings, as GitHub makes anchors of them."""
+    headings = re.findall(r"^#+ (.+)$", pages.prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", ALL, ids=name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", pages.prose(page)):
+        if target.startswith(("http://", "https://")):
+            continue
+        place, _, anchor = target.partition("#")
+        file = (page.parent / place).resolve() if place else page
+        assert file.exists(), f"{name(page)} links to {target}, which is not there"
+        assert not anchor or anchor in anchors(file), f"{name(page)} links to {target}"
+
+
+def test_index_leads_to_every_page():
+    linked = re.findall(r"\]\(([^)#\s]+)", pages.read(DOCS / "index.md"))
+    known = {(DOCS / target).resolve() for target in linked}
+    assert {page for page in DOCS.rglob("*.md") if page.name != "index.md"} <= known
+
+
+def test_pictures_are_small():
+    for picture in (DOCS / "images").iterdir():
+        assert picture.stat().st_size < 200_000, f"{picture.name} is too large"
+
+
+def test_paragraphs_of_the_standard_are_numbered_and_cited_rightly():
+    text = pages.read(DOCS / "standard.md")
+    chapters = [int(number) for number in re.findall(r"^## (\d+)\. ", text, re.MULTILINE)]
+    assert chapters == list(range(1, len(chapters) + 1))
+    paragraphs = re.findall(r"^\*\*§(\d+)\.(\d+)\*\* ", text, re.MULTILINE)
+    for chapter in chapters:
+        numbers = [int(number) for place, number in paragraphs if int(place) == chapter]
+        assert numbers == list(range(1, len(numbers) + 1)), f"chapter {chapter}: {numbers}"
+    known = {f"{chapter}.{number}" for chapter, number in paragraphs}
+    for file in [*ALL, *ROOT.glob("src/**/*.py"), *ROOT.glob("tests/*.py")]:
+        cited = set(re.findall(r"§(\d+\.\d+)", pages.read(file)))
+        assert cited <= known, f"{name(file)} cites {cited - known}"
+
+
+def cup_table():
+    """The rows of the table of mean rewards in the findings: rule, choice, n, mean."""
+    row = re.compile(r"^\| (published|rest) \| (random|first) \| (.+) \|$", re.MULTILINE)
+    for rule, choice, means in row.findall(pages.read(DOCS / "findings.md")):
+        for cups, mean in enumerate(means.split(" | "), start=3):
+            yield rule, choice, cups, float(mean)
+
+
+@pytest.mark.parametrize(("rule", "choice", "cups", "mean"), list(cup_table()))
+def test_cup_agent_gets_what_the_findings_say(rule, choice, cups, mean):
+    def exercise(number):
+        colours = "".join("BW"[number >> cup & 1] for cup in range(cups))
+        instance = Instance({"colours": colours, "rule": rule})
+        length = Budget(400_000 // 2**cups)
+        return Exercise(Spec("cup-presser-v1"), Spec("cups-v1"), instance, length, 0, number)
+
+    every = [exercise(number) for number in range(2**cups)]
+    found = [trace.rewards.mean() for trace in run_batch(Cups(), CupPresser(choice), every)]
+    assert np.mean(found) == pytest.approx(mean, abs=0.004)
