@@ -1,9 +1,9 @@
 """The pages of the documentation as things to do: files to write, commands to type, code to run.
 
 A block whose fence names a file (`` ```python my_agent.py ``) is that file. In a ``console`` block
-every line that begins with ``$`` is typed; what follows is what it prints, with ``...`` for what is
-left out, and ``$ echo $?`` shows its exit code. A ``python`` block without a name is run, as doctest
-where it has prompts. Blocks of other languages are only to be read.
+every line that begins with ``$`` is typed. What follows is what it prints, with ``...`` for what is
+left out; ``$ echo $?`` shows its exit code. A ``python`` block without a name is run, as doctest if
+it has prompts. Blocks of other languages are only to be read.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ BIN = Path(sys.executable).parent
 MATCHING = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PROMPT = re.compile(r"^\$ ((?:.*\\\n)*.*)\n?", re.MULTILINE)
+"""A line to be typed, which goes on as long as lines end in a backslash."""
+
 _CODE = "echo $?"
 
 Typed = tuple[int, str, str]
@@ -65,14 +68,13 @@ def prose(page: Path) -> str:
 def commands(block: Block) -> list[Command]:
     """What a console block tells to type."""
     found: list[Command] = []
-    pieces = re.split(r"^\$ ", block.text.replace("\\\n", " "), flags=re.MULTILINE)
-    assert not pieces[0].strip(), f"a console block begins with output: {pieces[0]!r}"
-    for piece in pieces[1:]:
-        typed, _, shown = piece.partition("\n")
-        if typed.strip() == _CODE:
+    before, *pieces = _PROMPT.split(block.text)
+    assert not before.strip(), f"a console block begins with output: {before!r}"
+    for typed, shown in zip(pieces[::2], pieces[1::2], strict=True):
+        if typed == _CODE:
             found[-1] = Command(found[-1].typed, found[-1].shown, int(shown))
         else:
-            found.append(Command(typed.strip(), shown))
+            found.append(Command(typed.replace("\\\n", " "), shown))
     return found
 
 

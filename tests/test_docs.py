@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pages
 import pytest
 import typer
 
+import pages
 from omnimeter.agents.cup_presser import CupPresser
 from omnimeter.catalogue import forget
 from omnimeter.cli import main

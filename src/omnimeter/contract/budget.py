@@ -23,7 +23,7 @@ def nanoseconds(seconds: float) -> int:
     seconds is the same number after it, up to a million seconds.
     """
     exact = seconds * NANOSECONDS
-    return int(exact + min(0.5, max(1e-3, exact * 2.0**-51)))
+    return int(exact + min(0.5, exact * 2.0**-50))
 
 
 class ClockKind(StrEnum):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omnimeter.contract import kernel
 
@@ -48,7 +49,6 @@ def uniform(rng: Any) -> Any:
     return (next_bits(rng) >> 11) * (1.0 / 9007199254740992.0)
 
 
-def generator_state(rng: np.random.Generator | None = None) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The ``rng`` field of a state: seeded from a NumPy generator, or still to be seeded."""
-    seed = 0 if rng is None else rng.integers(2**64, dtype=np.uint64)
-    return np.array([seed], dtype=np.uint64)
+def generator_state() -> NDArray[np.uint64]:
+    """The ``rng`` field of a state, still to be seeded by the loop."""
+    return np.zeros(1, dtype=np.uint64)

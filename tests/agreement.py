@@ -1,0 +1,115 @@
+"""Every agent of the catalogue in every environment class, and what came of it.
+
+``python agreement.py DIRECTORY...`` puts the directories on the path and prints it, so that runs in
+other processes, plain or with checked bounds, can be compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omnimeter.catalogue import Kind, describe, listing, make
+from omnimeter.contract import Budget, Environment, EnvironmentClass, Exercise, Spec, Trace, stream
+from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, interact
+from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.batch import run_batch
+from omnimeter.testing.variants import variants
+
+BUDGETS = (Budget(interactions=40), Budget(seconds=12.5))
+INSTANCES = 2
+
+
+class Pair(NamedTuple):
+    """An environment class, an agent, and the exercises of the one in the other."""
+
+    environment_class: EnvironmentClass
+    agent: Spec
+    exercises: list[Exercise]
+
+    @property
+    def compiles(self) -> bool:
+        """Whether both sides have kernels."""
+        return isinstance(self.environment_class, KernelEnvironmentClass) and isinstance(
+            make(Kind.AGENT, self.agent), KernelAgent
+        )
+
+
+def needed(spec: Spec, environment: Environment) -> Spec:
+    """The spec with the parameters that the part cannot be made without."""
+    required = [each.name for each in describe(Kind.AGENT, spec.id).parameters if each.required]
+    table = [key % environment.actions for key in range(environment.space.count)]
+    samples: dict[str, Any] = {"table": table}
+    return Spec(spec.id, {name: samples[name] for name in required})
+
+
+def pairs() -> Iterator[tuple[str, Pair]]:
+    """Each class of the catalogue, in all its variants, with each agent in all of its."""
+    for entry in listing(Kind.ENVIRONMENT):
+        for place in variants(Kind.ENVIRONMENT, Spec(entry.id)):
+            environment_class = make(Kind.ENVIRONMENT, place)
+            rng = stream(0, "agreement").generator()
+            instances = [environment_class.draw(rng) for _ in range(INSTANCES)]
+            environment = environment_class.build(instances[0])
+            for other in listing(Kind.AGENT):
+                for agent in variants(Kind.AGENT, needed(Spec(other.id), environment)):
+                    exercises = [
+                        Exercise(agent, place, instance, budget, seed=9, number=number)
+                        for number, instance in enumerate(instances)
+                        for budget in BUDGETS
+                    ]
+                    label = f"{agent.id}{sorted(agent.parameters.items())[-1:]} in {place.label}"
+                    yield label, Pair(environment_class, agent, exercises)
+
+
+def stepwise(pair: Pair) -> list[Trace]:
+    """The traces of the ordinary loop."""
+    return [
+        interact(
+            pair.environment_class.build(each.instance),
+            adapt(make(Kind.AGENT, pair.agent)),
+            each.budget,
+            each.stream,
+            clock=each.clock,
+            record=True,
+        )
+        for each in pair.exercises
+    ]
+
+
+def compiled(pair: Pair) -> list[Trace]:
+    """The traces of the compiled loop."""
+    assert isinstance(pair.environment_class, KernelEnvironmentClass)
+    agent = make(Kind.AGENT, pair.agent)
+    return list(run_batch(pair.environment_class, agent, pair.exercises, record=True))
+
+
+def digest(traces: list[Trace]) -> str:
+    """Everything that happened, bit for bit."""
+    found = hashlib.sha256()
+    for trace in traces:
+        for column in (trace.rewards, trace.times, trace.actions, trace.observations):
+            assert column is not None
+            found.update(repr(column.shape).encode() + np.ascontiguousarray(column).tobytes())
+        fault = trace.fault and (trace.fault.kind, trace.fault.message)
+        found.update(repr((trace.end, trace.ending, trace.first_reward, fault)).encode())
+    return found.hexdigest()[:16]
+
+
+def main() -> None:
+    """Print what the compiled loop gives, or the ordinary one for those who cannot be compiled."""
+    sys.path[:0] = sys.argv[1:]
+    found = {
+        label: digest(compiled(pair) if pair.compiles else stepwise(pair))
+        for label, pair in pairs()
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
