@@ -70,7 +70,7 @@ def test_all_parts_take_part(everybody: dict[str, Pair]) -> None:
 def test_pairs_with_kernels_are_really_compiled(
     everybody: dict[str, Pair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ordinary = batch.interact
+    ordinary = batch.take
     fallen_back = []
 
     def watched(*arguments: Any, **conditions: Any) -> Any:
@@ -78,7 +78,7 @@ def test_pairs_with_kernels_are_really_compiled(
         fallen_back.append(trace)
         return trace
 
-    monkeypatch.setattr(batch, "interact", watched)
+    monkeypatch.setattr(batch, "take", watched)
     for label, pair in everybody.items():
         if pair.compiles:
             fallen_back.clear()

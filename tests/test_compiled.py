@@ -72,18 +72,18 @@ def both(
 def loops(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which loop ran, each time that one did."""
     seen: list[str] = []
-    runner, ordinary = batch.runner, batch.interact
+    runner, ordinary = batch.runner, batch.take
 
     def counted(*sides: Any) -> Callable[..., None]:
         run = runner(*sides)
         return lambda *arguments: (seen.append("compiled"), run(*arguments))[1]
 
-    def interact(*arguments: Any, **conditions: Any) -> Trace:
+    def take(*arguments: Any, **conditions: Any) -> Trace:
         seen.append("ordinary")
         return ordinary(*arguments, **conditions)
 
     monkeypatch.setattr(batch, "runner", counted)
-    monkeypatch.setattr(batch, "interact", interact)
+    monkeypatch.setattr(batch, "take", take)
     return seen
 
 

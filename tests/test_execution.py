@@ -210,3 +210,28 @@ def test_this_process_is_not_left_with_a_changed_signal_handler(tmp_path):
     before = signal.getsignal(signal.SIGINT)
     run(tmp_path / "e", evaluation(exercises=2), Options(workers=2))
     assert signal.getsignal(signal.SIGINT) is before
+
+
+BROKEN_CLASS = """
+from omnimeter.environments.cups import Cups
+class Broken(Cups):
+    def {method}(self, *given):
+        raise ZeroDivisionError("no table")
+"""
+
+
+@pytest.mark.parametrize("isolation", [Isolation.NONE, Isolation.PROCESS])
+def test_a_class_that_cannot_build_is_an_infrastructure_failure(tmp_path, isolation):
+    (tmp_path / "broken.py").write_text(BROKEN_CLASS.format(method="build"))
+    what = evaluation(RANDOM, environments=f"{tmp_path}/broken.py:Broken", exercises=2)
+    monster = Options(isolation=isolation)
+    with writing(tmp_path / "e", what.to_json()) as writer:
+        result = evaluate(what, writer, monster)
+    assert result.scores[RANDOM].faults == {"infrastructure": 2}
+
+
+def test_a_class_that_cannot_draw_is_refused(tmp_path):
+    (tmp_path / "broken.py").write_text(BROKEN_CLASS.format(method="draw"))
+    what = evaluation(RANDOM, environments=f"{tmp_path}/broken.py:Broken", exercises=2)
+    with pytest.raises(InvalidInputError, match="no table"):
+        run(tmp_path / "e", what)

@@ -92,7 +92,7 @@ def test_what_agents_say_is_escaped(tmp_path: Path) -> None:
     assert "script" not in page.tags
     assert f"{evil} & more" in page.text
     assert "in detail" in page.text
-    assert f"constant-v1(action={evil}) scored 0.417" in page.text
+    assert f'constant-v1(action="{evil}") scored 0.417' in page.text
 
 
 def test_an_incomplete_evaluation_says_so(tmp_path: Path) -> None:
@@ -224,7 +224,8 @@ def test_a_table_for_latex() -> None:
     ]
     assert lines[4] == r"good-v1 & $0.750$ & [$-1.000$, $1.000$] & 2 & 0 \\"
     assert lines[5].startswith(
-        r"odd\_v1(a=50\%\&\#\$\textasciicircum{}\textasciitilde{}\textbackslash{}) & $-0.375$"
+        r"odd\_v1(a=\textquotedbl{}50\%\&\#\$\textasciicircum{}\textasciitilde{}"
+        r"\textbackslash{}\textbackslash{}\textquotedbl{}) & $-0.375$"
     )
     assert lines[6] == r"poor-v1 & -- & -- & 0 & 1 \\"
     assert lines[7:] == [r"\bottomrule", r"\end{tabular}"]

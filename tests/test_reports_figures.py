@@ -40,7 +40,6 @@ from reports_samples import (
     OOPS,
     POOR,
     SECOND,
-    UNIT,
     a_result,
     an_evaluation,
     an_exercise,
@@ -68,7 +67,7 @@ def test_an_infinite_interval_is_not_drawn() -> None:
 
 
 def test_the_figure_of_differences() -> None:
-    compared = comparisons(a_result({GOOD: [0.5, 0.75], POOR: [0.25, 0.0]}), UNIT)
+    compared = comparisons(a_result({GOOD: [0.5, 0.75], POOR: [0.25, 0.0]}))
     figure = difference_figure(compared)
     assert figure is not None
     assert figure.dots == (Dot("poor-v1", -0.5, compared[0].low, compared[0].high),)
@@ -78,7 +77,7 @@ def test_the_figure_of_differences() -> None:
 def test_the_figure_of_complexity_needs_two_levels() -> None:
     outcomes = [an_outcome(GOOD, number, number / 4, complexity=number // 2) for number in range(4)]
     protocol = an_evaluation((GOOD,)).make_protocol()
-    figure = complexity_figure(score_table(judge(protocol, {GOOD: outcomes}, complete=True), UNIT))
+    figure = complexity_figure(score_table(judge(protocol, {GOOD: outcomes}, complete=True)))
     assert figure is not None
     assert figure.curves[0].places == (0.0, 1.0)
     assert figure.curves[0].values == (0.125, 0.625)
@@ -181,7 +180,7 @@ def test_a_figure_is_the_same_bytes_again_and_of_any_format(tmp_path: Path) -> N
         assert (tmp_path / name).read_bytes() == first
     drawn = inline_svg(figure, places)
     assert drawn == inline_svg(figure, places)
-    assert "$&lt;b&gt;&amp;�#0072b2 漢" in drawn  # as it is, but escaped
+    assert "$&lt;b&gt;&amp;\\u0007#0072b2 漢" in drawn  # as it is, but escaped
     assert "var(--series-1, #0072b2)" in drawn
     with pytest.raises(InvalidInputError, match=r"a\.gif"):
         save_figure(figure, places, tmp_path / "a.gif")

@@ -16,7 +16,6 @@ from omnimeter.contract import (
     Instance,
     InvalidInputError,
 )
-from omnimeter.payoffs import Average, Total
 from omnimeter.protocols.evaluation import judge
 from omnimeter.reports import (
     Comparison,
@@ -30,7 +29,6 @@ from omnimeter.reports.labels import WIDTH, short_labels
 from omnimeter.reports.levels import BINS, complexity_levels, level_means
 from omnimeter.reports.placing import moved_apart
 from omnimeter.reports.summary import comparison_sentence, comparison_sentences
-from omnimeter.reports.support import payoff_support
 from omnimeter.statistics import holm, mean, paired_test
 from reports_samples import FAIR, GOOD, OOPS, POOR, UNIT, a_result, an_evaluation, an_outcome
 
@@ -87,16 +85,15 @@ def test_many_complexities_are_put_together_evenly() -> None:
     assert sum(level.count for level in means) == 80
 
 
-def test_the_support_comes_from_the_environments() -> None:
-    outcomes = [an_outcome(GOOD, number, 0.0) for number in range(3)]
-    assert payoff_support(Average(), outcomes) == (-1.0, 1.0)
-    assert payoff_support(Total(), outcomes) == (-inf, inf)
-    assert payoff_support(Average(), []) is None
+def test_the_support_comes_from_the_protocol() -> None:
+    assert a_result({GOOD: [0.0]}).support == UNIT
+    total = an_evaluation((GOOD,), payoff="total-v1").make_protocol()
+    assert judge(total, {GOOD: []}, complete=False).support == (-inf, inf)
 
 
 def test_agents_are_compared_on_what_both_finished() -> None:
     result = a_result({POOR: [0.5, 0.25, 0.0, None], GOOD: [1.0, None, 0.75, 1.0]})
-    (only,) = comparisons(result, UNIT)
+    (only,) = comparisons(result)
     assert (only.agent, only.reference) == (POOR, GOOD)
     assert (only.difference, only.count) == (-0.625, 2)  # -0.5 and -0.75
     assert only.chance == paired_test([0.5, 0.0], [1.0, 0.75])
@@ -124,11 +121,11 @@ def test_p_values_are_corrected_for_all_pairs_when_the_best_is_found_by_looking(
         paired_test(rows[one], rows[other])
         for one, other in ((GOOD, FAIR), (GOOD, POOR), (FAIR, POOR))
     ]
-    against_best = comparisons(result, UNIT)
+    against_best = comparisons(result)
     assert [each.agent for each in against_best] == [FAIR, POOR]
     assert [each.chance for each in against_best] == holm(raw).tolist()[:2]
     assert [each.verdict for each in against_best] == [Verdict.NOT_SHOWN, Verdict.WORSE]
-    chosen = comparisons(result, UNIT, reference=POOR)
+    chosen = comparisons(result, reference=POOR)
     assert [each.agent for each in chosen] == [GOOD, FAIR]
     assert [each.chance for each in chosen] == holm([raw[1], raw[2]]).tolist()
     assert {each.verdict for each in chosen} == {Verdict.BETTER}
@@ -136,7 +133,7 @@ def test_p_values_are_corrected_for_all_pairs_when_the_best_is_found_by_looking(
 
 def test_an_interval_that_contains_zero_shows_nothing() -> None:
     result = a_result({GOOD: [0.5] * 6, POOR: [0.25] * 6})
-    (only,) = comparisons(result, UNIT)
+    (only,) = comparisons(result)
     assert only.chance == pytest.approx(2**-5)
     assert only.low is not None
     assert only.high is not None
@@ -146,7 +143,7 @@ def test_an_interval_that_contains_zero_shows_nothing() -> None:
 
 @pytest.mark.parametrize(("theirs", "difference"), [([0.25], -0.25), ([None, 0.25], None)])
 def test_too_little_in_common_is_said(theirs: list[float | None], difference: float | None) -> None:
-    (only,) = comparisons(a_result({GOOD: [0.5], POOR: theirs}), UNIT)
+    (only,) = comparisons(a_result({GOOD: [0.5], POOR: theirs}))
     assert only.verdict is Verdict.TOO_FEW
     assert (only.difference, only.low, only.high, only.chance) == (difference, None, None, None)
     assert "too few" in comparison_sentence(only)

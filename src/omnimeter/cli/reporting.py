@@ -13,7 +13,9 @@ from omnimeter.cli.scores import print_result, result_json
 
 def report(
     directory: Annotated[Path, typer.Argument(help="The directory of an evaluation.")],
-    out: Annotated[Path | None, typer.Option(help="The page to write [DIR/report.html].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write (by default DIR/report.html).")
+    ] = None,
     payoff: Annotated[
         str | None, typer.Option(help="Judge the kept traces by another payoff.")
     ] = None,

@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from omnimeter.reproductions.reproduction import Reproduced
 
 
+LONGEST_TITLE = 24
+"""Characters that the first column of a table may take."""
+
+
 def reproduce(
     name: Annotated[str, typer.Argument(help="See: omnimeter list reproduction.")],
     out: Annotated[
-        Path | None, typer.Option(help="Where to write figures and data [reproductions/NAME].")
+        Path | None,
+        typer.Option(help="Where to write (by default reproductions/NAME)."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -28,7 +33,7 @@ def reproduce(
 
     spec = parse(Kind.REPRODUCTION, name)
     experiment = resolve(Kind.REPRODUCTION, spec.id)
-    short = spec.id.rpartition("-v")[0]
+    short = spec.id.rpartition("-v")[0] or Path(spec.id.partition(":")[0]).stem
     directory = out or Path("reproductions") / short
     with progress(hidden=json) as bars:
         task = bars.add_task(f"Reproducing {short}", total=100, note="")
@@ -53,10 +58,15 @@ def _print(result: Reproduced) -> None:
     if result.rows:
         table = Table(box=None, pad_edge=False)
         for heading in result.rows[0]:
-            table.add_column(str(heading))
-        for row in result.rows:
-            table.add_row(*(str(value) for value in row.values()))
+            table.add_column(str(heading).replace("-", " "))
+        titles = [str(next(iter(row.values()))) for row in result.rows]
+        long = any(len(title) > LONGEST_TITLE for title in titles)
+        for title, row in zip(titles, result.rows, strict=True):
+            shown = title.partition(" ")[0] if long else title
+            table.add_row(shown, *(str(value) for value in list(row.values())[1:]))
         out.print(table)
+        if long:  # the first word stands for the title, which is spelled out below
+            out.print("\n" + "\n".join(titles))
         out.print()
     for each in result.statements:
         if each.holds is None:

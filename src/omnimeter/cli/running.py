@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,7 +37,7 @@ def run(
     exercises: Annotated[int, typer.Option("--exercises", "-n", help="How many.")] = 20,
     interactions: Annotated[
         int | None,
-        typer.Option("--interactions", "-i", help="Length of an exercise [1000]."),
+        typer.Option("--interactions", "-i", help="Length of an exercise (by default 1000)."),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option("--seconds", "-s", help="Length of an exercise in seconds.")
@@ -49,7 +50,7 @@ def run(
         str, typer.Option(help="What an exercise is worth; see: omnimeter list payoff.")
     ] = "average",
     clock: Annotated[
-        str | None, typer.Option(help="wall or virtual [wall for seconds, otherwise virtual].")
+        str | None, typer.Option(help="wall or virtual (by default wall for seconds).")
     ] = None,
     tick: Annotated[float, typer.Option(help="Virtual seconds of an undeclared action.")] = 1.0,
     timeout: Annotated[
@@ -61,7 +62,7 @@ def run(
     seed: Annotated[int, typer.Option(help="The root of all chance.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="The directory of the evaluation [evaluations/CLASS-HASH]."),
+        typer.Option(help="The directory of the evaluation (by default evaluations/CLASS-HASH)."),
     ] = None,
     spec: Annotated[
         Path | None, typer.Option(help="Take the evaluation from a spec.json instead.")
@@ -187,17 +188,24 @@ def _options(workers: int, isolation: str, patience: float, memory: int) -> Any:
 
 def _evaluate(evaluation: Evaluation, directory: Path, options: Any, *, quiet: bool) -> Result:
     from omnimeter.cli.watching import Watcher
+    from omnimeter.contract import InvalidInputError
     from omnimeter.execution import check, evaluate
     from omnimeter.results import writing
 
     check(evaluation, options)  # so that what is wrong is found before anything is written
+    new = not directory.exists()
     seed = evaluation.protocol.parameters.get("seed", 0)
     specs = (evaluation.protocol, *evaluation.agents)
     with (
         writing(directory, evaluation.to_json(), seeds=[seed], specs=specs) as writer,
         progress(hidden=quiet) as bars,
     ):
-        return evaluate(evaluation, writer, options, Watcher(bars))
+        try:
+            return evaluate(evaluation, writer, options, Watcher(bars))
+        except InvalidInputError:  # an agent that cannot even be loaded, in its own process
+            if new and not writer.keys():
+                shutil.rmtree(directory)
+            raise
 
 
 def _report(directory: Path) -> Path:

@@ -70,7 +70,7 @@ def _print(found: Any) -> None:
 
 def _flowing(text: str) -> str:
     """Paragraphs as single lines, so that the terminal breaks them where it needs to."""
-    paragraphs = text.split("\n\n")
+    paragraphs = text.replace("``", "").partition("\nRaises:")[0].split("\n\n")
     return "\n\n".join(
         paragraph if paragraph.startswith((" ", "-")) else " ".join(paragraph.split())
         for paragraph in paragraphs

@@ -75,6 +75,10 @@ class Protocol(ABC):
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """What the outcomes of one agent say of it, at any moment."""
 
+    def bounds(self) -> tuple[float, float] | None:
+        """Between which numbers every payoff lies, where that is known."""
+        return None
+
     def expected(self) -> int | None:
         """How many exercises one agent will take, where that is known beforehand."""
         return None

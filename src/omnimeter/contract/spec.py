@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from omnimeter.contract.environment import canonical, fingerprint
+from omnimeter.contract.environment import fingerprint
 
 _WORD = re.compile(r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*")
 """Texts that are read as themselves: neither numbers nor marks of the notation."""
@@ -64,4 +65,8 @@ class Spec:
 def _written(value: Any) -> str:
     """A value as a person writes it; the catalogue reads it back as the same."""
     word = isinstance(value, str) and _WORD.fullmatch(value)
-    return value if word else canonical(value)
+    return (
+        value
+        if word
+        else json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    )

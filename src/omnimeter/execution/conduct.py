@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, EnvironmentClass, Exercise, Outcome, Payoff, Spec, Trace
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, interact
+from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import can_run_compiled, run_batch
 from omnimeter.interaction.limits import Limits
@@ -71,7 +71,7 @@ class Conductor:
         surroundings = environment_class(first.environment_class)
         if is_isolated(first.agent, self.isolation):
             for exercise in exercises:
-                yield _converse(surroundings, self._seat(first.agent), exercise, record)
+                yield take(surroundings, self._seat(first.agent), exercise, record=record)
             return
         agent = make_agent(first.agent)
         if (
@@ -82,7 +82,7 @@ class Conductor:
             yield from run_batch(surroundings, agent, exercises, record=record)
             return
         for exercise in exercises:
-            yield _converse(surroundings, make_agent(first.agent), exercise, record)
+            yield take(surroundings, make_agent(first.agent), exercise, record=record)
 
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
@@ -110,18 +110,4 @@ def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
         ending=trace.ending,
         first_reward=trace.first_reward,
         fault=trace.fault,
-    )
-
-
-def _converse(
-    surroundings: EnvironmentClass, agent: Agent | Seat, exercise: Exercise, record: bool
-) -> Trace:
-    return interact(
-        surroundings.build(exercise.instance),
-        agent,
-        exercise.budget,
-        exercise.stream,
-        clock=exercise.clock,
-        timeout=exercise.timeout,
-        record=record,
     )

@@ -5,6 +5,6 @@ from omnimeter.interaction.kernel_parts import (
     KernelEnvironment,
     KernelEnvironmentClass,
 )
-from omnimeter.interaction.loop import interact
+from omnimeter.interaction.loop import interact, take
 
-__all__ = ["KernelAgent", "KernelEnvironment", "KernelEnvironmentClass", "interact"]
+__all__ = ["KernelAgent", "KernelEnvironment", "KernelEnvironmentClass", "interact", "take"]

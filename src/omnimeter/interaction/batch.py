@@ -23,7 +23,7 @@ from omnimeter.interaction.kernel_parts import (
     seed_state,
 )
 from omnimeter.interaction.layout import end_to_end, integers, starts
-from omnimeter.interaction.loop import interact, invalid_reward
+from omnimeter.interaction.loop import invalid_reward, take
 from omnimeter.interaction.seats import invalid_action, invalid_delay
 
 LARGEST = 2**18
@@ -83,8 +83,8 @@ def _seat(
     """An exercise with both sides ready; or without, if only the ordinary loop can say why not."""
     if not can_run_compiled(exercise):
         return exercise
-    environment = environment_class.build(exercise.instance)
     try:
+        environment = environment_class.build(exercise.instance)
         state = agent.prepare(environment.briefing())
     except Exception:
         return exercise
@@ -113,21 +113,7 @@ def _run_group(
             yield next(traces)
         else:
             exercise = each.exercise if isinstance(each, _Seated) else each
-            yield _stepwise(environment_class, agent, exercise, record)
-
-
-def _stepwise(
-    environment_class: KernelEnvironmentClass, agent: KernelAgent, exercise: Exercise, record: bool
-) -> Trace:
-    return interact(
-        environment_class.build(exercise.instance),
-        agent,
-        exercise.budget,
-        exercise.stream,
-        clock=exercise.clock,
-        timeout=exercise.timeout,
-        record=record,
-    )
+            yield take(environment_class, agent, exercise, record=record)
 
 
 class _Batch:

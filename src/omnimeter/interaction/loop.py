@@ -22,6 +22,8 @@ from omnimeter.contract import (
     ClockKind,
     Ending,
     Environment,
+    EnvironmentClass,
+    Exercise,
     Percept,
     Stream,
     Timeout,
@@ -42,6 +44,29 @@ from omnimeter.interaction.seats import (
 
 Streams = Callable[[str], Stream]
 """Gives each side of an exercise its chance: ``Exercise.stream`` is one."""
+
+
+def take(
+    environment_class: EnvironmentClass,
+    agent: Agent | Seat,
+    exercise: Exercise,
+    *,
+    record: bool = False,
+) -> Trace:
+    """Build the environment of an exercise and let an agent take it, step by step."""
+    try:
+        environment = environment_class.build(exercise.instance)
+    except BaseException as error:
+        return Events(record).trace(0, Ending.FAULT, environment_error(error).fault)
+    return interact(
+        environment,
+        agent,
+        exercise.budget,
+        exercise.stream,
+        clock=exercise.clock,
+        timeout=exercise.timeout,
+        record=record,
+    )
 
 
 def interact(

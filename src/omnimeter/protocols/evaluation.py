@@ -63,23 +63,23 @@ class Result:
         scores: The score of each agent.
         outcomes: What the scores are made of.
         complete: Whether all exercises are done.
+        support: Between which numbers every payoff lies, where that is known.
     """
 
     scores: Mapping[Spec, Score]
     outcomes: Mapping[Spec, Sequence[Outcome]]
     complete: bool
+    support: tuple[float, float] | None = None
 
 
-def judge(
-    protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool
-) -> Result:
+def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
     """Score what each agent has done so far, in whatever order it was done."""
     ordered = {
         agent: sorted(done, key=lambda outcome: (outcome.exercise.number, outcome.exercise.key))
         for agent, done in outcomes.items()
     }
     scores = {agent: protocol.score(done) for agent, done in ordered.items()}
-    return Result(scores, ordered, complete)
+    return Result(scores, ordered, complete, protocol.bounds())
 
 
 def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:

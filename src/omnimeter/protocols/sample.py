@@ -12,11 +12,13 @@ from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
+    Environment,
     EnvironmentClass,
     Exercise,
     Instance,
     Interval,
     InvalidInputError,
+    OmnimeterError,
     Outcome,
     Payoff,
     Protocol,
@@ -95,20 +97,36 @@ class Sample(Protocol):
     @cached_property
     def instances(self) -> list[Instance]:
         """The drawn environments."""
-        return [
-            self.environment_class.draw(
-                stream(self.seed, "instance", number).generator(),
-                self.levels[number % len(self.levels)],
-            )
-            for number in range(self.exercises)
-        ]
+        return [self._draw(number) for number in range(self.exercises)]
 
-    @cached_property
+    def _draw(self, number: int) -> Instance:
+        chance = stream(self.seed, "instance", number).generator()
+        try:
+            return self.environment_class.draw(chance, self.levels[number % len(self.levels)])
+        except OmnimeterError:
+            raise
+        except Exception as error:
+            raise InvalidInputError(
+                f"{self.environments.label} raised {type(error).__name__} when drawing "
+                f"environment {number}: {error}",
+                "omnimeter audit examines the class.",
+            ) from error
+
     def bounds(self) -> tuple[float, float]:
         """Between which numbers every payoff lies."""
-        ranges = {self.environment_class.build(instance).rewards for instance in self.instances}
+        return self._bounds
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float]:
+        ranges = {self._rewards(instance) for instance in self.instances}
         limits = [self._payoff.bounds(rewards) for rewards in ranges]
         return min(low for low, _ in limits), max(high for _, high in limits)
+
+    def _rewards(self, instance: Instance) -> tuple[float, float]:
+        try:
+            return self.environment_class.build(instance).rewards
+        except Exception:  # its exercises end in a fault, which says why
+            return Environment.rewards
 
     def payoff(self) -> Payoff:
         """What turns a trace into a number in this test."""
@@ -143,6 +161,6 @@ class Sample(Protocol):
         payoffs = [each.payoff for each in outcomes if each.payoff is not None]
         if not payoffs:
             return Score(None, None, 0, faults)
-        estimate = mean(payoffs, support=self.bounds)
+        estimate = mean(payoffs, support=self.bounds())
         interval = Interval(estimate.low, estimate.high, estimate.level)
         return Score(estimate.value, interval, estimate.count, faults)

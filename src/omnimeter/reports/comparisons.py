@@ -56,9 +56,7 @@ class Comparison:
     verdict: Verdict
 
 
-def comparisons(
-    result: Result, support: Support | None = None, reference: Spec | None = None
-) -> list[Comparison]:
+def comparisons(result: Result, reference: Spec | None = None) -> list[Comparison]:
     """Every agent against one of them, best first, on the same exercises.
 
     A difference counts as shown when its p-value, corrected by Holm's method, is at most 0.05 and
@@ -68,7 +66,6 @@ def comparisons(
 
     Args:
         result: What an evaluation says.
-        support: The lowest and the highest payoff there can be.
         reference: Whom to compare with; by default the agent with the best score.
 
     Raises:
@@ -87,7 +84,7 @@ def comparisons(
     others = [agent for agent in ranked if agent != chosen]
     pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
     chances = _corrected(payoffs, pairs)
-    return [_compare(agent, chosen, payoffs, support, chances) for agent in others]
+    return [_compare(agent, chosen, payoffs, result.support, chances) for agent in others]
 
 
 def _payoffs(outcomes: Sequence[Outcome]) -> dict[Meeting, float]:

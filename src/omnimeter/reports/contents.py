@@ -17,7 +17,6 @@ from omnimeter.reports.rejudging import rejudge, with_payoff
 from omnimeter.reports.scores import ScoreRow, score_table
 from omnimeter.reports.setting import Pairs, budget_words, origin, payoff_spec, setting
 from omnimeter.reports.shapes import Figure
-from omnimeter.reports.support import payoff_support
 from omnimeter.reports.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -73,8 +72,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         evaluation, result = with_payoff(evaluation, payoff), rejudge(record, payoff)
     protocol = evaluation.make_protocol()
     outcomes = [each for done in result.outcomes.values() for each in done]
-    support = payoff_support(protocol.payoff(), outcomes)
-    rows, compared = score_table(result, support), comparisons(result, support)
+    rows, compared = score_table(result), comparisons(result)
     exercises = _exercises(protocol, evaluation, outcomes)
     return Contents(
         title=_title(evaluation, exercises),

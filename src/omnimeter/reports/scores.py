@@ -44,17 +44,15 @@ class ScoreRow:
         return self.agent.label
 
 
-def score_table(result: Result, support: Support | None = None) -> list[ScoreRow]:
+def score_table(result: Result) -> list[ScoreRow]:
     """The scores of all agents, the best first; agents without a score come last.
 
     Args:
         result: What an evaluation says.
-        support: The lowest and the highest payoff there can be, for the intervals at each level
-            of complexity.
     """
     levels = complexity_levels(each for done in result.outcomes.values() for each in done)
     rows = [
-        _row(agent, score, result.outcomes.get(agent, ()), levels, support)
+        _row(agent, score, result.outcomes.get(agent, ()), levels, result.support)
         for agent, score in result.scores.items()
     ]
     return sorted(rows, key=lambda row: (inf if row.value is None else -row.value, row.label))
