@@ -16,7 +16,7 @@ import numpy as np
 
 from omnimeter.catalogue import Kind, describe, listing, make
 from omnimeter.contract import Budget, Environment, EnvironmentClass, Exercise, Spec, Trace, stream
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, interact
+from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import run_batch
 from omnimeter.testing.variants import variants
@@ -70,14 +70,7 @@ def pairs() -> Iterator[tuple[str, Pair]]:
 def stepwise(pair: Pair) -> list[Trace]:
     """The traces of the ordinary loop."""
     return [
-        interact(
-            pair.environment_class.build(each.instance),
-            adapt(make(Kind.AGENT, pair.agent)),
-            each.budget,
-            each.stream,
-            clock=each.clock,
-            record=True,
-        )
+        take(pair.environment_class, adapt(make(Kind.AGENT, pair.agent)), each, record=True)
         for each in pair.exercises
     ]
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from odd_kernels import Boxes, HalfTeller, Teller, box
+from odd_kernels import Boxes, HalfTeller, Teller, TellerState, box
 from omnimeter.agents.random_agent import RandomAgent
 from omnimeter.contract import (
+    Briefing,
     Budget,
     Clock,
     ClockKind,
@@ -30,7 +31,7 @@ from omnimeter.interaction import (
     KernelAgent,
     KernelEnvironmentClass,
     batch,
-    interact,
+    take,
 )
 from omnimeter.interaction.batch import run_batch
 
@@ -40,27 +41,13 @@ def exercise(instance: Instance, number: int = 0, **conditions: Any) -> Exercise
     return Exercise(Spec("agent"), Spec("class"), instance, seed=5, number=number, **conditions)
 
 
-def stepwise(
-    environment_class: KernelEnvironmentClass, agent: KernelAgent, taken: Exercise
-) -> Trace:
-    return interact(
-        environment_class.build(taken.instance),
-        agent,
-        taken.budget,
-        taken.stream,
-        clock=taken.clock,
-        timeout=taken.timeout,
-        record=True,
-    )
-
-
 def both(
     environment_class: KernelEnvironmentClass, agent: KernelAgent, taken: list[Exercise]
 ) -> list[Trace]:
     """The compiled traces, after they were found to be the same as those of the ordinary loop."""
     compiled = list(run_batch(environment_class, agent, taken, record=True))
     for each, trace in zip(taken, compiled, strict=True):
-        other = stepwise(environment_class, agent, each)
+        other = take(environment_class, agent, each, record=True)
         assert trace.same_as(other)
         assert (trace.fault and (trace.fault.kind, trace.fault.message)) == (
             other.fault and (other.fault.kind, other.fault.message)
@@ -78,12 +65,12 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         run = runner(*sides)
         return lambda *arguments: (seen.append("compiled"), run(*arguments))[1]
 
-    def take(*arguments: Any, **conditions: Any) -> Trace:
+    def watched(*arguments: Any, **conditions: Any) -> Trace:
         seen.append("ordinary")
         return ordinary(*arguments, **conditions)
 
     monkeypatch.setattr(batch, "runner", counted)
-    monkeypatch.setattr(batch, "take", take)
+    monkeypatch.setattr(batch, "take", watched)
     return seen
 
 
@@ -200,6 +187,21 @@ def test_kernels_that_do_not_fit_together() -> None:
     assert trace.fault is not None
     assert trace.fault.kind is FaultKind.AGENT_ERROR
     assert "returned 0.5" in trace.fault.message
+
+
+class LumpyTeller(Teller):
+    """Its state is not made of one-dimensional arrays, so many of them do not fit together."""
+
+    def prepare(self, briefing: Briefing) -> TellerState:
+        return super().prepare(briefing)._replace(heard=np.zeros((briefing.actions, 1)))
+
+
+def test_states_that_do_not_fit_together() -> None:
+    taken = [exercise(box(0.1, 0.2)), exercise(box(0.1, 0.2, 0.3), 1)]
+    for trace in both(Boxes(), LumpyTeller([1]), taken):
+        assert trace.fault is not None
+        assert trace.fault.kind is FaultKind.AGENT_ERROR
+        assert "'heard'" in trace.fault.message
 
 
 def test_agent_that_refuses_an_environment() -> None:

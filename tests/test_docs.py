@@ -21,7 +21,7 @@ from pages import ROOT
 
 DOCS = ROOT / "docs"
 ALL = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-OWN_TESTS = {ROOT / "README.md", DOCS / "gymnasium.md", DOCS / "wire.md"}
+OWN_TESTS = {DOCS / "gymnasium.md", DOCS / "wire.md"}
 """Pages that other tests follow, or that show the same as others."""
 
 TYPED = [

@@ -7,6 +7,7 @@ to compiled code once, whatever the sizes of its members.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,10 +87,10 @@ def _seat(
     try:
         environment = environment_class.build(exercise.instance)
         state = agent.prepare(environment.briefing())
+        seed_state(environment.state, exercise.stream("environment").seed)
+        seed_state(state, exercise.stream("agent").seed)
     except Exception:
         return exercise
-    seed_state(environment.state, exercise.stream("environment").seed)
-    seed_state(state, exercise.stream("agent").seed)
     return _Seated(exercise, environment, state)
 
 
@@ -100,20 +101,34 @@ def _run_group(
     record: bool,
 ) -> Iterator[Trace]:
     seated = [each for each in group if isinstance(each, _Seated)]
-    batch = _Batch(seated, record) if seated else None
-    if batch is not None:
-        run = runner(environment_class.kernels, agent.kernels)
-        try:
-            batch.run(run)
-        except Exception:  # kernels do not compile or raise: the ordinary loop finds out whose
-            batch = None
-    traces = iter(()) if batch is None else batch.traces()
+    traces = _compiled(environment_class, agent, seated, record)
     for each in group:
-        if batch is not None and isinstance(each, _Seated):
-            yield next(traces)
-        else:
+        trace = next(traces) if isinstance(each, _Seated) else None
+        if trace is None:
             exercise = each.exercise if isinstance(each, _Seated) else each
-            yield take(environment_class, agent, exercise, record=record)
+            trace = take(environment_class, agent, exercise, record=record)
+        yield trace
+
+
+def _compiled(
+    environment_class: KernelEnvironmentClass,
+    agent: KernelAgent,
+    seated: Sequence[_Seated],
+    record: bool,
+) -> Iterator[Trace | None]:
+    """Traces of the compiled loop; none for anybody if it does not compile, or a kernel raises.
+
+    The ordinary loop then finds out whose fault it is.
+    """
+    if not seated:
+        return iter(())
+    run = runner(environment_class.kernels, agent.kernels)
+    try:
+        batch = _Batch(seated, record)
+        batch.run(run)
+    except Exception:
+        return repeat(None)
+    return batch.traces()
 
 
 class _Batch:
