@@ -63,15 +63,20 @@ def _print(found: Any) -> None:
         table.add_column(heading, no_wrap=heading == "parameter")
     for each in found.parameters:
         default = "required" if each.required else repr(each.default)
-        table.add_row(f"[bold]{each.name}[/bold]", each.annotation, default, each.doc)
+        table.add_row(f"[bold]{each.name}[/bold]", each.annotation, default, _unquoted(each.doc))
     out.print()
     out.print(table)
 
 
 def _flowing(text: str) -> str:
     """Paragraphs as single lines, so that the terminal breaks them where it needs to."""
-    paragraphs = text.replace("``", "").partition("\nRaises:")[0].split("\n\n")
+    paragraphs = _unquoted(text).partition("\nRaises:")[0].split("\n\n")
     return "\n\n".join(
         paragraph if paragraph.startswith((" ", "-")) else " ".join(paragraph.split())
         for paragraph in paragraphs
     )
+
+
+def _unquoted(text: str) -> str:
+    """Without the marks that docstrings put around code."""
+    return text.replace("``", "")
