@@ -58,12 +58,15 @@ def an_outcome(
     return Outcome(exercise, payoff, interactions, 0.0, 4, 4, ending, fault=fault)
 
 
-def a_result(payoffs: Mapping[Spec, Sequence[float | None]]) -> Result:
+def a_result(
+    payoffs: Mapping[Spec, Sequence[float | None]], kind: FaultKind = FaultKind.AGENT_ERROR
+) -> Result:
     """What agents with these payoffs get; nothing stands for a fault."""
+    fault = replace(OOPS, kind=kind)
     protocol = an_evaluation(tuple(payoffs)).make_protocol()
     outcomes = {
         agent: [
-            an_outcome(agent, number, payoff, fault=OOPS if payoff is None else None)
+            an_outcome(agent, number, payoff, fault=fault if payoff is None else None)
             for number, payoff in enumerate(row)
         ]
         for agent, row in payoffs.items()

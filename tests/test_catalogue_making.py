@@ -178,7 +178,7 @@ def test_open_ended_constructor_takes_anything() -> None:
 
 def test_constructor_that_refuses() -> None:
     assert "Given(rate=-1) cannot be made: the rate is negative." in refusal("Given", rate=-1)
-    assert "Given(rate=0): There is no rate 'zero'. Known: one." in refusal("Given", rate=0)
+    assert "Given: There is no rate 'zero'. Known: one." in refusal("Given", rate=0)
     message = refusal("Given", rate=1e6)
     assert "test_catalogue_making.py, line " in message
     assert message.endswith("OSError: too fast.")

@@ -169,6 +169,10 @@ BAD_INPUT = {
     "no class": (("-a", "random"), 2, "--class"),
     "agent twice": (("-a", "random", "-a", "random", *SMALL), 2, "twice"),
     "no such file": (("-a", "nobody.py:Nobody", *SMALL), 2, "nobody.py"),
+    "not a number": (("-a", "random", *SMALL, "--complexity", "nan"), 2, "complexity"),
+    "for ever": (("-a", "random", "--class", "cups", "--seconds", "inf"), 2, "seconds"),
+    "too many cups": (("-a", "random", *SMALL, "--complexity", "1e9"), 2, "1000"),
+    "spec and agent": (("-a", "random", "--spec", "nobody.json"), 2, "--spec"),
     "no such spec": (("--spec", "nobody.json"), 2, "nobody.json"),
 }
 

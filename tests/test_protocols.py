@@ -176,3 +176,48 @@ def test_the_interval_covers_the_expected_payoff():
         low, high, _ = sample.score(outcomes).interval
         covered += low <= 0 <= high
     assert 0.93 <= covered / evaluations <= 0.97
+
+
+def test_an_agent_gains_nothing_by_failing_when_it_does_badly():
+    """The best third is finished, the rest hidden behind faults: the interval tells nothing."""
+    sample = Sample("cups-v1", exercises=30, interactions=10)
+    fault = Fault(FaultKind.AGENT_ERROR, "gave up")
+    payoffs = [0.5 + 0.01 * number for number in range(10)]
+    exercises = sample.propose(AGENT, [])
+    done = [outcome(exercises[number], payoff) for number, payoff in enumerate(payoffs)]
+    honest = sample.score(done)
+    done += [outcome(exercise, None, fault) for exercise in exercises[10:]]
+    score = sample.score(done)
+    assert score.value == honest.value
+    assert score.count == 10
+    assert score.interval.low < (sum(payoffs) - 20) / 30
+    assert score.interval.high > (sum(payoffs) + 20) / 30 - 0.2
+
+
+def test_infrastructure_failures_do_not_widen_the_interval():
+    sample = Sample("cups-v1", exercises=12, interactions=10)
+    exercises = sample.propose(AGENT, [])
+    done = [outcome(exercises[number], 0.1 * number) for number in range(10)]
+    fault = Fault(FaultKind.INFRASTRUCTURE, "power cut")
+    assert sample.score([*done, outcome(exercises[10], None, fault)]).interval == (
+        sample.score(done).interval
+    )
+
+
+def test_levels_are_strata():
+    """Two levels far apart, each known well: the mean of both is known well."""
+    sample = Sample("cups-v1", exercises=40, interactions=10, complexity=[3, 6])
+    rng = np.random.default_rng(5)
+    done = [
+        outcome(exercise, (0.8 if exercise.complexity == 3 else -0.6) + rng.uniform(-0.01, 0.01))
+        for exercise in sample.propose(AGENT, [])
+    ]
+    low, high, _ = sample.score(done).interval
+    assert low < 0.1 < high
+    assert high - low < 0.01
+
+
+def test_a_payoff_outside_the_declared_range_can_still_be_scored():
+    sample = Sample("cups-v1", exercises=3, interactions=10)
+    done = [outcome(exercise, 1.5) for exercise in sample.propose(AGENT, [])]
+    assert sample.score(done).value == 1.5

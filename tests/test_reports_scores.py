@@ -91,8 +91,18 @@ def test_the_support_comes_from_the_protocol() -> None:
     assert judge(total, {GOOD: []}, complete=False).support == (-inf, inf)
 
 
+def test_an_agent_with_faults_of_its_own_is_not_compared() -> None:
+    result = a_result({GOOD: [1.0, None, None, None], FAIR: [0.5] * 4, POOR: [0.25, 0.0, 0.25, 0]})
+    found = {each.agent: each for each in comparisons(result)}
+    assert found[GOOD].verdict is Verdict.FAULTY
+    assert found[GOOD].chance is None
+    assert found[POOR].reference == FAIR  # not the one that finished only what went well
+    assert "not compared" in comparison_sentence(found[GOOD])
+
+
 def test_agents_are_compared_on_what_both_finished() -> None:
-    result = a_result({POOR: [0.5, 0.25, 0.0, None], GOOD: [1.0, None, 0.75, 1.0]})
+    payoffs = {POOR: [0.5, 0.25, 0.0, None], GOOD: [1.0, None, 0.75, 1.0]}
+    result = a_result(payoffs, FaultKind.INFRASTRUCTURE)
     (only,) = comparisons(result)
     assert (only.agent, only.reference) == (POOR, GOOD)
     assert (only.difference, only.count) == (-0.625, 2)  # -0.5 and -0.75
@@ -143,7 +153,7 @@ def test_an_interval_that_contains_zero_shows_nothing() -> None:
 
 @pytest.mark.parametrize(("theirs", "difference"), [([0.25], -0.25), ([None, 0.25], None)])
 def test_too_little_in_common_is_said(theirs: list[float | None], difference: float | None) -> None:
-    (only,) = comparisons(a_result({GOOD: [0.5], POOR: theirs}))
+    (only,) = comparisons(a_result({GOOD: [0.5], POOR: theirs}, FaultKind.INFRASTRUCTURE))
     assert only.verdict is Verdict.TOO_FEW
     assert (only.difference, only.low, only.high, only.chance) == (difference, None, None, None)
     assert "too few" in comparison_sentence(only)

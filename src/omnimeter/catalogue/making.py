@@ -44,6 +44,6 @@ def _constructed(part: type, values: dict[str, Any], spec: Spec) -> Any:
     try:
         return part(**values)
     except OmnimeterError as error:
-        raise InvalidInputError(f"{spec.label}: {error.message}", error.advice) from error
+        raise InvalidInputError(f"{spec.id}: {error.message}", error.advice) from error
     except Exception as error:
         raise making_failure(error, spec.label) from error

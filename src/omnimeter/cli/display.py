@@ -18,7 +18,7 @@ def console(*, errors: bool = False) -> Console:
     """The terminal, or its error side."""
     from rich.console import Console
 
-    return Console(stderr=errors, highlight=False, soft_wrap=False)
+    return Console(stderr=errors, highlight=False, soft_wrap=False, emoji=False)
 
 
 def print_json(data: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 import traceback
 from typing import Annotated
@@ -58,12 +56,6 @@ def main() -> None:
     """
     try:
         app()
-    except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
-        sys.exit(128 + signal.SIGINT)
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:
         sys.exit(_explain(error))
 
@@ -79,5 +71,8 @@ def _explain(error: Exception) -> int:
             typer.echo(f"       {error.advice}", err=True)
         return error.exit_code
     typer.echo(f"Error: {type(error).__name__}: {error}", err=True)
-    typer.echo("       This is a bug of Omnimeter; --debug shows where it happened.", err=True)
+    typer.echo(
+        "       This is a bug of Omnimeter; `omnimeter --debug ...` shows where it happened.",
+        err=True,
+    )
     return 1

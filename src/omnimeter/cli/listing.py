@@ -37,6 +37,7 @@ def list_parts(
 
 
 def _print_table(entries: list) -> None:  # type: ignore[type-arg] # of catalogue entries
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -46,7 +47,7 @@ def _print_table(entries: list) -> None:  # type: ignore[type-arg] # of catalogu
     for entry in entries:
         if last not in (None, entry.kind):
             table.add_row()
-        shown = entry.summary if not entry.problem else f"[red]{entry.problem}[/red]"
+        shown = f"[red]{escape(entry.problem)}[/red]" if entry.problem else escape(entry.summary)
         table.add_row(
             "" if last == entry.kind else f"[bold]{entry.kind}[/bold]",
             entry.id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,7 @@ Agents = Annotated[
 
 
 def run(
+    context: typer.Context,
     agent: Agents = None,
     environments: Annotated[
         str | None, typer.Option("--class", "-c", help="The environment class.")
@@ -85,8 +87,10 @@ def run(
     exercise ended in a fault.
     """
     from omnimeter.contract import InvalidInputError
+    from omnimeter.execution import check
 
     if spec is not None:
+        _refuse_others(context)
         evaluation = _read(spec)
     elif environments is None or not agent:
         missing = "--class" if environments is None else "--agent"
@@ -108,8 +112,9 @@ def run(
             "seed": seed,
         }
         evaluation = _evaluation(agent, environments, settings or [], given, traces)
-    directory = out or _default_directory(evaluation)
     options = _options(workers, isolation, patience, memory)
+    check(evaluation, options)  # so that what is wrong is found before anything is written
+    directory = out or _default_directory(evaluation)
     result = _evaluate(evaluation, directory, options, quiet=json)
     page = _report(directory)
     if json:
@@ -128,7 +133,7 @@ def _evaluation(
     agents: list[str], environments: str, settings: list[str], given: dict[str, Any], traces: bool
 ) -> Evaluation:
     from omnimeter.catalogue import Kind, parse, with_parameters
-    from omnimeter.contract import Spec
+    from omnimeter.contract import InvalidInputError, Spec
     from omnimeter.protocols import Evaluation
 
     surroundings = with_parameters(parse(Kind.ENVIRONMENT, environments), settings)
@@ -142,8 +147,30 @@ def _evaluation(
         parameters["complexity"] = levels if len(levels) > 1 else levels[0]
     else:
         parameters.pop("complexity", None)
+    for name, value in given.items():
+        if not all(map(isfinite, _numbers(value))):
+            raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
     seats = tuple(parse(Kind.AGENT, each) for each in agents)
     return Evaluation(Spec("sample-v1", parameters), seats, traces)
+
+
+def _numbers(value: Any) -> list[float]:
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, float)]
+
+
+def _refuse_others(context: typer.Context) -> None:
+    """A spec says everything about the evaluation; only how to run it can be said besides."""
+    from omnimeter.contract import InvalidInputError
+
+    free = {"spec", "out", "workers", "isolation", "patience", "memory", "json"}
+    for name in context.params.keys() - free:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InvalidInputError(
+                f"The option {name!r} cannot be given together with --spec.",
+                "Leave it out, or give all options without --spec.",
+            )
 
 
 def _read(path: Path) -> Evaluation:
@@ -189,10 +216,9 @@ def _options(workers: int, isolation: str, patience: float, memory: int) -> Any:
 def _evaluate(evaluation: Evaluation, directory: Path, options: Any, *, quiet: bool) -> Result:
     from omnimeter.cli.watching import Watcher
     from omnimeter.contract import InvalidInputError
-    from omnimeter.execution import check, evaluate
+    from omnimeter.execution import evaluate
     from omnimeter.results import writing
 
-    check(evaluation, options)  # so that what is wrong is found before anything is written
     new = not directory.exists()
     seed = evaluation.protocol.parameters.get("seed", 0)
     specs = (evaluation.protocol, *evaluation.agents)

@@ -50,6 +50,7 @@ def _describe(name: str, kinds: list[Any]) -> Any:
 
 
 def _print(found: Any) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     out = console()
@@ -63,7 +64,7 @@ def _print(found: Any) -> None:
         table.add_column(heading, no_wrap=heading == "parameter")
     for each in found.parameters:
         default = "required" if each.required else repr(each.default)
-        table.add_row(f"[bold]{each.name}[/bold]", each.annotation, default, _unquoted(each.doc))
+        table.add_row(*map(escape, (each.name, each.annotation, default, _unquoted(each.doc))))
     out.print()
     out.print(table)
 

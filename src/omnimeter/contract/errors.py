@@ -27,6 +27,16 @@ class OmnimeterError(Exception):
     def __str__(self) -> str:
         return f"{self.message} {self.advice}".strip()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (type(self), self.message, self.advice)
+
+
+def _again(kind: type[OmnimeterError], message: str, advice: str) -> OmnimeterError:
+    """The same error in another process."""
+    error = kind.__new__(kind)
+    OmnimeterError.__init__(error, message, advice)
+    return error
+
 
 class UnknownNameError(OmnimeterError):
     """A name that nobody answers to."""

@@ -11,7 +11,7 @@ from omnimeter.contract.budget import Budget, Clock, ClockKind, Timeout, Timeout
 from omnimeter.contract.environment import Instance, fingerprint
 from omnimeter.contract.spec import Spec
 from omnimeter.contract.streams import Stream, stream
-from omnimeter.contract.trace import Ending, Fault
+from omnimeter.contract.trace import Ending, Fault, FaultKind
 
 
 @dataclass(frozen=True)
@@ -114,3 +114,8 @@ class Outcome:
     first_reward: float = 0.0
     fault: Fault | None = None
     remarks: Mapping[str, Any] = field(default_factory=dict)
+
+
+def is_own_fault(outcome: Outcome) -> bool:
+    """Whether the agent itself is to blame for an exercise that could not go on."""
+    return outcome.fault is not None and outcome.fault.kind is not FaultKind.INFRASTRUCTURE

@@ -15,6 +15,9 @@ from omnimeter.interaction.limits import Limits
 from omnimeter.interaction.remote import AgentProcess
 from omnimeter.interaction.seats import Seat
 
+QUICK = 5_000_000
+"""Interactions that compiled loops do in about a tenth of a second."""
+
 
 class Isolation(StrEnum):
     """Where agents sit.
@@ -46,6 +49,28 @@ def make_agent(spec: Spec) -> Agent:
     return adapt(make(Kind.AGENT, spec))
 
 
+def runs_compiled(surroundings: EnvironmentClass, agent: Agent, exercise: Exercise) -> bool:
+    """Whether both sides have kernels and the exercise needs nothing else."""
+    return (
+        isinstance(surroundings, KernelEnvironmentClass)
+        and isinstance(agent, KernelAgent)
+        and can_run_compiled(exercise)
+    )
+
+
+def portion(exercise: Exercise, isolation: Isolation) -> int:
+    """How many exercises like this one make a job that takes about a tenth of a second.
+
+    Only compiled exercises are quick enough to be done together.
+    """
+    if is_isolated(exercise.agent, isolation):
+        return 1
+    surroundings = environment_class(exercise.environment_class)
+    if not runs_compiled(surroundings, make_agent(exercise.agent), exercise):
+        return 1
+    return max(1, min(64, QUICK // max(1, exercise.budget.most)))
+
+
 class Conductor:
     """Carries out exercises, one agent at a time, and keeps its process between them.
 
@@ -74,11 +99,7 @@ class Conductor:
                 yield take(surroundings, self._seat(first.agent), exercise, record=record)
             return
         agent = make_agent(first.agent)
-        if (
-            isinstance(surroundings, KernelEnvironmentClass)
-            and isinstance(agent, KernelAgent)
-            and all(map(can_run_compiled, exercises))
-        ):
+        if isinstance(surroundings, KernelEnvironmentClass) and isinstance(agent, KernelAgent):
             yield from run_batch(surroundings, agent, exercises, record=record)
             return
         for exercise in exercises:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from time import monotonic
 
 from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Spec
-from omnimeter.execution.conduct import is_isolated, make_agent
+from omnimeter.execution.conduct import is_isolated, make_agent, portion
 from omnimeter.execution.progress import Observer
 from omnimeter.execution.workforce import Finished, Job, Options, workforce
 from omnimeter.protocols.evaluation import Evaluation, Result, judge
@@ -93,10 +93,11 @@ class _Progress:
 
     def flush(self) -> None:
         """Write down what is finished; only then does it count."""
-        waiting, self._waiting = self._waiting, []
+        waiting = list(self._waiting)
         if waiting:
             kept = {o.exercise.key: t for o, t in waiting if t is not None}
             self.writer.append([outcome for outcome, _ in waiting], kept)
+        del self._waiting[: len(waiting)]  # not before they are stored: Ctrl-C may come any time
         for outcome, _ in waiting:
             self.outcomes[outcome.exercise.agent].append(outcome)
             self.keys.add(outcome.exercise.key)
@@ -118,6 +119,7 @@ def _jobs(
 ) -> Iterator[Job]:
     """Portions of work: one agent, one class, small enough to be spread and to show progress."""
     for exercises in proposed.values():
-        size = max(1, min(64, len(exercises) // (4 * options.workers)))
+        fair = max(1, len(exercises) // (4 * options.workers))
+        size = min(fair, portion(exercises[0], options.isolation))
         for first in range(0, len(exercises), size):
             yield Job(tuple(exercises[first : first + size]), payoff, keep)

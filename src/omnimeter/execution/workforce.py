@@ -99,23 +99,27 @@ class _Crew:
                 yield from future.result()
             except BrokenProcessPool:
                 lost.append(futures[future])
+        if lost:
+            self._renew()
         for job in lost:
             for single in job.singly():
                 yield from self._insist(single)
 
     def _insist(self, job: Job) -> list[Finished]:
         for _ in range(TRIES):
-            self.dismiss()
-            self._pool = self._hire()
             try:
                 return self._pool.submit(_work, job).result()
             except BrokenProcessPool:
-                continue
+                self._renew()
         fault = Fault(
             FaultKind.INFRASTRUCTURE, f"The process that carried it out died {TRIES} times."
         )
         nothing = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
         return [(outcome_of(exercise, nothing, job.payoff), None) for exercise in job.exercises]
+
+    def _renew(self) -> None:
+        self.dismiss()
+        self._pool = self._hire()
 
     def dismiss(self) -> None:
         """End all processes at once."""

@@ -116,25 +116,29 @@ def _converse(
     environment: Environment, seat: Seat, percept: Percept, terms: _Terms, events: Events
 ) -> Trace:
     (reward, observation), actions = percept, environment.actions
-    most, end, wall, tick = terms.most, terms.end, terms.wall, terms.tick
+    most, end, wall, tick, latest = terms.most, terms.end, terms.wall, terms.tick, terms.latest
     ending, over = Ending.BUDGET, False
+    chosen = spent = 0  # the agent's own action, and what it has used of the present slot
     while len(events.rewards) < most:
-        answer, elapsed = seat.ask(reward, observation, end - events.now if wall else FOREVER)
-        if answer is None:  # the time was over before there was an answer
-            over = True
-            break
-        action, declared = read_move(answer, actions)
-        if action < 0:
+        if spent <= latest and chosen >= 0:  # otherwise it is still busy with its last answer
+            left = terms.left(events, spent) if wall else FOREVER
+            answer, elapsed = seat.ask(reward, observation, left)
+            if answer is None:  # everything was over before there was an answer
+                spent += left + 1
+            else:
+                chosen, declared = read_move(answer, actions)
+                spent += _waited(elapsed, declared, left) if wall else declared or tick
+        if spent > latest:
+            action, delay, spent = terms.instead(actions), latest, spent - latest
+        elif chosen < 0:
             ending, over = Ending.STOPPED, True
             break
-        left = end - events.now
-        delay = _waited(elapsed, declared, left) if wall else declared or tick
-        if delay > left:
+        else:
+            action, delay, spent = chosen, spent, 0
+        if delay > end - events.now:
             over = True
             break
         events.now += delay
-        if delay > terms.latest:
-            action = terms.instead(actions)
         try:
             if action < 0:
                 reward = 0.0
@@ -165,7 +169,7 @@ class _Terms:
         timed: Whether it lasts for a time at all.
         wall: Whether the agent's own time counts.
         tick: What an action takes otherwise.
-        latest: What an action may take at most, so as not to be replaced.
+        latest: How long a slot is: an action that takes longer is replaced, once for every slot.
         chance: Draws an action in place of a late one; without it nothing takes its place.
     """
 
@@ -185,7 +189,13 @@ class _Terms:
             return terms
         drawn = timeout.rule is TimeoutRule.RANDOM_ACTION
         chance = streams("harness").generator() if drawn else None
-        return replace(terms, latest=nanoseconds(timeout.seconds), chance=chance)
+        latest = max(1, nanoseconds(timeout.seconds))  # time must pass
+        return replace(terms, latest=latest, chance=chance)
+
+    def left(self, events: Events, spent: int) -> int:
+        """How long a busy agent can be waited for until its exercise is over without it."""
+        slots = self.most - len(events.rewards)
+        return max(0, min(self.end - events.now, slots * self.latest) - spent)
 
     def instead(self, actions: int) -> int:
         """The action in place of one that came too late, or -1 when the world stands still."""

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
+
+
+@lru_cache(maxsize=4)
+def _made(spec: Spec) -> Protocol:
+    made: Protocol = make(Kind.PROTOCOL, spec)
+    return made
 
 
 @dataclass(frozen=True)
@@ -33,9 +40,8 @@ class Evaluation:
                 raise InvalidInputError(f"The agent {label} is given twice.", "Give it once.")
 
     def make_protocol(self) -> Protocol:
-        """The test, ready to propose exercises."""
-        made: Protocol = make(Kind.PROTOCOL, self.protocol)
-        return made
+        """The test, ready to propose exercises. It is pure, so one serves everybody."""
+        return _made(self.protocol)
 
     def to_json(self) -> dict[str, Any]:
         """The evaluation as plain data."""

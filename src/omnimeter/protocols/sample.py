@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from math import inf, isfinite
 from typing import Any, Literal
 
 from omnimeter.catalogue import Kind, make, parse
@@ -26,24 +27,32 @@ from omnimeter.contract import (
     Spec,
     Timeout,
     TimeoutRule,
+    is_own_fault,
     stream,
 )
-from omnimeter.statistics import mean
+from omnimeter.statistics import Estimate, stratified_mean
 
 SpecLike = str | dict[str, Any]
 
 
 def read_spec(kind: Kind, given: SpecLike) -> Spec:
     """A spec from what a person types or from its JSON."""
-    return parse(kind, given) if isinstance(given, str) else Spec.from_json(given)
+    if isinstance(given, str):
+        return parse(kind, given)
+    if not isinstance(given.get("id"), str):
+        raise InvalidInputError(
+            f"The spec of the {kind.value} has no id.", 'Give {"id": "...", "parameters": {...}}.'
+        )
+    return Spec.from_json(given)
 
 
 class Sample(Protocol):
     """Every agent takes the same number of exercises in the same drawn environments.
 
-    The score estimates the expected payoff over environments drawn from the class, over the
-    agent's chance and over the environment's. Exercises that ended in a fault are left out of it
-    and counted beside it.
+    The score estimates the expected payoff over environments drawn from the class (at each
+    complexity that is asked for, with the same weight), over the agent's chance and over the
+    environment's. Exercises that ended in a fault are left out of the value and counted beside it;
+    faults of the agent's own widen the interval.
 
     Args:
         environments: The environment class.
@@ -156,11 +165,38 @@ class Sample(Protocol):
         ]
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean payoff with its 95 % interval."""
+        """The mean payoff with its 95 % interval.
+
+        Complexities that were asked for are strata: how far they lie apart is no uncertainty. A
+        fault of the agent's own may well hide a bad payoff, or a good one. So its exercise has no
+        payoff, and the interval reaches from where it lies if all of these had been worth the
+        least, to where it lies if they had been worth the most: an agent gains nothing by failing.
+        """
         faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
-        payoffs = [each.payoff for each in outcomes if each.payoff is not None]
-        if not payoffs:
+        paid = [(self._stratum(each), each.payoff) for each in outcomes if each.payoff is not None]
+        if not paid:
             return Score(None, None, 0, faults)
-        estimate = mean(payoffs, support=self.bounds())
-        interval = Interval(estimate.low, estimate.high, estimate.level)
-        return Score(estimate.value, interval, estimate.count, faults)
+        hidden = [self._stratum(each) for each in outcomes if is_own_fault(each)]
+        lowest, highest = self.bounds()
+        support = (  # a class that breaks its own range is for the audit to find
+            min(lowest, *(payoff for _, payoff in paid)),
+            max(highest, *(payoff for _, payoff in paid)),
+        )
+        found = _estimate(paid, support)
+        low, high = found.low, found.high
+        if hidden:
+            worst, best = ([(stratum, end) for stratum in hidden] for end in support)
+            low = _estimate(paid + worst, support).low if isfinite(lowest) else -inf
+            high = _estimate(paid + best, support).high if isfinite(highest) else inf
+        return Score(found.value, Interval(low, high, found.level), found.count, faults)
+
+    def _stratum(self, outcome: Outcome) -> int:
+        return outcome.exercise.number % len(self.levels)
+
+
+def _estimate(paid: Sequence[tuple[int, float]], support: tuple[float, float]) -> Estimate:
+    """The mean over strata of some payoffs."""
+    strata: dict[int, list[float]] = {}
+    for stratum, payoff in paid:
+        strata.setdefault(stratum, []).append(payoff)
+    return stratified_mean([strata[stratum] for stratum in sorted(strata)], support=support)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 
-from omnimeter.contract import InvalidInputError, Outcome, Spec
+from omnimeter.contract import InvalidInputError, Outcome, Spec, is_own_fault
 from omnimeter.protocols import Result
 from omnimeter.reports.scores import score_table
 from omnimeter.statistics import Support, holm, paired_difference, paired_test
@@ -29,6 +29,7 @@ class Verdict(StrEnum):
     WORSE = "worse"
     NOT_SHOWN = "no difference shown"
     TOO_FEW = "too few exercises in common"
+    FAULTY = "not compared, because of faults"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
 
     Args:
         result: What an evaluation says.
-        reference: Whom to compare with; by default the agent with the best score.
+        reference: Whom to compare with; by default the agent with the best score among those
+            without faults of their own.
 
     Raises:
         InvalidInputError: The reference took no part.
@@ -80,11 +82,19 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
         )
     if not ranked:
         return []
-    chosen = ranked[0] if reference is None else reference
+    faulty = {agent for agent, done in result.outcomes.items() if any(map(is_own_fault, done))}
+    best = next((agent for agent in ranked if agent not in faulty), ranked[0])
+    chosen = best if reference is None else reference
     others = [agent for agent in ranked if agent != chosen]
     pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
     chances = _corrected(payoffs, pairs)
-    return [_compare(agent, chosen, payoffs, result.support, chances) for agent in others]
+    compared = [_compare(agent, chosen, payoffs, result.support, chances) for agent in others]
+    return [_unsaid(each) if {each.agent, each.reference} & faulty else each for each in compared]
+
+
+def _unsaid(comparison: Comparison) -> Comparison:
+    """Nothing is shown when an agent's own faults decided which exercises were compared."""
+    return replace(comparison, low=None, high=None, chance=None, verdict=Verdict.FAULTY)
 
 
 def _payoffs(outcomes: Sequence[Outcome]) -> dict[Meeting, float]:

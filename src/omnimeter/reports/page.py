@@ -32,6 +32,7 @@ _VERDICTS = {
     Verdict.WORSE: "▼",
     Verdict.NOT_SHOWN: "≈",
     Verdict.TOO_FEW: "?",
+    Verdict.FAULTY: "✕",
 }
 
 

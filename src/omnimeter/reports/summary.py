@@ -54,6 +54,11 @@ def comparison_sentence(comparison: Comparison) -> str:
     if comparison.verdict is Verdict.TOO_FEW or size is None:
         common = counted(comparison.count, "exercise")
         return f"{agent} and {reference} have {common} in common, too few to compare them."
+    if comparison.verdict is Verdict.FAULTY:
+        return (
+            f"{agent} and {reference} are not compared, because faults of their own decided which "
+            "exercises could be."
+        )
     low, high = comparison.low, comparison.high
     places = decimals((size, low, high))
     common = counted(comparison.count, "exercise")
@@ -88,6 +93,8 @@ def comparison_sentences(compared: Sequence[Comparison]) -> list[str]:
         parts.append(f"for {named} no difference is shown")
     if few := sum(each.verdict is Verdict.TOO_FEW for each in compared):
         parts.append(f"for {few} there are too few exercises in common")
+    if faulty := sum(each.verdict is Verdict.FAULTY for each in compared):
+        parts.append(f"for {faulty} faults of their own forbid it")
     return [f"Of {len(compared)} agents compared with {reference}, {'; '.join(parts)}."]
 
 

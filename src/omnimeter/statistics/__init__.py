@@ -8,6 +8,7 @@ from omnimeter.statistics.means import difference, mean, paired_difference
 from omnimeter.statistics.proportions import proportion
 from omnimeter.statistics.resampling import Statistic, bootstrap, interquartile_mean
 from omnimeter.statistics.significance import holm, paired_test
+from omnimeter.statistics.strata import stratified_mean
 
 __all__ = [
     "Estimate",
@@ -21,4 +22,5 @@ __all__ = [
     "paired_difference",
     "paired_test",
     "proportion",
+    "stratified_mean",
 ]

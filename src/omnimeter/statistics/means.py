@@ -57,8 +57,8 @@ def mean(values: ArrayLike, level: float = 0.95, support: Support | None = None)
         below, above = _reach_of_constant(value, len(numbers), error, support or EVERYWHERE)
     else:
         value = float(np.mean(numbers))
-        below = above = _quantile(len(numbers) - 1, level) * standard_error(numbers)
-    return _clipped(Estimate(value, value - below, value + above, level, len(numbers)), support)
+        below = above = quantile(len(numbers) - 1, level) * standard_error(numbers)
+    return clipped(Estimate(value, value - below, value + above, level, len(numbers)), support)
 
 
 def paired_difference(
@@ -112,10 +112,10 @@ def difference(
         half = _welch(ours, theirs, level)
         low, high = value - half, value + half
     estimate = Estimate(value, low, high, level, len(ours) + len(theirs))
-    return _clipped(estimate, _support_of_difference(support))
+    return clipped(estimate, _support_of_difference(support))
 
 
-def _clipped(estimate: Estimate, support: Support | None) -> Estimate:
+def clipped(estimate: Estimate, support: Support | None) -> Estimate:
     """The estimate without what lies outside of the support."""
     if support is None:
         return estimate
@@ -139,10 +139,10 @@ def _welch(ours: FloatArray, theirs: FloatArray, level: float) -> float:
     both = hypot(one, other)
     share, rest = (one / both) ** 2, (other / both) ** 2
     degrees = 1 / (share**2 / (len(ours) - 1) + rest**2 / (len(theirs) - 1))
-    return _quantile(degrees, level) * both
+    return quantile(degrees, level) * both
 
 
-def _quantile(degrees: float, level: float) -> float:
+def quantile(degrees: float, level: float) -> float:
     """How many standard errors an interval of Student's t extends to either side."""
     from scipy.special import stdtrit  # much lighter than scipy.stats
 

@@ -7,6 +7,9 @@ from omnimeter.contract import Instance, InvalidInputError
 FEWEST = 3
 """The paper asks for more than two."""
 
+MOST = 1000
+"""No agent finds the one good pattern among two to the power of so many."""
+
 
 def complexity(instance: Instance) -> float:
     """H(mu) = n, the number of cups."""
@@ -15,8 +18,9 @@ def complexity(instance: Instance) -> float:
 
 def number_of_cups(wanted: float) -> int:
     """How many cups an environment of the wanted complexity has."""
-    if wanted != int(wanted) or wanted < FEWEST:
+    if not FEWEST <= wanted <= MOST or wanted != int(wanted):
         raise InvalidInputError(
-            f"No cups have complexity {wanted:g}.", f"Give a whole number from {FEWEST} up."
+            f"No cups have complexity {wanted:g}.",
+            f"Give a whole number from {FEWEST} up to {MOST}.",
         )
     return int(wanted)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
-from omnimeter.environments.cups.complexity import FEWEST, complexity, number_of_cups
+from omnimeter.environments.cups.complexity import FEWEST, MOST, complexity, number_of_cups
 from omnimeter.environments.cups.dynamics import KERNELS, CupsState
 from omnimeter.environments.cups.scene import scene
 from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
@@ -40,10 +40,10 @@ class Cups(KernelEnvironmentClass):
     def __init__(
         self, fewest: int = 3, most: int = 8, rule: Literal["published", "rest"] = "published"
     ) -> None:
-        if not FEWEST <= fewest <= most:
+        if not FEWEST <= fewest <= most <= MOST:
             raise InvalidInputError(
                 f"There cannot be {fewest} to {most} cups.",
-                f"Give {FEWEST} <= fewest <= most.",
+                f"Give {FEWEST} <= fewest <= most <= {MOST}.",
             )
         self.fewest = fewest
         self.most = most

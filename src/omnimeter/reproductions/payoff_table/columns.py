@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from omnimeter.contract import Trace
 from omnimeter.payoffs import Average, Diminishing, Discounted, Total
 
 Example = Literal["alternating", "bananas", "bounded", "balanced"]
-Payoff = Callable[[Trace], float]
+Range = tuple[float, float]
+
+
+class Payoff(Protocol):
+    """What judges traces, and knows where its values lie."""
+
+    def __call__(self, trace: Trace, /) -> float:
+        """What the trace is worth."""
+        ...
+
+    def bounds(self, rewards: Range, /) -> Range:
+        """Where its values lie when single rewards lie in a range."""
+        ...
+
 
 RIGHT = {
     "alternating": [0, 1],
@@ -102,6 +114,10 @@ class DiscountedByAll:
     def __call__(self, trace: Trace) -> float:
         """What the trace is worth."""
         return Discounted("geometric", self.ratio)(trace) * (1 - self.ratio ** len(trace))
+
+    def bounds(self, rewards: Range) -> Range:
+        """The range of the rewards, and 0."""
+        return Discounted("geometric", self.ratio).bounds(rewards)
 
 
 BY_ALL = tuple(DiscountedByAll(ratio) for ratio in RATIOS)

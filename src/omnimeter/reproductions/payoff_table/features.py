@@ -6,13 +6,13 @@ type. The others ask how a payoff treats agents: they are decided on the type's 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 from omnimeter.reproductions.payoff_table.columns import BALANCED, EnvironmentType, Payoff
 from omnimeter.reproductions.payoff_table.laboratory import payoffs
-from omnimeter.statistics import difference, mean
+from omnimeter.statistics import Estimate, difference, mean, paired_difference
 
 LEVEL = 0.999
 """Of every interval in a decision: with some hundred decisions, chance decides none of them."""
@@ -22,6 +22,9 @@ ROUNDING = 1e-12
 
 FELT = 0.02
 """A gain below this part of the distance between random and perfect is called none."""
+
+LONG, RATE, TEMPTED = 1000.0, 10.0, 2000
+"""The seconds, the actions per second and the runs with which policies are tempted to gain."""
 
 
 @dataclass(frozen=True)
@@ -159,41 +162,72 @@ def slowing_tolerated(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     )
 
 
-def _gain(kind: EnvironmentType, payoff: Payoff, tau: float, who: str, **how: float) -> float:
-    """What a random agent gains by choosing its times, as a part of what skill could gain."""
-    tempted = payoffs(payoff, kind.example, who, tau, 2000, rate=10, **how)
-    constant = payoffs(payoff, kind.example, "random", tau, 2000, rate=10)
-    expert = payoffs(payoff, kind.example, "apprentice", tau, 50, rate=10).mean()
-    gap = difference(tempted, constant, LEVEL)
-    return float(gap.low if gap.value > 0 else gap.value) / float(expert - constant.mean())
+def _gain(kind: EnvironmentType, payoff: Payoff, who: str, **how: float) -> Estimate:
+    """What a random agent gains by choosing its times, as a share of what skill gains.
+
+    Every run is compared with the same run of an agent that goes on at a constant rate.
+    """
+    tempted, constant = (
+        payoffs(payoff, kind.example, name, LONG, TEMPTED, rate=RATE, **more)
+        for name, more in ((who, how), ("random", {}))
+    )
+    expert = payoffs(payoff, kind.example, "apprentice", LONG, 50, rate=RATE)
+    low, high = payoff.bounds((-1.0, 1.0))
+    actions = RATE * LONG  # no sum of rewards is larger
+    support = max(low, -actions), min(high, actions)
+    gap = paired_difference(tempted, constant, LEVEL, support)
+    skill = float(expert.mean() - constant.mean())
+    return Estimate(gap.value / skill, gap.low / skill, gap.high / skill, gap.level, gap.count)
+
+
+def judge_gains(gains: Mapping[str, Estimate]) -> Verdict:
+    """Whether none of the policies gains anything that is felt.
+
+    Yes when the interval of every policy ends below ``FELT``, No when that of some policy begins
+    above it. Otherwise the runs were too few to tell: this is no Yes, and the evidence says so.
+    """
+    tempting = max(gains, key=lambda policy: gains[policy].low)
+    hopeful = max(gains, key=lambda policy: gains[policy].high)
+    if gains[hopeful].high < FELT:
+        best, word = hopeful, ""
+    elif gains[tempting].low > FELT:
+        best, word = tempting, ""
+    else:
+        best, word = hopeful, "undecided: "
+    value, low, high = (
+        f"{100 * share:z.1f} %" for share in (gains[best].value, gains[best].low, gains[best].high)
+    )
+    return Verdict(
+        gains[hopeful].high < FELT,
+        f"{word}the best policy tried, {best}, gains {value} [{low}, {high}] of what skill does",
+    )
 
 
 def stopping_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     """10: no random agent gains in the long run by stopping when its average is good."""
-    gains = {
-        threshold: _gain(kind, payoff, 1000, "stopper", threshold=threshold)
-        for threshold in (0.0, 0.5)
-    }
-    best = max(gains, key=lambda threshold: gains[threshold])
-    return Verdict(
-        gains[best] < FELT,
-        f"stopping above an average of {best:g} gains {gains[best]:.1%} or more of what skill does",
+    return judge_gains(
+        {
+            f"stopping above an average of {threshold:g}": _gain(
+                kind, payoff, "stopper", threshold=threshold
+            )
+            for threshold in (0.0, 0.5)
+        }
     )
 
 
 def modulation_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     """11: no random agent gains by resting while its average is good or after good rewards."""
     threshold = 0.0 if kind is BALANCED else 0.5
-    gains = {
-        "resting for half of the time so far": _gain(
-            kind, payoff, 1000, "rester", threshold=threshold, rest=0.1, growth=0.5
-        ),
-        "resting for 100 s": _gain(kind, payoff, 1000, "rester", threshold=threshold, rest=100),
-        "resting to the end": _gain(kind, payoff, 1000, "rester", threshold=threshold, rest=1e4),
-        "waiting for 10 s": _gain(kind, payoff, 1000, "waiter", wait=10),
+    rests = {
+        "resting for half of the time so far": {"rest": 0.1, "growth": 0.5},
+        "resting for 100 s": {"rest": 100.0},
+        "resting to the end": {"rest": 1e4},
     }
-    best = max(gains, key=lambda policy: gains[policy])
-    return Verdict(gains[best] < FELT, f"{best} gains {gains[best]:.1%} or more of what skill does")
+    gains = {
+        policy: _gain(kind, payoff, "rester", threshold=threshold, **how)
+        for policy, how in rests.items()
+    }
+    return judge_gains(gains | {"waiting for 10 s": _gain(kind, payoff, "waiter", wait=10)})
 
 
 def scale_independent(kind: EnvironmentType, payoff: Payoff) -> Verdict:

@@ -1,0 +1,50 @@
+"""The mean over strata: what it is, and whether its interval covers."""
+
+import numpy as np
+import pytest
+
+from omnimeter.statistics import mean, stratified_mean
+
+
+def test_the_mean_of_the_means():
+    estimate = stratified_mean([[0.0, 1.0], [0.0, 0.5, 1.0, 0.5]])
+    assert estimate.value == 0.5
+    assert estimate.count == 6
+
+
+def test_one_stratum_is_the_plain_mean():
+    values = [0.1, 0.4, 0.3]
+    assert stratified_mean([values], support=(-1, 1)) == mean(values, support=(-1, 1))
+
+
+@pytest.mark.parametrize("thin", [[0.5], [0.5, 0.5]])
+def test_a_stratum_of_unknown_spread_is_not_taken_for_certain(thin):
+    values = [0.1, 0.4, 0.3]
+    together = mean([*values, *thin], support=(-1, 1))
+    assert stratified_mean([values, thin], support=(-1, 1)) == together
+
+
+def test_the_distance_of_strata_is_no_uncertainty():
+    near, far = [0.0, 0.1, 0.2], [0.7, 0.8, 0.9]
+    apart = stratified_mean([near, far])
+    plain = mean([*near, *far])
+    assert apart.value == pytest.approx(plain.value)
+    assert apart.high - apart.low < 0.5 * (plain.high - plain.low)
+
+
+@pytest.mark.parametrize("count", [5, 10, 30])
+@pytest.mark.parametrize("kind", ["normal", "uniform", "three-valued"])
+def test_the_interval_covers(kind, count):
+    rng = np.random.default_rng(11)
+    means, spreads = np.array([-0.5, 0.0, 0.6]), np.array([0.3, 0.1, 0.2])
+    draws = {
+        "normal": lambda: rng.standard_normal((3, count)),
+        "uniform": lambda: rng.uniform(-1.7, 1.7, (3, count)),
+        "three-valued": lambda: rng.integers(-1, 2, (3, count)).astype(float),
+    }[kind]
+    covered = 0
+    for _ in range(3000):
+        values = means[:, None] + spreads[:, None] * draws()
+        found = stratified_mean(list(values))
+        covered += found.low <= means.mean() <= found.high
+    assert 0.93 <= covered / 3000 <= 0.975
