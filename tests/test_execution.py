@@ -235,3 +235,42 @@ def test_a_class_that_cannot_draw_is_refused(tmp_path):
     what = evaluation(RANDOM, environments=f"{tmp_path}/broken.py:Broken", exercises=2)
     with pytest.raises(InvalidInputError, match="no table"):
         run(tmp_path / "e", what)
+
+
+def test_ctrl_c_while_storing_loses_nothing(tmp_path, monkeypatch):
+    what = evaluation(RANDOM)
+    with writing(tmp_path / "e", what.to_json()) as writer:
+        store, presses = writer.append, [KeyboardInterrupt]
+
+        def append(*given):
+            if presses:
+                raise presses.pop()
+            store(*given)
+
+        monkeypatch.setattr(writer, "append", append)
+        result = evaluate(what, writer)
+    assert not presses
+    assert sum(map(len, result.outcomes.values())) == len(Record(tmp_path / "e").keys()) > 0
+
+
+def test_jobs_are_small_enough_to_show_progress_and_lose_little():
+    from omnimeter.execution.conduct import portion
+
+    def first(agent, **parameters):
+        return evaluation(agent, **parameters).make_protocol().propose(agent, [])[0]
+
+    assert portion(first(RANDOM), Isolation.AUTO) == 64
+    assert portion(first(RANDOM, interactions=10**9), Isolation.AUTO) == 1
+    assert portion(first(RANDOM), Isolation.PROCESS) == 1
+    assert portion(first(RANDOM, clock="wall"), Isolation.AUTO) == 1
+
+
+def test_errors_reach_the_main_process_whole():
+    import pickle
+
+    from omnimeter.contract import UnknownNameError
+
+    error = UnknownNameError("agent", "randm", ["random"])
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is UnknownNameError
+    assert (again.message, again.advice) == (error.message, error.advice)

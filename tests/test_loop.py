@@ -30,8 +30,6 @@ from omnimeter.contract import (
     Observation,
     Percept,
     Space,
-    Timeout,
-    TimeoutRule,
     Trace,
     nanoseconds,
     single,
@@ -242,50 +240,6 @@ def test_what_is_no_delay_is_a_fault_of_the_agent(seconds: Any) -> None:
 def test_an_invalid_answer_is_a_fault_even_when_it_is_late() -> None:
     trace, _, _ = play([Move(7, 100.0)], Budget(seconds=1))
     assert trace.ending is Ending.FAULT
-
-
-# Time-outs
-
-
-def test_late_action_brings_nothing() -> None:
-    moves = [Move(2, 1.0), Move(2, 1.0 + 1e-9), Move(1, 0.5)]
-    trace, player, ladder = play(moves, Budget(interactions=3), timeout=Timeout(1.0), record=True)
-    assert trace.rewards.tolist() == [0.2, 0.0, 0.1]
-    assert ladder.performed == [2, 1]  # the world stood still
-    assert trace.actions is not None
-    assert trace.actions.tolist() == [2, -1, 1]
-    assert player.heard == [(0.5, 0), (0.2, 1), (0.0, 1)]
-    assert trace.times.tolist() == [SECOND, 2 * SECOND + 1, 2 * SECOND + 500_000_001]
-
-
-def test_random_action_in_place_of_a_late_one() -> None:
-    timeout = Timeout(1.0, TimeoutRule.RANDOM_ACTION)
-    moves = [Move(2, 1.0)] + [Move(2, 2.0)] * 20
-    trace, _, ladder = play(moves, Budget(interactions=21), timeout=timeout, record=True)
-    chance = streams("harness").generator()
-    assert ladder.performed == [2, *(int(chance.integers(3)) for _ in range(20))]
-    assert trace.actions is not None
-    assert trace.actions.tolist() == ladder.performed
-    assert trace.fault is None
-    assert trace.end == 41 * SECOND
-
-
-def test_stopping_is_never_late() -> None:
-    trace, _, _ = play([Move(-1, 5.0)], Budget(interactions=3), timeout=Timeout(1.0))
-    assert trace.ending is Ending.STOPPED
-
-
-@pytest.mark.parametrize("rule", TimeoutRule)
-def test_time_out_by_the_wall_clock(rule: TimeoutRule) -> None:
-    def slowly() -> int:
-        time.sleep(0.03)
-        return 2
-
-    timeout = Timeout(0.02, rule)
-    trace, _, ladder = play([slowly], Budget(interactions=1), clock=WALL, timeout=timeout)
-    assert trace.times[0] >= 30_000_000  # charged in full
-    assert trace.fault is None
-    assert len(ladder.performed) == (rule is TimeoutRule.RANDOM_ACTION)
 
 
 # The wall clock

@@ -4,11 +4,14 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from omnimeter.cli import reproducing
 from omnimeter.reproductions import payoff_table, stopping, students
 from omnimeter.reproductions.payoff_table import columns, features, published
 from omnimeter.reproductions.reproduction import Reproduced, Statement
+from omnimeter.statistics import Estimate
 
 
 @pytest.fixture
@@ -42,8 +45,10 @@ def test_every_reason_belongs_to_a_cell_and_says_something():
 
 def test_cells_are_decided_by_running(three_features, tmp_path):
     result = payoff_table.reproduce(tmp_path)
-    decided = [cell for row in result.rows for name, cell in row.items() if name != "feature"]
-    assert decided == [word for row in payoff_table.PUBLISHED for word in row]
+    names = [column.name for column in columns.COLUMNS]
+    for row, published_row in zip(result.rows, payoff_table.PUBLISHED, strict=True):
+        assert [row[name] for name in names] == list(published_row)
+        assert [row[f"{name}.published"] for name in names] == list(published_row)
     assert result.figures["cells.agreeing"] == 24
     assert json.loads(json.dumps(result.to_json()))["name"] == "payoff-table"
     for path in result.files.values():
@@ -59,8 +64,42 @@ def test_a_cell_that_differs_without_a_reason_is_a_disagreement(
     rows[1][7] = "No"
     monkeypatch.setattr(payoff_table, "PUBLISHED", rows)
     result = payoff_table.reproduce(tmp_path)
-    assert "! No" in result.rows[1]["balanced-diminishing"]
+    assert result.rows[1]["balanced-diminishing"] == "Yes"
+    assert result.rows[1]["balanced-diminishing.published"] == "No"
     assert not result.agrees
+
+
+def gain(value, low, high):
+    return Estimate(value, low, high, 0.999, 2000)
+
+
+@pytest.mark.parametrize(
+    ("gains", "holds", "evidence"),
+    [
+        ([gain(-0.1, -0.2, 0.0), gain(0.0, -0.01, 0.01)], True, "b, gains 0.0 % [-1.0 %, 1.0 %]"),
+        ([gain(0.3, 0.01, 0.6), gain(0.1, 0.08, 0.12)], False, "b, gains 10.0 % [8.0 %, 12.0 %]"),
+        ([gain(0.0, -0.5, 0.5), gain(0.0, 0.0, 0.0)], False, "undecided: the best policy tried, a"),
+        ([gain(-0.1, -0.3, 0.1)], False, "undecided"),
+    ],
+)
+def test_gains_are_judged_by_their_intervals(gains, holds, evidence):
+    verdict = features.judge_gains(dict(zip("ab", gains, strict=False)))
+    assert verdict.holds is holds
+    assert evidence in verdict.evidence
+    assert ("undecided" in verdict.evidence) is ("undecided" in evidence)
+
+
+def test_few_runs_are_undecided(monkeypatch):
+    monkeypatch.setattr(features, "TEMPTED", 3)
+    verdict = features.stopping_resisted(columns.BALANCED, columns.COLUMNS[4].payoffs[0])
+    assert not verdict.holds
+    assert verdict.evidence.startswith("undecided")
+
+
+def test_policies_that_change_nothing_have_finite_intervals():
+    unmoved = features._gain(columns.BOUNDED, columns.Total(), "stopper", threshold=0.5)
+    assert unmoved.value == 0
+    assert -features.FELT < unmoved.low < 0 < unmoved.high < features.FELT
 
 
 def test_the_payoff_decides_not_the_paper(monkeypatch):
@@ -90,6 +129,38 @@ def test_stopping_curves(tmp_path, monkeypatch):
     assert result.figures["stopper.average.tau-3000"] > 0.4
     assert abs(result.figures["random.average.tau-3000"]) < 0.01
     assert {path.suffix for path in result.files.values()} == {".csv", ".png", ".svg"}
+    rows = result.to_json()["rows"]
+    assert len(rows) == 2 * 5 * 46
+    with result.files["table"].open() as file:
+        assert [float(row["value"]) for row in csv.DictReader(file)] == [r["value"] for r in rows]
+
+
+def curve(payoff, value):
+    """A curve that stays where it is, or goes where it is told."""
+    seconds = np.geomspace(0.1, 3000, 46)
+    values = np.broadcast_to(value, seconds.shape).astype(float)
+    return stopping.Curve(
+        "stopper", payoff, seconds, values, values - 0.1, values + 0.1, seconds * 0
+    )
+
+
+def test_statements_about_stopping_can_fail():
+    flat = {
+        (who, payoff): curve(payoff, 0.05)
+        for who in ("stopper", "random")
+        for payoff in stopping.PAYOFFS
+    }
+    above, below, tends, unmoved = stopping._statements(flat)
+    assert [each.holds for each in (above, below, tends, unmoved)] == [False, False, False, None]
+    assert "above 0 at 0 of 35 points" in above.found
+    assert "at most 0.0500" in below.found
+    assert "shrinks in 0 of 3 steps" in tends.found
+    assert "holds 0 at 35 of 35 points" in unmoved.found
+    high = flat | {("stopper", "total"): curve("total", 2), ("random", "diminishing"): curve("", 1)}
+    *_, tends, unmoved = stopping._statements(high)
+    assert "does not hold 0" in tends.found
+    assert "holds 0 at 0 of 35 points" in unmoved.found
+    assert "0.0 % of the runs end above 0" in unmoved.found
 
 
 def test_students(tmp_path):
@@ -99,6 +170,34 @@ def test_students(tmp_path):
     differing = [statement for statement in result.statements if statement.holds is False]
     assert len(differing) == 1
     assert differing[0].reason
+    assert result.figures["s1.per-hour"] == result.rows[0]["per-hour"] == 20
+    assert result.figures["s1.v-sqrt-n-per-tau"] == pytest.approx(2 / 3 * 15**0.5 * 2)
+    numbers = [value for row in result.rows for name, value in row.items() if name != "student"]
+    assert all(isinstance(value, int | float) for value in numbers)
+
+
+def shown(capsys, monkeypatch, rows, **files):
+    monkeypatch.setenv("COLUMNS", "100")
+    reproducing._print(Reproduced("name", "title", [], {}, rows, files))
+    return capsys.readouterr().out
+
+
+def test_published_table_is_printed_below_ours(capsys, monkeypatch):
+    rows = [
+        {"feature": "1", "one-sum": "Yes", "one-sum.published": "Yes"},
+        {"feature": "2", "one-sum": "*", "one-sum.published": "No"},
+    ]
+    ours, theirs = shown(capsys, monkeypatch, rows).split("Published")
+    assert [line.split() for line in ours.splitlines()[-3:-1]] == [["1", "Yes"], ["2", "*", "!"]]
+    assert [line.split() for line in theirs.splitlines()[-3:-1]] == [["1", "Yes"], ["2", "No"]]
+
+
+def test_long_tables_are_left_to_their_file(capsys, monkeypatch):
+    rows = [{"number": number, "value": number / 7} for number in range(31)]
+    told = shown(capsys, monkeypatch, rows, table=Path("all.csv"))
+    assert "31 rows are in all.csv." in told
+    assert "0.1429" not in told
+    assert "0.1429" in shown(capsys, monkeypatch, rows[:30])
 
 
 def test_figures_are_the_same_bytes_each_time(tmp_path):
@@ -140,3 +239,5 @@ def test_the_whole_table(tmp_path):
     assert result.figures["cells.agreeing"] == 88
     assert result.figures["cells.explained"] == 8
     assert result.figures["diminishing.yes"] == 11
+    with result.files["evidence"].open() as file:
+        assert not [row for row in csv.DictReader(file) if "undecided" in row["evidence"]]

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from omnimeter.statistics import mean, stratified_mean
+from omnimeter.statistics import (
+    mean,
+    stratified_difference,
+    stratified_mean,
+    stratified_test,
+)
 
 
 def test_the_mean_of_the_means():
@@ -48,3 +53,24 @@ def test_the_interval_covers(kind, count):
         found = stratified_mean(list(values))
         covered += found.low <= means.mean() <= found.high
     assert 0.93 <= covered / 3000 <= 0.975
+
+
+def test_differences_are_paired_within_strata():
+    first = [[0.5, 0.6, 0.9], [-0.2, 0.1, 0.0]]
+    second = [[0.4, 0.4, 0.6], [-0.6, -0.2, -0.5]]
+    gaps = [[0.1, 0.2, 0.3], [0.4, 0.3, 0.5]]
+    found = stratified_difference(first, second, support=(-1, 1))
+    expected = stratified_mean(gaps, support=(-2, 2))
+    assert found.value == pytest.approx(expected.value)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert stratified_test(first, second) < 0.05
+    assert stratified_test(first, first) == 1.0
+
+
+def test_the_test_agrees_with_the_interval():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        first, second = rng.normal(0.2, 1, (2, 3, 8))
+        found = stratified_difference(list(first), list(second))
+        beyond = not found.low <= 0 <= found.high
+        assert (stratified_test(list(first), list(second)) < 0.05) == beyond

@@ -95,7 +95,11 @@ class Budget:
 
 
 class TimeoutRule(StrEnum):
-    """What stands in for an action that came too late (anytime test, section 5.1)."""
+    """What takes place at each time-out while the agent is busy (anytime test, section 5.1).
+
+    ``NO_REWARD`` gives reward 0 and lets the world stand still. ``RANDOM_ACTION`` performs an action
+    that is drawn uniformly.
+    """
 
     NO_REWARD = "no-reward"
     RANDOM_ACTION = "random-action"
@@ -105,9 +109,12 @@ class TimeoutRule(StrEnum):
 class Timeout:
     """The longest that one action may take before something else takes its place.
 
+    That happens at the time-out itself, and again after every further one while the agent is still
+    busy. Its late answer is discarded (``docs/standard.md``, section 6).
+
     Attributes:
         seconds: The time-out tau_0 of section 5.1.
-        rule: What happens then: reward 0 and the world stands still, or a random action.
+        rule: What takes place then.
     """
 
     seconds: float

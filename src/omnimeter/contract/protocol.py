@@ -79,6 +79,10 @@ class Protocol(ABC):
         """Between which numbers every payoff lies, where that is known."""
         return None
 
+    def stratum(self, exercise: Exercise) -> int:  # noqa: ARG002 - for those who have several
+        """Which part of the test an exercise belongs to, where parts were fixed beforehand."""
+        return 0
+
     def expected(self) -> int | None:
         """How many exercises one agent will take, where that is known beforehand."""
         return None

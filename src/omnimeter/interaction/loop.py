@@ -118,9 +118,9 @@ def _converse(
     (reward, observation), actions = percept, environment.actions
     most, end, wall, tick, latest = terms.most, terms.end, terms.wall, terms.tick, terms.latest
     ending, over = Ending.BUDGET, False
-    chosen = spent = 0  # the agent's own action, and what it has used of the present slot
+    chosen = spent = 0  # the agent's own action, and the time since the present slot began
     while len(events.rewards) < most:
-        if spent <= latest and chosen >= 0:  # otherwise it is still busy with its last answer
+        if spent <= latest and chosen >= 0:  # it is free, and has not stopped
             left = terms.left(events, spent) if wall else FOREVER
             answer, elapsed = seat.ask(reward, observation, left)
             if answer is None:  # everything was over before there was an answer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -70,12 +70,14 @@ class Result:
         outcomes: What the scores are made of.
         complete: Whether all exercises are done.
         support: Between which numbers every payoff lies, where that is known.
+        strata: The part of the test to which the exercise of each number belongs.
     """
 
     scores: Mapping[Spec, Score]
     outcomes: Mapping[Spec, Sequence[Outcome]]
     complete: bool
     support: tuple[float, float] | None = None
+    strata: Mapping[int, int] = field(default_factory=dict)
 
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
@@ -85,7 +87,12 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
         for agent, done in outcomes.items()
     }
     scores = {agent: protocol.score(done) for agent, done in ordered.items()}
-    return Result(scores, ordered, complete, protocol.bounds())
+    strata = {
+        outcome.exercise.number: protocol.stratum(outcome.exercise)
+        for done in ordered.values()
+        for outcome in done
+    }
+    return Result(scores, ordered, complete, protocol.bounds(), strata)
 
 
 def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:

@@ -173,10 +173,14 @@ class Sample(Protocol):
         least, to where it lies if they had been worth the most: an agent gains nothing by failing.
         """
         faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
-        paid = [(self._stratum(each), each.payoff) for each in outcomes if each.payoff is not None]
+        paid = [
+            (self.stratum(each.exercise), each.payoff)
+            for each in outcomes
+            if each.payoff is not None
+        ]
         if not paid:
             return Score(None, None, 0, faults)
-        hidden = [self._stratum(each) for each in outcomes if is_own_fault(each)]
+        hidden = [self.stratum(each.exercise) for each in outcomes if is_own_fault(each)]
         lowest, highest = self.bounds()
         support = (  # a class that breaks its own range is for the audit to find
             min(lowest, *(payoff for _, payoff in paid)),
@@ -190,8 +194,9 @@ class Sample(Protocol):
             high = _estimate(paid + best, support).high if isfinite(highest) else inf
         return Score(found.value, Interval(low, high, found.level), found.count, faults)
 
-    def _stratum(self, outcome: Outcome) -> int:
-        return outcome.exercise.number % len(self.levels)
+    def stratum(self, exercise: Exercise) -> int:
+        """Which of the complexities that were asked for."""
+        return exercise.number % len(self.levels)
 
 
 def _estimate(paid: Sequence[tuple[int, float]], support: tuple[float, float]) -> Estimate:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
+from typing import NamedTuple
 
 from omnimeter.contract import InvalidInputError, Outcome, Spec, is_own_fault
 from omnimeter.protocols import Result
 from omnimeter.reports.scores import score_table
-from omnimeter.statistics import Support, holm, paired_difference, paired_test
+from omnimeter.statistics import holm, stratified_difference, stratified_test
 
 ERROR_RATE = 0.05
 """How often a difference may be claimed, in all comparisons together, where there is none."""
@@ -87,8 +88,8 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     chosen = best if reference is None else reference
     others = [agent for agent in ranked if agent != chosen]
     pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
-    chances = _corrected(payoffs, pairs)
-    compared = [_compare(agent, chosen, payoffs, result.support, chances) for agent in others]
+    chances = _corrected(payoffs, pairs, result.strata)
+    compared = [_compare(agent, chosen, payoffs, result, chances) for agent in others]
     return [_unsaid(each) if {each.agent, each.reference} & faulty else each for each in compared]
 
 
@@ -105,23 +106,42 @@ def _payoffs(outcomes: Sequence[Outcome]) -> dict[Meeting, float]:
     }
 
 
+class Shared(NamedTuple):
+    """The payoffs of two agents in the exercises that both finished, stratum by stratum."""
+
+    ours: list[list[float]]
+    theirs: list[list[float]]
+
+    @property
+    def exercises(self) -> int:
+        """How many exercises."""
+        return sum(map(len, self.ours))
+
+
 def _shared(
-    first: Mapping[Meeting, float], second: Mapping[Meeting, float]
-) -> tuple[list[float], list[float]]:
-    """The payoffs of both in the exercises that both finished, in the same order."""
-    both = sorted(first.keys() & second.keys())
-    return [first[meeting] for meeting in both], [second[meeting] for meeting in both]
+    first: Mapping[Meeting, float], second: Mapping[Meeting, float], strata: Mapping[int, int]
+) -> Shared:
+    groups: dict[int, list[Meeting]] = {}
+    for meeting in sorted(first.keys() & second.keys()):
+        groups.setdefault(strata.get(meeting[0], 0), []).append(meeting)
+    parts = [groups[stratum] for stratum in sorted(groups)]
+    return Shared(
+        [[first[meeting] for meeting in part] for part in parts],
+        [[second[meeting] for meeting in part] for part in parts],
+    )
 
 
 def _corrected(
-    payoffs: Mapping[Spec, Mapping[Meeting, float]], pairs: Sequence[tuple[Spec, Spec]]
+    payoffs: Mapping[Spec, Mapping[Meeting, float]],
+    pairs: Sequence[tuple[Spec, Spec]],
+    strata: Mapping[int, int],
 ) -> dict[frozenset[Spec], float]:
     """The p-value of each pair that has enough exercises in common, corrected for all of them."""
     raw = {}
     for first, second in pairs:
-        ours, theirs = _shared(payoffs[first], payoffs[second])
-        if len(ours) >= FEWEST:
-            raw[frozenset((first, second))] = paired_test(ours, theirs)
+        shared = _shared(payoffs[first], payoffs[second], strata)
+        if shared.exercises >= FEWEST:
+            raw[frozenset((first, second))] = stratified_test(*shared)
     return dict(zip(raw, holm(list(raw.values())).tolist(), strict=True))
 
 
@@ -129,19 +149,19 @@ def _compare(
     agent: Spec,
     reference: Spec,
     payoffs: Mapping[Spec, Mapping[Meeting, float]],
-    support: Support | None,
+    result: Result,
     chances: Mapping[frozenset[Spec], float],
 ) -> Comparison:
-    ours, theirs = _shared(payoffs[agent], payoffs[reference])
-    if not ours:
+    shared = _shared(payoffs[agent], payoffs[reference], result.strata)
+    if not shared.exercises:
         return Comparison(agent, reference, None, None, None, 0, None, Verdict.TOO_FEW)
-    found = paired_difference(ours, theirs, 1 - ERROR_RATE, support)
-    if len(ours) < FEWEST:
+    found = stratified_difference(*shared, 1 - ERROR_RATE, result.support)
+    if shared.exercises < FEWEST:
         return Comparison(agent, reference, found.value, None, None, 1, None, Verdict.TOO_FEW)
     chance = chances[frozenset((agent, reference))]
     shown = chance <= ERROR_RATE and not found.low <= 0 <= found.high
     side = Verdict.BETTER if found.value > 0 else Verdict.WORSE
     verdict = side if shown else Verdict.NOT_SHOWN
     return Comparison(
-        agent, reference, found.value, found.low, found.high, len(ours), chance, verdict
+        agent, reference, found.value, found.low, found.high, shared.exercises, chance, verdict
     )

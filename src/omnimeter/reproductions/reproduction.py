@@ -10,6 +10,9 @@ from typing import Any
 Report = Callable[[str, float], None]
 """Told what is being done and which part of the whole is finished."""
 
+PUBLISHED_FIELD = ".published"
+"""Ends the name of a field of a row that holds what the paper prints for the field before it."""
+
 
 def silent(doing: str, done: float) -> None:
     """Tell nobody."""
@@ -41,8 +44,9 @@ class Reproduced:
         title: What it shows, in a line.
         statements: What was compared.
         figures: Named numbers, flat.
-        rows: The table, as records, where there is one.
-        files: What was written, by a short name.
+        rows: The table, as records with the same fields, where there is one. Beside the field
+            ``x`` there may be a field ``x.published``.
+        files: What was written, by a short name; the rows under ``table``.
     """
 
     name: str

@@ -26,6 +26,9 @@ RUNS = 4000
 LONGEST = 3000.0
 """Seconds, at ten actions a second."""
 
+EARLIEST = 1.0
+"""Seconds, from which on "for all tau" is examined."""
+
 RATE = 10.0
 
 PAYOFFS: dict[str, Total | Average | PerSecond | Discounted | Diminishing] = {
@@ -48,6 +51,7 @@ class Curve:
         value: The mean payoff at each.
         low: The lower end of its 95 % interval.
         high: The upper end of it.
+        lucky: The share of runs whose payoff is above 0 at each.
     """
 
     agent: str
@@ -56,6 +60,17 @@ class Curve:
     value: FloatArray
     low: FloatArray
     high: FloatArray
+    lucky: FloatArray
+
+    def since(self, seconds: float) -> Curve:
+        """The part of the curve from a tau on."""
+        late = self.seconds >= seconds
+        columns = (self.seconds, self.value, self.low, self.high, self.lucky)
+        return Curve(self.agent, self.payoff, *(column[late] for column in columns))
+
+    def end(self) -> str:
+        """The last value with its interval, for a reader."""
+        return f"{self.value[-1]:.3g} [{self.low[-1]:.3g}, {self.high[-1]:.3g}]"
 
 
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
@@ -79,8 +94,9 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
             f"{who}.{what}.tau-{LONGEST:g}": float(curve.value[-1])
             for (who, what), curve in curves.items()
         },
+        rows=rows,
         files={
-            "curves": write_records(out / "curves.csv", rows),
+            "table": write_records(out / "curves.csv", rows),
             **_draw(curves, out),
         },
     )
@@ -104,11 +120,12 @@ def _curve(agent: str, payoff: str, ends: IntArray, runs: FloatArray) -> Curve:
         np.array([each.value for each in estimates]),
         np.array([each.low for each in estimates]),
         np.array([each.high for each in estimates]),
+        (runs > 0).mean(axis=0),
     )
 
 
 def _rows(curve: Curve) -> list[dict[str, Any]]:
-    columns = zip(curve.seconds, curve.value, curve.low, curve.high, strict=True)
+    columns = zip(curve.seconds, curve.value, curve.low, curve.high, curve.lucky, strict=True)
     return [
         {
             "agent": curve.agent,
@@ -117,54 +134,76 @@ def _rows(curve: Curve) -> list[dict[str, Any]]:
             "value": float(value),
             "low": float(low),
             "high": float(high),
+            "runs-above-0": float(lucky),
         }
-        for tau, value, low, high in columns
+        for tau, value, low, high, lucky in columns
     ]
 
 
 def _statements(curves: dict[tuple[str, str], Curve]) -> list[Statement]:
-    average = curves["stopper", "average"]
-    diminishing = curves["stopper", "diminishing"]
-    constant = curves["random", "diminishing"]
-    total = curves["stopper", "total"]
-    late = average.seconds >= 1
-    worst = int(np.argmin(diminishing.value))
-    # Every tenfold tau: the distance to 0 must shrink.
-    distances = np.abs(np.interp((3, 30, 300, 3000), diminishing.seconds, diminishing.value))
+    stopper = {payoff: curves["stopper", payoff].since(EARLIEST) for payoff in PAYOFFS}
     return [
-        Statement(
-            "Theorem 1: for some stopping random agent there is a t such that for all tau >= t its "
-            "average reward per cycle is above 0.",
-            f"From 1 s on the stopper's average lies between {average.value[late].min():.3f} and "
-            f"{average.value[late].max():.3f}; every interval is above 0.",
-            bool((average.low[late] > 0).all()),
-        ),
-        Statement(
-            "Theorem 2: with diminishing history no policy that eventually stops keeps a random "
-            "agent above 0 in the limit.",
-            f"From 1 s on the stopper's value is never above 0: at {LONGEST:g} s it is "
-            f"{diminishing.value[-1]:.4f} [{diminishing.low[-1]:.4f}, {diminishing.high[-1]:.4f}]. "
-            "The last cycles are dropped first, and with them the luck itself.",
-            bool((diminishing.value[late] < 0).all()),
-        ),
-        Statement(
-            "Theorem 3: with diminishing history a constant-rate random agent tends to 0, "
-            "whatever its stopping policy.",
-            f"Without stopping {constant.value[-1]:+.4f} "
-            f"[{constant.low[-1]:+.4f}, {constant.high[-1]:+.4f}] at {LONGEST:g} s. With stopping "
-            f"it is lowest at {diminishing.seconds[worst]:.2g} s ({diminishing.value[worst]:.3f}) "
-            "and its distance to 0 shrinks with every tenfold tau from 3 s on: "
-            + ", ".join(f"{distance:.3f}" for distance in distances),
-            bool(constant.low[-1] <= 0 <= constant.high[-1] and (np.diff(distances) < 0).all()),
-        ),
-        Statement(
-            "The total reward has no theorem.",
-            f"The stopper's expected total at {LONGEST:g} s is {total.value[-1]:+.2f} "
-            f"[{total.low[-1]:+.2f}, {total.high[-1]:+.2f}]: by optional stopping it is 0 at every "
-            "tau, although most runs end above 0.",
-            None,
-        ),
+        _stays_above(stopper["average"]),
+        _stays_below(stopper["diminishing"]),
+        _tends_to_0(curves["stopper", "diminishing"], curves["random", "diminishing"]),
+        _cannot_be_moved(stopper["total"]),
     ]
+
+
+def _stays_above(average: Curve) -> Statement:
+    above = average.low > 0
+    return Statement(
+        "Theorem 1: for some stopping random agent there is a t such that for all tau >= t its "
+        "average reward per cycle is above 0.",
+        f"From {EARLIEST:g} s on the stopper's average lies between {average.value.min():.3f} and "
+        f"{average.value.max():.3f}; its interval is above 0 at {above.sum()} of {len(above)} "
+        "points.",
+        bool(above.all()),
+    )
+
+
+def _stays_below(diminishing: Curve) -> Statement:
+    highest = int(np.argmax(diminishing.value))
+    above, below = diminishing.low > 0, diminishing.high < 0
+    return Statement(
+        "Theorem 2: with diminishing history no policy that eventually stops keeps a random "
+        "agent above 0 in the limit.",
+        f"From {EARLIEST:g} s on the stopper's value is at most {diminishing.value[highest]:.4f}, "
+        f"at {diminishing.seconds[highest]:.4g} s; its interval is above 0 at {above.sum()} and "
+        f"below 0 at {below.sum()} of {len(above)} points. At {LONGEST:g} s it is "
+        f"{diminishing.end()}.",
+        bool((diminishing.value <= 0).all()),
+    )
+
+
+def _tends_to_0(stopper: Curve, constant: Curve) -> Statement:
+    lowest = int(np.argmin(stopper.value))
+    tenfold = (3, 30, 300, 3000)
+    distances = np.abs(np.interp(tenfold, stopper.seconds, stopper.value))
+    shrinks = np.diff(distances) < 0
+    holds_0 = bool(constant.low[-1] <= 0 <= constant.high[-1])
+    return Statement(
+        "Theorem 3: with diminishing history a constant-rate random agent tends to 0, "
+        "whatever its stopping policy.",
+        f"Without stopping the value at {LONGEST:g} s is {constant.end()}, which "
+        f"{'holds' if holds_0 else 'does not hold'} 0. With stopping it is lowest at "
+        f"{stopper.seconds[lowest]:.2g} s ({stopper.value[lowest]:.3f}); its distance to 0 "
+        f"after {', '.join(map(str, tenfold))} s is "
+        + ", ".join(f"{distance:.3f}" for distance in distances)
+        + f", and shrinks in {shrinks.sum()} of {len(shrinks)} steps.",
+        holds_0 and bool(shrinks.all()),
+    )
+
+
+def _cannot_be_moved(total: Curve) -> Statement:
+    holds_0 = (total.low <= 0) & (total.high >= 0)
+    return Statement(
+        "The total reward has no theorem; by optional stopping its expectation is 0 at every tau.",
+        f"From {EARLIEST:g} s on the interval of the stopper's expected total holds 0 at "
+        f"{holds_0.sum()} of {len(holds_0)} points. At {LONGEST:g} s it is {total.end()}, and "
+        f"{100 * total.lucky[-1]:.1f} % of the runs end above 0.",
+        None,
+    )
 
 
 def _draw(curves: dict[tuple[str, str], Curve], out: Path) -> dict[str, Path]:
@@ -182,9 +221,8 @@ def _draw(curves: dict[tuple[str, str], Curve], out: Path) -> dict[str, Path]:
         0.95,
         "A random agent in the balanced example\n(10 actions a second) that stops for ever\n"
         "once its average is above 0, beside one\nthat goes on.\n\n"
-        "The diminishing history drops the last\ncycles, and with them the luck: the value\n"
-        "falls below 0 and rises towards it.\n\n"
-        "Totals are 0 at every tau, stopping or not.\n\n"
+        "The diminishing history drops the last\ncycles, and with them the luck.\n\n"
+        "By optional stopping the expected total\nis 0 at every tau, stopping or not.\n\n"
         f"Bands: 95 % intervals of {RUNS} runs.",
         va="top",
         fontsize=10,

@@ -26,23 +26,23 @@ _MIXED_REASON = (
 
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Judge the students' half hour by every payoff, beside the printed numbers."""
-    rows: list[dict[str, str]] = []
+    rows: list[dict[str, str | float]] = []
     figures: dict[str, float] = {}
     for number, name in enumerate(STUDENTS):
         report(f"student {name}", number / len(STUDENTS))
         trace = student(name)
         hours = trace.end / NANOSECONDS / 3600
         values = {
-            "exercises": float(len(trace)),
+            "exercises": len(trace),
             "total": Total()(trace),
             "average": Average()(trace),
-            "per hour": PerSecond()(trace) * 3600,
+            "per-hour": PerSecond()(trace) * 3600,
             "discounted": Discounted()(trace),
             "diminishing": Diminishing()(trace),
-            "v sqrt(n) / tau": Average()(trace) * sqrt(len(trace)) / hours,
+            "v-sqrt-n-per-tau": Average()(trace) * sqrt(len(trace)) / hours,
         }
-        rows.append({"student": name} | {key: f"{value:.4g}" for key, value in values.items()})
-        figures |= {f"{name}.{key.replace(' ', '-')}": value for key, value in values.items()}
+        rows.append({"student": name, **values})
+        figures |= {f"{name}.{key}": value for key, value in values.items()}
     return Reproduced(
         name="students",
         title="Seven students in half an hour: who is best depends on the payoff",
@@ -64,7 +64,7 @@ def _statements(figures: dict[str, float]) -> list[Statement]:
                 all(abs(found[name] - published[name]) < 1e-9 for name in published),
             )
         )
-    mixed = {name: figures[f"{name}.v-sqrt(n)-/-tau"] for name in MIXED}
+    mixed = {name: figures[f"{name}.v-sqrt-n-per-tau"] for name in MIXED}
     statements.append(
         Statement(
             "v sqrt(n) / tau: " + ", ".join(f"{name} {value:g}" for name, value in MIXED.items()),

@@ -8,7 +8,11 @@ from omnimeter.statistics.means import difference, mean, paired_difference
 from omnimeter.statistics.proportions import proportion
 from omnimeter.statistics.resampling import Statistic, bootstrap, interquartile_mean
 from omnimeter.statistics.significance import holm, paired_test
-from omnimeter.statistics.strata import stratified_mean
+from omnimeter.statistics.strata import (
+    stratified_difference,
+    stratified_mean,
+    stratified_test,
+)
 
 __all__ = [
     "Estimate",
@@ -22,5 +26,7 @@ __all__ = [
     "paired_difference",
     "paired_test",
     "proportion",
+    "stratified_difference",
     "stratified_mean",
+    "stratified_test",
 ]

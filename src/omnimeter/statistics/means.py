@@ -78,7 +78,7 @@ def paired_difference(
     Raises:
         ValueError: As for ``mean``, or the numbers of values differ.
     """
-    return mean(paired(first, second, support), level, _support_of_difference(support))
+    return mean(paired(first, second, support), level, support_of_difference(support))
 
 
 def difference(
@@ -112,7 +112,7 @@ def difference(
         half = _welch(ours, theirs, level)
         low, high = value - half, value + half
     estimate = Estimate(value, low, high, level, len(ours) + len(theirs))
-    return clipped(estimate, _support_of_difference(support))
+    return clipped(estimate, support_of_difference(support))
 
 
 def clipped(estimate: Estimate, support: Support | None) -> Estimate:
@@ -149,5 +149,6 @@ def quantile(degrees: float, level: float) -> float:
     return float(stdtrit(degrees, (1 + level) / 2))
 
 
-def _support_of_difference(support: Support | None) -> Support | None:
+def support_of_difference(support: Support | None) -> Support | None:
+    """Where differences of two values lie."""
     return None if support is None else (support[0] - support[1], support[1] - support[0])

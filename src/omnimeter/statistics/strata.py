@@ -7,8 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omnimeter.statistics.estimate import Estimate, Support, constant, sample, standard_error
-from omnimeter.statistics.means import clipped, mean, quantile
+from omnimeter.statistics.estimate import (
+    Estimate,
+    FloatArray,
+    Support,
+    constant,
+    paired,
+    sample,
+    standard_error,
+)
+from omnimeter.statistics.means import clipped, mean, quantile, support_of_difference
+from omnimeter.statistics.significance import paired_test
 
 FEWEST = 2
 """Values in a stratum without which its spread is not known."""
@@ -37,15 +46,53 @@ def stratified_mean(
         ValueError: As for ``mean``, for any stratum.
     """
     groups = [sample(values, support) for values in strata]
+    spread = _spread(groups, support)
+    if spread is None:
+        return mean(np.concatenate(groups), level, support)
+    value, error, freedom = spread
+    reach = quantile(freedom, level) * error
+    count = sum(map(len, groups))
+    return clipped(Estimate(value, value - reach, value + reach, level, count), support)
+
+
+def stratified_difference(
+    first: Sequence[ArrayLike],
+    second: Sequence[ArrayLike],
+    level: float = 0.95,
+    support: Support | None = None,
+) -> Estimate:
+    """The mean over strata of ``first - second``, value by value, as ``paired_difference``."""
+    groups = [paired(ours, theirs, support) for ours, theirs in zip(first, second, strict=True)]
+    return stratified_mean(groups, level, support_of_difference(support))
+
+
+def stratified_test(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> float:
+    """The p-value of no mean difference over strata, as ``paired_test`` of a single one."""
+    groups = [paired(ours, theirs) for ours, theirs in zip(first, second, strict=True)]
+    spread = _spread(groups, None)
+    if spread is None:
+        ours, theirs = (np.concatenate([*map(_array, side)]) for side in (first, second))
+        return paired_test(ours, theirs)
+    from scipy.special import stdtr
+
+    value, error, freedom = spread
+    return float(2 * stdtr(freedom, -abs(value) / error))
+
+
+def _array(values: ArrayLike) -> FloatArray:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _spread(
+    groups: Sequence[FloatArray], support: Support | None
+) -> tuple[float, float, float] | None:
+    """The mean over strata, its standard error and degrees of freedom, if every spread is known."""
     if len(groups) < FEWEST or any(
         len(values) < FEWEST or constant(values, support) for values in groups
     ):
-        return mean(np.concatenate(groups), level, support)
+        return None
     errors = np.array([standard_error(values) for values in groups]) / len(groups)
     degrees = np.array([len(values) - 1 for values in groups])
     variance = float(np.sum(errors**2))
     freedom = variance**2 / float(np.sum(errors**4 / degrees))
-    value = float(np.mean([np.mean(values) for values in groups]))
-    reach = quantile(freedom, level) * variance**0.5
-    count = int(degrees.sum()) + len(groups)
-    return clipped(Estimate(value, value - reach, value + reach, level, count), support)
+    return float(np.mean([np.mean(values) for values in groups])), variance**0.5, freedom

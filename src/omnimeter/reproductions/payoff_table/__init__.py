@@ -16,9 +16,13 @@ from omnimeter.reproductions.payoff_table.features import (
 )
 from omnimeter.reproductions.payoff_table.picture import draw
 from omnimeter.reproductions.payoff_table.published import PUBLISHED, REASONS
-from omnimeter.reproductions.reproduction import Report, Reproduced, Statement, silent
-
-DISAGREES = "!"
+from omnimeter.reproductions.reproduction import (
+    PUBLISHED_FIELD,
+    Report,
+    Reproduced,
+    Statement,
+    silent,
+)
 
 
 class Cell(NamedTuple):
@@ -54,7 +58,7 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     diminishing = sum(c.ours == "Yes" for c in cells if c.column == COLUMNS[-1].name)
     return Reproduced(
         name="payoff-table",
-        title="Twelve features of eight payoffs: ours, and the published one where it differs",
+        title="Twelve features of eight payoffs: ours and the published ones",
         statements=_statements(cells, agreeing, diminishing),
         figures={
             "cells": len(cells),
@@ -85,14 +89,13 @@ def _as_number(word: str) -> float:
 
 
 def _rows(cells: list[Cell]) -> list[dict[str, str]]:
-    """The table as it is printed: our answer, and the published one where it is another."""
+    """The table as records: in each cell our answer, and the published one beside it."""
     rows = []
     for number, (question, _) in enumerate(FEATURES, start=1):
         row = {"feature": f"{number}. {question}"}
         for cell in cells:
             if cell.feature == number:
-                other = "" if cell.agrees else f" ({DISAGREES} {cell.published})"
-                row[cell.column] = cell.ours + other
+                row |= {cell.column: cell.ours, cell.column + PUBLISHED_FIELD: cell.published}
         rows.append(row)
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, Protocol
 
 from omnimeter.contract import Trace
@@ -48,16 +49,20 @@ class EnvironmentType:
         name: Its name in the table.
         example: The example on which agents are compared.
         members: All examples of the type, on which its promises are examined.
+        lucky: An average reward with which a random agent of the example is lucky.
+        largest_total: What no total in the example exceeds, above or below 0.
     """
 
     name: str
     example: Example
     members: tuple[Example, ...]
+    lucky: float
+    largest_total: float = inf
 
 
-GENERAL = EnvironmentType("General", "bananas", ("alternating", "bananas", "bounded"))
-BOUNDED = EnvironmentType("Bounded", "bounded", ("bounded",))
-BALANCED = EnvironmentType("Balanced", "balanced", ("balanced",))
+GENERAL = EnvironmentType("General", "bananas", ("alternating", "bananas", "bounded"), lucky=0.5)
+BOUNDED = EnvironmentType("Bounded", "bounded", ("bounded",), lucky=0.25, largest_total=1.0)
+BALANCED = EnvironmentType("Balanced", "balanced", ("balanced",), lucky=0.0)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from omnimeter.reproductions.payoff_table.columns import BALANCED, EnvironmentType, Payoff
+from omnimeter.reproductions.payoff_table.columns import EnvironmentType, Payoff
 from omnimeter.reproductions.payoff_table.laboratory import payoffs
 from omnimeter.statistics import Estimate, difference, mean, paired_difference
 
@@ -173,8 +173,8 @@ def _gain(kind: EnvironmentType, payoff: Payoff, who: str, **how: float) -> Esti
     )
     expert = payoffs(payoff, kind.example, "apprentice", LONG, 50, rate=RATE)
     low, high = payoff.bounds((-1.0, 1.0))
-    actions = RATE * LONG  # no sum of rewards is larger
-    support = max(low, -actions), min(high, actions)
+    largest = min(kind.largest_total, RATE * LONG)  # one reward for each action, at most 1
+    support = max(low, -largest), min(high, largest)
     gap = paired_difference(tempted, constant, LEVEL, support)
     skill = float(expert.mean() - constant.mean())
     return Estimate(gap.value / skill, gap.low / skill, gap.high / skill, gap.level, gap.count)
@@ -210,21 +210,20 @@ def stopping_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
             f"stopping above an average of {threshold:g}": _gain(
                 kind, payoff, "stopper", threshold=threshold
             )
-            for threshold in (0.0, 0.5)
+            for threshold in (0.0, 0.25, 0.5)
         }
     )
 
 
 def modulation_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     """11: no random agent gains by resting while its average is good or after good rewards."""
-    threshold = 0.0 if kind is BALANCED else 0.5
     rests = {
         "resting for half of the time so far": {"rest": 0.1, "growth": 0.5},
         "resting for 100 s": {"rest": 100.0},
         "resting to the end": {"rest": 1e4},
     }
     gains = {
-        policy: _gain(kind, payoff, "rester", threshold=threshold, **how)
+        policy: _gain(kind, payoff, "rester", threshold=kind.lucky, **how)
         for policy, how in rests.items()
     }
     return judge_gains(gains | {"waiting for 10 s": _gain(kind, payoff, "waiter", wait=10)})
