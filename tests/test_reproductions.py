@@ -96,10 +96,11 @@ def test_few_runs_are_undecided(monkeypatch):
     assert verdict.evidence.startswith("undecided")
 
 
-def test_policies_that_change_nothing_have_finite_intervals():
+def test_policies_that_change_nothing_have_finite_intervals(monkeypatch):
+    monkeypatch.setattr(features, "TEMPTED", 100)
     unmoved = features._gain(columns.BOUNDED, columns.Total(), "stopper", threshold=0.5)
     assert unmoved.value == 0
-    assert -features.FELT < unmoved.low < 0 < unmoved.high < features.FELT
+    assert -0.5 < unmoved.low < 0 < unmoved.high < 0.5
 
 
 def test_the_payoff_decides_not_the_paper(monkeypatch):
@@ -188,8 +189,8 @@ def test_published_table_is_printed_below_ours(capsys, monkeypatch):
         {"feature": "2", "one-sum": "*", "one-sum.published": "No"},
     ]
     ours, theirs = shown(capsys, monkeypatch, rows).split("Published")
-    assert [line.split() for line in ours.splitlines()[-3:-1]] == [["1", "Yes"], ["2", "*", "!"]]
-    assert [line.split() for line in theirs.splitlines()[-3:-1]] == [["1", "Yes"], ["2", "No"]]
+    assert [line.split() for line in ours.split("\n")[-4:-2]] == [["1", "Yes"], ["2", "*", "!"]]
+    assert [line.split() for line in theirs.split("\n")[3:5]] == [["1", "Yes"], ["2", "No"]]
 
 
 def test_long_tables_are_left_to_their_file(capsys, monkeypatch):

@@ -97,8 +97,8 @@ class Budget:
 class TimeoutRule(StrEnum):
     """What takes place at each time-out while the agent is busy (anytime test, section 5.1).
 
-    ``NO_REWARD`` gives reward 0 and lets the world stand still. ``RANDOM_ACTION`` performs an action
-    that is drawn uniformly.
+    ``NO_REWARD`` gives reward 0 and lets the world stand still.
+    ``RANDOM_ACTION`` performs an action that is drawn uniformly.
     """
 
     NO_REWARD = "no-reward"
