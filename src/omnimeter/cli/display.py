@@ -27,6 +27,16 @@ def print_json(data: Any) -> None:
 
 
 @contextmanager
+def busy(doing: str, *, hidden: bool = False) -> Iterator[None]:
+    """A sign of life on the error side for work of unknown length."""
+    if hidden:
+        yield
+    else:
+        with console(errors=True).status(doing):
+            yield
+
+
+@contextmanager
 def progress(*, hidden: bool = False) -> Iterator[Progress]:
     """Bars on the error side, so that the output can be read by a program."""
     from rich.progress import (

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from omnimeter.cli.display import console, print_json
+from omnimeter.cli.display import busy, console, print_json
 from omnimeter.cli.scores import print_result, result_json
 
 
@@ -39,7 +39,8 @@ def report(
     if latex:
         typer.echo(latex_table(result))
         return
-    page = write_report(record, out, payoff=chosen)
+    with busy("Writing the report", hidden=json):
+        page = write_report(record, out, payoff=chosen)
     if json:
         print_json({**result_json(result), "report": str(page), "directory": str(directory)})
         return

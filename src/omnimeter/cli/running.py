@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omnimeter.cli.display import console, print_json, progress
+from omnimeter.cli.display import busy, console, print_json, progress
 from omnimeter.cli.scores import print_result, result_json
 
 if TYPE_CHECKING:
@@ -113,10 +113,12 @@ def run(
         }
         evaluation = _evaluation(agent, environments, settings or [], given, traces)
     options = _options(workers, isolation, patience, memory)
-    check(evaluation, options)  # so that what is wrong is found before anything is written
+    with busy("Drawing the exercises", hidden=json):  # what is wrong is found before all else
+        check(evaluation, options)
     directory = out or _default_directory(evaluation)
     result = _evaluate(evaluation, directory, options, quiet=json)
-    page = _report(directory)
+    with busy("Writing the report", hidden=json):
+        page = _report(directory)
     if json:
         data = {**result_json(result), "report": str(page), "directory": str(directory)}
         print_json(data)
