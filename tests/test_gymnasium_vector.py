@@ -17,7 +17,7 @@ from omnimeter.contract import InvalidInputError, UnknownNameError
 from omnimeter.gymnasium_face import OmnimeterVectorEnv
 
 
-def compare(name: str, count: int, steps: int, seed: int, **arguments: Any) -> None:
+def assert_equal_to_singles(name: str, count: int, steps: int, seed: int, **arguments: Any) -> None:
     """Step our vector and Gymnasium's own loop over single environments; all must be equal."""
     ours = gymnasium.make_vec(name, count, **arguments)
     theirs = gymnasium.make_vec(name, count, vectorization_mode="sync", **arguments)
@@ -48,22 +48,26 @@ def compare(name: str, count: int, steps: int, seed: int, **arguments: Any) -> N
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("interactions", [None, 4])
 def test_a_vector_equals_single_environments(name: str, interactions: int | None) -> None:
-    compare(name, count=5, steps=20, seed=11, interactions=interactions)
+    assert_equal_to_singles(name, count=5, steps=20, seed=11, interactions=interactions)
 
 
 @pytest.mark.usefixtures("strangers")
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_strangers_vector_equals_single_environments(name: str) -> None:
-    compare(name, count=5, steps=20, seed=11, interactions=4)
+    assert_equal_to_singles(name, count=5, steps=20, seed=11, interactions=4)
 
 
 def test_a_vector_of_single_observations_equals_single_environments() -> None:
-    compare("omnimeter/buttons-v1", count=3, steps=20, seed=2, interactions=7, **BANANAS)
+    assert_equal_to_singles(
+        "omnimeter/buttons-v1", count=3, steps=20, seed=2, interactions=7, **BANANAS
+    )
 
 
 def test_a_vector_with_a_fixed_instance_equals_single_environments() -> None:
     data = {"colours": "BWBW", "rule": "rest"}
-    compare("omnimeter/cups-v1", count=3, steps=20, seed=2, interactions=7, instance=data)
+    assert_equal_to_singles(
+        "omnimeter/cups-v1", count=3, steps=20, seed=2, interactions=7, instance=data
+    )
 
 
 @settings(max_examples=10, deadline=None)
@@ -77,7 +81,9 @@ def test_vectors_equal_single_environments_whatever_they_are(
     seed: int, count: int, interactions: int, complexity: int
 ) -> None:
     name, kind = "omnimeter/cups-v1", {"rule": "rest", "complexity": complexity}
-    compare(name, count=count, steps=8, seed=seed, interactions=interactions, **kind)
+    assert_equal_to_singles(
+        name, count=count, steps=8, seed=seed, interactions=interactions, **kind
+    )
 
 
 def test_seeds_count_upwards_from_the_first() -> None:

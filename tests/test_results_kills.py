@@ -193,7 +193,7 @@ def check_mended(place: Path) -> None:
     assert set(holders.values()) == {1}
 
 
-def survive(place: Path, kills: int) -> None:
+def assert_survives(place: Path, kills: int) -> None:
     acknowledged: set[int] = set()
     with running(BUSY, str(place)) as process:
         for turn in range(kills):
@@ -209,12 +209,12 @@ def survive(place: Path, kills: int) -> None:
 
 
 def test_nothing_acknowledged_is_lost_by_kills(tmp_path: Path) -> None:
-    survive(tmp_path / "evaluation", kills=15)
+    assert_survives(tmp_path / "evaluation", kills=15)
 
 
 @pytest.mark.slow
 def test_nothing_acknowledged_is_lost_by_many_kills(tmp_path: Path) -> None:
-    survive(tmp_path / "evaluation", kills=60)
+    assert_survives(tmp_path / "evaluation", kills=60)
 
 
 def test_death_at_every_single_step_loses_nothing(tmp_path: Path) -> None:
