@@ -79,7 +79,7 @@ def test_strangers_parts_are_made() -> None:
     [
         (Kind.ENVIRONMENT, "sample-wlak", "Did you mean 'sample-walk'"),
         (Kind.ENVIRONMENT, "sample-walk(sizes=3)", "Did you mean 'size'.*Known: size"),
-        (Kind.ENVIRONMENT, "sample-walk(size=2)", r"\(size=2\): A ring cannot have 2 cells"),
+        (Kind.ENVIRONMENT, "sample-walk(size=2)", r"sample-walk-v1: A ring cannot have 2 cells"),
         (Kind.ENVIRONMENT, "sample-walk(size=big)", "valid integer.*Expected: int"),
         (Kind.AGENT, "sample-table(rate=2)", "cannot be made: rate, discount and exploration"),
         (Kind.AGENT, "omnimeter_sample.walk:WalkState", "cannot be used as an agent"),
