@@ -28,7 +28,7 @@ def next_bits(rng: Any) -> Any:
 
 @kernel
 def next_word(rng: Any) -> Any:
-    """The next 32 bits, as a signed number: unsigned times signed would become a float."""
+    """The next 32 bits, as a signed number: mixed with signed ones, unsigned may become float."""
     return int(np.int64(next_bits(rng) >> 32))
 
 
