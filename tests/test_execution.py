@@ -274,3 +274,34 @@ def test_errors_reach_the_main_process_whole():
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is UnknownNameError
     assert (again.message, again.advice) == (error.message, error.advice)
+
+
+NAPS = """
+import time
+from pathlib import Path
+from omnimeter import Agent
+class Theirs(Agent):
+    def say(self, word):
+        with Path({log!r}).open("a") as file:
+            print(word, file=file)
+    def begin(self, briefing, rng):
+        self.say("begin")
+    def act(self, reward, observation):
+        self.say("act")
+        time.sleep(0.45)
+        return 0
+    def finish(self, reward, observation):
+        self.say("finish")
+"""
+
+
+def test_a_busy_agent_is_not_asked_again_and_still_finishes(tmp_path):
+    """It wakes up just after the end: every time-out was filled, and its process goes on."""
+    log = tmp_path / "log"
+    what = evaluation(
+        agent_file(tmp_path, NAPS.format(log=str(log))), exercises=2,
+        interactions=None, seconds=0.4, timeout=0.1,
+    )  # fmt: skip
+    result = run(tmp_path / "e", what)
+    assert [o.interactions for o in result.outcomes[what.agents[0]]] == [4, 4]
+    assert log.read_text().split() == ["begin", "act", "finish"] * 2

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
@@ -221,3 +223,45 @@ def test_a_payoff_outside_the_declared_range_can_still_be_scored():
     sample = Sample("cups-v1", exercises=3, interactions=10)
     done = [outcome(exercise, 1.5) for exercise in sample.propose(AGENT, [])]
     assert sample.score(done).value == 1.5
+
+
+@given(
+    payoffs=st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1, max_size=12),
+    faults=st.integers(1, 8),
+    levels=st.sampled_from([[3.0], [3.0, 5.0], [3.0, 4.0, 5.0]]),
+)
+@settings(deadline=None, max_examples=60)
+def test_faults_only_ever_widen_the_interval(payoffs, faults, levels):
+    sample = Sample("cups-v1", exercises=20, interactions=10, complexity=levels)
+    exercises = sample.propose(AGENT, [])
+    done = [outcome(*each) for each in zip(exercises, payoffs, strict=False)]
+    fault = Fault(FaultKind.AGENT_ERROR, "gave up")
+    failed = [outcome(each, None, fault) for each in exercises[len(done) : len(done) + faults]]
+    without, beside = sample.score(done).interval, sample.score(done + failed).interval
+    assert beside.low <= without.low <= without.high <= beside.high
+
+
+def test_a_level_without_any_payoff_may_be_worth_anything():
+    sample = Sample("cups-v1", exercises=20, interactions=10, complexity=[3, 8])
+    easy = [e for e in sample.propose(AGENT, []) if e.complexity == 3]
+    done = [outcome(exercise, 0.9 + 0.01 * (exercise.number % 3)) for exercise in easy]
+    low, high, _ = sample.score(done).interval
+    assert low < 0.0
+    assert high > 0.9
+
+
+def test_a_class_that_breaks_its_range_is_still_reported():
+    from omnimeter.reports import comparisons, score_table
+
+    spec = Spec("sample-v1", {"environments": "cups-v1", "interactions": 5, "exercises": 6})
+    evaluation = Evaluation(spec, (AGENT, Spec("constant-v1")))
+    sample = evaluation.make_protocol()
+    done = [
+        outcome(exercise, 1.5 + 0.1 * exercise.number)
+        for agent in evaluation.agents
+        for exercise in sample.propose(agent, [])
+    ]
+    result = summarise(evaluation, done)
+    assert result.support == (-1.0, 2.0)
+    assert len(score_table(result)) == 2
+    assert len(comparisons(result)) == 1

@@ -25,8 +25,11 @@ def test_one_stratum_is_the_plain_mean():
 @pytest.mark.parametrize("thin", [[0.5], [0.5, 0.5]])
 def test_a_stratum_of_unknown_spread_is_not_taken_for_certain(thin):
     values = [0.1, 0.4, 0.3]
-    together = mean([*values, *thin], support=(-1, 1))
-    assert stratified_mean([values, thin], support=(-1, 1)) == together
+    found = stratified_mean([values, thin], support=(-1, 1))
+    parts = [mean(each, 0.975, (-1, 1)) for each in (values, thin)]
+    assert found.value == pytest.approx((sum(values) / 3 + 0.5) / 2)
+    assert found.low == pytest.approx((parts[0].low + parts[1].low) / 2)
+    assert found.high == pytest.approx((parts[0].high + parts[1].high) / 2)
 
 
 def test_the_distance_of_strata_is_no_uncertainty():

@@ -102,8 +102,9 @@ class Conductor:
         if isinstance(surroundings, KernelEnvironmentClass) and isinstance(agent, KernelAgent):
             yield from run_batch(surroundings, agent, exercises, record=record)
             return
-        for exercise in exercises:
-            yield take(surroundings, make_agent(first.agent), exercise, record=record)
+        for number, exercise in enumerate(exercises):
+            fresh = make_agent(first.agent) if number else agent
+            yield take(surroundings, fresh, exercise, record=record)
 
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -92,18 +92,31 @@ class _Crew:
 
     def work(self, jobs: Iterable[Job]) -> Iterator[Finished]:
         """Each finished exercise, in whatever order."""
-        futures = {self._pool.submit(_work, job): job for job in jobs}
-        lost: list[Job] = []
-        for future in as_completed(futures):
-            try:
-                yield from future.result()
-            except BrokenProcessPool:
-                lost.append(futures[future])
+        lost = yield from self._together(jobs)
+        if lost:  # whoever brought the crew down is among them, and innocent work too
+            self._renew()
+            lost = yield from self._together(lost)
         if lost:
             self._renew()
         for job in lost:
             for single in job.singly():
                 yield from self._insist(single)
+
+    def _together(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
+        """Do all jobs at once; give back those that were lost with a worker."""
+        futures: dict[Future[list[Finished]], Job] = {}
+        lost: list[Job] = []
+        for job in jobs:
+            try:
+                futures[self._pool.submit(_work, job)] = job
+            except BrokenProcessPool:
+                lost.append(job)
+        for future in as_completed(futures):
+            try:
+                yield from future.result()
+            except BrokenProcessPool:
+                lost.append(futures[future])
+        return lost
 
     def _insist(self, job: Job) -> list[Finished]:
         for _ in range(TRIES):

@@ -117,19 +117,23 @@ def _converse(
 ) -> Trace:
     (reward, observation), actions = percept, environment.actions
     most, end, wall, tick, latest = terms.most, terms.end, terms.wall, terms.tick, terms.latest
-    ending, over = Ending.BUDGET, False
+    ending, over, busy = Ending.BUDGET, False, False
     chosen = spent = 0  # the agent's own action, and the time since the present slot began
     while len(events.rewards) < most:
-        if spent <= latest and chosen >= 0:  # it is free, and has not stopped
+        if spent <= latest and chosen >= 0 and not busy:  # it is free, and has not stopped
             left = terms.left(events, spent) if wall else FOREVER
             answer, elapsed = seat.ask(reward, observation, left)
             if answer is None:  # everything was over before there was an answer
+                busy = True
                 spent += left + 1
             else:
                 chosen, declared = read_move(answer, actions)
                 spent += _waited(elapsed, declared, left) if wall else declared or tick
         if spent > latest:
             action, delay, spent = terms.instead(actions), latest, spent - latest
+        elif busy:
+            over = True
+            break
         elif chosen < 0:
             ending, over = Ending.STOPPED, True
             break

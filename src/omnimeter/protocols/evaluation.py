@@ -92,7 +92,18 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
         for done in ordered.values()
         for outcome in done
     }
-    return Result(scores, ordered, complete, protocol.bounds(), strata)
+    return Result(scores, ordered, complete, _support(protocol, ordered), strata)
+
+
+def _support(
+    protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]]
+) -> tuple[float, float] | None:
+    """The bounds of payoffs, and what a class that breaks its own range paid beyond them."""
+    bounds = protocol.bounds()
+    if bounds is None:
+        return None
+    seen = [each.payoff for done in outcomes.values() for each in done if each.payoff is not None]
+    return min(bounds[0], *seen, bounds[0]), max(bounds[1], *seen, bounds[1])
 
 
 def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import inf, isfinite
 from typing import Any, Literal
@@ -186,22 +187,34 @@ class Sample(Protocol):
             min(lowest, *(payoff for _, payoff in paid)),
             max(highest, *(payoff for _, payoff in paid)),
         )
-        found = _estimate(paid, support)
+        found = self._estimate(paid, support)
         low, high = found.low, found.high
         if hidden:
             worst, best = ([(stratum, end) for stratum in hidden] for end in support)
-            low = _estimate(paid + worst, support).low if isfinite(lowest) else -inf
-            high = _estimate(paid + best, support).high if isfinite(highest) else inf
+            least = self._estimate(paid + worst, support).low if isfinite(lowest) else -inf
+            low = min(low, least)
+            high = (
+                max(high, self._estimate(paid + best, support).high) if isfinite(highest) else inf
+            )
         return Score(found.value, Interval(low, high, found.level), found.count, faults)
+
+    def _estimate(
+        self, paid: Sequence[tuple[int, float]], support: tuple[float, float]
+    ) -> Estimate:
+        """The mean over the levels. A level without any payoff may be worth anything."""
+        strata: dict[int, list[float]] = {}
+        for stratum, payoff in paid:
+            strata.setdefault(stratum, []).append(payoff)
+        found = stratified_mean([strata[each] for each in sorted(strata)], support=support)
+        unknown = len(self.levels) - len(strata)
+        if not unknown:
+            return found
+        low, high = (
+            (end * len(strata) + edge * unknown) / len(self.levels)
+            for end, edge in zip((found.low, found.high), support, strict=True)
+        )
+        return replace(found, low=min(low, found.low), high=max(high, found.high))
 
     def stratum(self, exercise: Exercise) -> int:
         """Which of the complexities that were asked for."""
         return exercise.number % len(self.levels)
-
-
-def _estimate(paid: Sequence[tuple[int, float]], support: tuple[float, float]) -> Estimate:
-    """The mean over strata of some payoffs."""
-    strata: dict[int, list[float]] = {}
-    for stratum, payoff in paid:
-        strata.setdefault(stratum, []).append(payoff)
-    return stratified_mean([strata[stratum] for stratum in sorted(strata)], support=support)

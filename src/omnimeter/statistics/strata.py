@@ -12,6 +12,7 @@ from omnimeter.statistics.estimate import (
     FloatArray,
     Support,
     constant,
+    error_rate,
     paired,
     sample,
     standard_error,
@@ -31,8 +32,8 @@ def stratified_mean(
     How far the strata lie apart is no uncertainty, because they were chosen and not drawn: only
     the spread inside each counts. The interval is Student's t with Satterthwaite's degrees of
     freedom. Where the spread inside some stratum is not known, because it has a single value or
-    all are the same, the values are taken together, as if their strata had been drawn: a longer
-    interval.
+    all are the same, the ends are the means of those of ``mean`` of each stratum, each with its
+    share of the error rate: all of them together miss no more often than that.
 
     Simulated coverage at the nominal 95 %: 94 to 96 % for three strata of 5 values and more,
     normal, uniform or three-valued, with unequal spreads.
@@ -48,11 +49,21 @@ def stratified_mean(
     groups = [sample(values, support) for values in strata]
     spread = _spread(groups, support)
     if spread is None:
-        return mean(np.concatenate(groups), level, support)
+        return _combined(groups, level, support)
     value, error, freedom = spread
     reach = quantile(freedom, level) * error
     count = sum(map(len, groups))
     return clipped(Estimate(value, value - reach, value + reach, level, count), support)
+
+
+def _combined(groups: Sequence[FloatArray], level: float, support: Support | None) -> Estimate:
+    """The mean of the means, with an interval made of those of the strata (Bonferroni)."""
+    share = 1 - error_rate(level) / len(groups)
+    parts = [mean(values, share, support) for values in groups]
+    value, low, high = (
+        float(np.mean([getattr(part, name) for part in parts])) for name in ("value", "low", "high")
+    )
+    return Estimate(value, low, high, level, sum(map(len, groups)))
 
 
 def stratified_difference(
