@@ -192,10 +192,8 @@ class Sample(Protocol):
         if hidden:
             worst, best = ([(stratum, end) for stratum in hidden] for end in support)
             least = self._estimate(paid + worst, support).low if isfinite(lowest) else -inf
-            low = min(low, least)
-            high = (
-                max(high, self._estimate(paid + best, support).high) if isfinite(highest) else inf
-            )
+            most = self._estimate(paid + best, support).high if isfinite(highest) else inf
+            low, high = min(low, least), max(high, most)
         return Score(found.value, Interval(low, high, found.level), found.count, faults)
 
     def _estimate(
