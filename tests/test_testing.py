@@ -144,6 +144,10 @@ def test_a_part_can_be_named_instead_of_made() -> None:
     class Ours(ProtocolSuite):
         protocol = broken_protocols.Ladder()
 
+    assert Mine().make() is Mine.environment_class
+    assert isinstance(Hers().make(), broken_agents.Careful)
+    assert Theirs().make() is Theirs.payoff
+    assert Ours().make() is Ours.protocol
     Mine().test_percepts_keep_the_contract()
     Hers().test_answers_are_actions()
     Theirs().test_worth_is_a_finite_number()
