@@ -26,6 +26,7 @@ SUITES: dict[Kind, type] = {
 
 NEEDED: dict[str, dict[str, Any]] = {
     "apprentice-v1": {"table": [0, 1, 2]},
+    "battery-v1": {"battery": "thesis-table-6-1", "tests": 2},
     "sample-v1": {"environments": "cups-v1", "exercises": 4, "interactions": 10},
 }
 """Parameters of parts that cannot be made without."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +16,8 @@ from omnimeter.cli.display import busy, console, print_json, progress
 from omnimeter.cli.scores import print_result, result_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from omnimeter.protocols import Evaluation, Result
 
 Agents = Annotated[
@@ -36,6 +40,15 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the class: name=value.")
     ] = None,
+    battery: Annotated[
+        str | None,
+        typer.Option(
+            "--battery",
+            "-b",
+            help="Instead of a class: the name of a battery, or the path of its JSON file.",
+        ),
+    ] = None,
+    tests: Annotated[int, typer.Option(help="How many times the battery is taken.")] = 1,
     exercises: Annotated[int, typer.Option("--exercises", "-n", help="How many.")] = 20,
     interactions: Annotated[
         int | None,
@@ -64,7 +77,10 @@ def run(
     seed: Annotated[int, typer.Option(help="The root of all chance.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="The directory of the evaluation (by default evaluations/CLASS-HASH)."),
+        typer.Option(
+            help="The directory of the evaluation (by default evaluations/CLASS-HASH, "
+            "or BATTERY-HASH)."
+        ),
     ] = None,
     spec: Annotated[
         Path | None, typer.Option(help="Take the evaluation from a spec.json instead.")
@@ -86,19 +102,19 @@ def run(
     Running the same command again goes on where it was interrupted. Leaves with 3 when an
     exercise ended in a fault.
     """
-    from omnimeter.contract import InvalidInputError
     from omnimeter.execution import check
 
     if spec is not None:
-        _refuse_others(context)
+        _refuse(context, _WHAT, "--spec", "Leave it out, or give all options without --spec.")
         evaluation = _read(spec)
-    elif environments is None or not agent:
-        missing = "--class" if environments is None else "--agent"
-        raise InvalidInputError(
-            f"The option {missing} is missing.",
-            "For example: omnimeter run --agent random --class cups",
-        )
-    else:
+    elif not agent:
+        raise _missing("--agent")
+    elif battery is not None:
+        _refuse(context, _EXERCISES, "--battery", "The battery says what its exercises are.")
+        common = {"tests": tests, "payoff": payoff, "seed": seed}
+        evaluation = _battery_evaluation(agent, battery, common, traces)
+    elif environments is not None:
+        _refuse(context, {"tests"}, "--class", "Give --exercises, or a --battery.")
         given = {
             "exercises": exercises,
             "interactions": 1000 if interactions is None and seconds is None else interactions,
@@ -112,6 +128,8 @@ def run(
             "seed": seed,
         }
         evaluation = _evaluation(agent, environments, settings or [], given, traces)
+    else:
+        raise _missing("--class or --battery")
     options = _options(workers, isolation, patience, memory)
     with busy("Drawing the exercises", hidden=json):  # what is wrong is found before all else
         check(evaluation, options)
@@ -161,18 +179,60 @@ def _numbers(value: Any) -> list[float]:
     return [each for each in values if isinstance(each, float)]
 
 
-def _refuse_others(context: typer.Context) -> None:
-    """A spec says everything about the evaluation; only how to run it can be said besides."""
+def _battery_evaluation(
+    agents: list[str], battery: str, given: dict[str, Any], traces: bool
+) -> Evaluation:
+    from omnimeter.catalogue import Kind, parse
+    from omnimeter.contract import Spec
+    from omnimeter.protocols import Evaluation
+    from omnimeter.protocols.battery_files import lasting
+
+    parameters = {
+        **given,
+        "battery": lasting(battery),
+        "payoff": parse(Kind.PAYOFF, given["payoff"]).to_json(),
+    }
+    seats = tuple(parse(Kind.AGENT, each) for each in agents)
+    return Evaluation(Spec("battery-v1", parameters), seats, traces)
+
+
+_EXERCISES = {
+    "environments",
+    "settings",
+    "exercises",
+    "interactions",
+    "seconds",
+    "complexity",
+    "clock",
+    "tick",
+    "timeout",
+    "timeout_rule",
+}
+"""The options that say what exercises there are."""
+
+_WHAT = _EXERCISES | {"agent", "battery", "tests", "payoff", "seed", "traces"}
+"""The options that say what is evaluated; the others only say how to run it."""
+
+
+def _refuse(context: typer.Context, names: set[str], beside: str, advice: str) -> None:
+    """Refuse options that were given although another one leaves nothing for them to say."""
     from omnimeter.contract import InvalidInputError
 
-    free = {"spec", "out", "workers", "isolation", "patience", "memory", "json"}
-    for name in context.params.keys() - free:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is not None and source.name == "COMMANDLINE":
             raise InvalidInputError(
-                f"The option {name!r} cannot be given together with --spec.",
-                "Leave it out, or give all options without --spec.",
+                f"The option {option.opts[0]} cannot be given together with {beside}.", advice
             )
+
+
+def _missing(option: str) -> Exception:
+    from omnimeter.contract import InvalidInputError
+
+    return InvalidInputError(
+        f"The option {option} is missing.",
+        "For example: omnimeter run --agent random --class cups",
+    )
 
 
 def _read(path: Path) -> Evaluation:
@@ -183,7 +243,7 @@ def _read(path: Path) -> Evaluation:
 
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        return Evaluation.from_json(data.get("spec", data))
+        evaluation = Evaluation.from_json(data.get("spec", data))
     except OSError as error:
         raise InvalidInputError(
             f"{path} cannot be read: {error.strerror}.", "Give the spec.json of an evaluation."
@@ -193,15 +253,36 @@ def _read(path: Path) -> Evaluation:
             f"{path} is not the spec of an evaluation: {error}.",
             "Give the spec.json of an evaluation.",
         ) from error
+    return _with_content(evaluation)
+
+
+def _with_content(evaluation: Evaluation) -> Evaluation:
+    """The same evaluation; the battery of a file is written down with its content."""
+    from omnimeter.protocols.battery_files import lasting
+
+    protocol = evaluation.protocol
+    battery = protocol.parameters.get("battery")
+    if protocol.id not in ("battery", "battery-v1") or not isinstance(battery, str):
+        return evaluation
+    parameters = {**protocol.parameters, "battery": lasting(battery)}
+    return replace(evaluation, protocol=replace(protocol, parameters=parameters))
 
 
 def _default_directory(evaluation: Evaluation) -> Path:
     """The same evaluation always has the same directory, so that it goes on there."""
     from omnimeter.contract import fingerprint
 
-    surroundings = evaluation.protocol.parameters.get("environments", {})
-    name = surroundings["id"] if isinstance(surroundings, dict) else str(surroundings)
+    name = _subject(evaluation.protocol.parameters)
     return Path("evaluations") / f"{name}-{fingerprint(evaluation.to_json())[:8]}"
+
+
+def _subject(parameters: Mapping[str, Any]) -> str:
+    """What exercises are taken, in a word: a class, a battery by its name or its title."""
+    said = parameters.get("environments", parameters.get("battery", {}))
+    if isinstance(said, str):
+        return said
+    title = re.sub(r"[^a-z0-9]+", "-", str(said.get("title", "")).lower()).strip("-")
+    return str(said.get("id") or title[:40] or "evaluation")
 
 
 def _options(workers: int, isolation: str, patience: float, memory: int) -> Any:

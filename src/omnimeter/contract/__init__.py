@@ -26,7 +26,7 @@ from omnimeter.contract.errors import (
     StoreError,
     UnknownNameError,
 )
-from omnimeter.contract.exercise import Exercise, Outcome, is_own_fault
+from omnimeter.contract.exercise import Exercise, Outcome, check_company, is_own_fault
 from omnimeter.contract.kernels import AgentKernels, EnvironmentKernels, kernel
 from omnimeter.contract.protocol import Interval, Payoff, Protocol, Score
 from omnimeter.contract.spaces import FloatArray, IntArray, Observation, Space, single
@@ -74,6 +74,7 @@ __all__ = [
     "Trace",
     "UnknownNameError",
     "canonical",
+    "check_company",
     "fingerprint",
     "is_own_fault",
     "kernel",

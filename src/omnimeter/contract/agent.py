@@ -58,9 +58,13 @@ class Agent(ABC):
     """Somebody who takes exercises. A new object is made for every exercise.
 
     Set ``kernels`` (see ``omnimeter.interaction.KernelAgent``) to run compiled.
+
+    Attributes:
+        view: The form of observation that suits it, where an environment class has several.
     """
 
     kernels: ClassVar[AgentKernels | None] = None
+    view: str | None = None
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
         """Get ready for one exercise; all chance must come from ``rng``."""

@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from omnimeter.contract.agent import Briefing
+from omnimeter.contract.errors import InvalidInputError
 from omnimeter.contract.spaces import Observation, Space
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -56,15 +57,20 @@ class Instance:
 class Environment(ABC):
     """One interactive world with a finite number of actions. It never ends by itself.
 
+    With several seats as many agents act in it at once: it is then started and advanced by
+    ``start_together`` and ``step_together``. Actions and range of rewards are the same for all.
+
     Attributes:
         actions: The number of actions.
-        space: The observations there can be.
+        space: The observations there can be, in the first seat.
         rewards: The lowest and the highest possible reward.
+        seats: How many agents act in it at once.
     """
 
     actions: int
     space: Space
     rewards: tuple[float, float] = (-1.0, 1.0)
+    seats: int = 1
 
     @abstractmethod
     def start(self, rng: np.random.Generator) -> Percept:
@@ -74,9 +80,22 @@ class Environment(ABC):
     def step(self, action: int) -> Percept:
         """React at once to an action ``0 .. actions - 1``."""
 
-    def briefing(self) -> Briefing:
-        """What an agent is told about this environment."""
-        return Briefing(self.actions, self.space, self.rewards)
+    def space_of(self, seat: int) -> Space:  # noqa: ARG002 - for those where seats differ
+        """The observations there can be in a seat."""
+        return self.space
+
+    def briefing(self, seat: int = 0) -> Briefing:
+        """What the agent in a seat is told about this environment."""
+        return Briefing(self.actions, self.space_of(seat), self.rewards)
+
+    def start_together(self, rng: np.random.Generator) -> Sequence[Percept]:
+        """Begin anew; what ``start`` gives, for each seat."""
+        return [self.start(rng)]
+
+    def step_together(self, actions: Sequence[int]) -> Sequence[Percept]:
+        """React at once to one action for each seat; what ``step`` gives, for each seat."""
+        (action,) = actions
+        return [self.step(action)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +121,8 @@ class EnvironmentClass(ABC):
     """
 
     kernels: ClassVar[EnvironmentKernels | None] = None
+    views: ClassVar[Sequence[str]] = ()
+    """The forms of observation among which an agent may choose, where there are several."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
@@ -119,6 +140,22 @@ class EnvironmentClass(ABC):
     def build(self, instance: Instance) -> Environment:
         """Make the environment that an instance describes."""
 
+    def seating(self, views: Sequence[str | None]) -> EnvironmentClass:
+        """The same class for agents that take an exercise together, one for each view.
+
+        Args:
+            views: The form of observation that each agent asks for, in the order of their seats.
+
+        Raises:
+            InvalidInputError: There are not so many seats.
+        """
+        if len(views) > 1:
+            raise InvalidInputError(
+                f"{type(self).__name__} has room for one agent, not for {len(views)}.",
+                "Let them take their exercises alone.",
+            )
+        return self
+
     def claims(self) -> Claims:
         """What this class says of its environments."""
         return Claims()
@@ -127,7 +164,8 @@ class EnvironmentClass(ABC):
         self,
         instance: Instance,  # noqa: ARG002
         observation: Observation,
+        reward: float = 0.0,  # noqa: ARG002
     ) -> Mapping[str, Any]:
-        """What a person is shown for an observation, as JSON-able data."""
+        """What a person is shown for an observation and the last reward, as JSON-able data."""
         shown = observation if isinstance(observation, int) else [int(x) for x in observation]
         return {"observation": shown}

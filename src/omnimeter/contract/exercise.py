@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from omnimeter.contract.budget import Budget, Clock, ClockKind, Timeout, TimeoutRule
 from omnimeter.contract.environment import Instance, fingerprint
+from omnimeter.contract.errors import InvalidInputError
 from omnimeter.contract.spec import Spec
 from omnimeter.contract.streams import Stream, stream
 from omnimeter.contract.trace import Ending, Fault, FaultKind
@@ -31,6 +32,12 @@ class Exercise:
         clock: By which clock.
         timeout: The longest that one action may take, if there is a limit.
         complexity: The grade that the class gave to the instance.
+        company: Who is in the environment together, in the order of their seats, the agent among
+            them; empty when it is alone. The exercises of all of them, with the same number and
+            under the same seed, are the same joint run; each keeps the trace of its own agent.
+
+    Raises:
+        InvalidInputError: A company that cannot be, or without the agent.
     """
 
     agent: Spec
@@ -42,6 +49,16 @@ class Exercise:
     clock: Clock = Clock()
     timeout: Timeout | None = None
     complexity: float = 0.0
+    company: tuple[Spec, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.company:
+            check_company(self.company, self.clock, self.timeout)
+            if self.agent not in self.company:
+                raise InvalidInputError(
+                    f"The agent {self.agent.label} does not belong to the company.",
+                    "Members: " + ", ".join(member.label for member in self.company) + ".",
+                )
 
     @cached_property
     def key(self) -> str:
@@ -56,9 +73,13 @@ class Exercise:
         named = stream(self.seed, "exercise", self.number, side)
         return named.child(self.agent.key) if side == "agent" else named
 
+    def of(self, member: Spec) -> Exercise:
+        """The exercise that another member of the company has in the same joint run."""
+        return replace(self, agent=member)
+
     def to_json(self) -> dict[str, Any]:
-        """The exercise as plain data."""
-        return {
+        """The exercise as plain data; a company only where there is one."""
+        data = {
             "agent": self.agent.to_json(),
             "environment_class": self.environment_class.to_json(),
             "instance": dict(self.instance.data),
@@ -69,6 +90,9 @@ class Exercise:
             "timeout": None if self.timeout is None else asdict(self.timeout),
             "complexity": self.complexity,
         }
+        if self.company:
+            data["company"] = [member.to_json() for member in self.company]
+        return data
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Exercise:
@@ -84,6 +108,32 @@ class Exercise:
             clock=Clock(ClockKind(data["clock"]["kind"]), data["clock"]["tick"]),
             timeout=timeout and Timeout(timeout["seconds"], TimeoutRule(timeout["rule"])),
             complexity=data["complexity"],
+            company=tuple(Spec.from_json(member) for member in data.get("company", ())),
+        )
+
+
+def check_company(company: Sequence[Spec], clock: Clock, timeout: Timeout | None) -> None:
+    """Make sure that some agents can take an exercise together under a clock.
+
+    Raises:
+        InvalidInputError: There are too few, one of them is there twice, or their time would be
+            measured: none of them may lose time because another one thinks.
+    """
+    if len(company) < 2:
+        raise InvalidInputError(
+            f"A company of {len(company)} is none.", "Give at least two agents, or no company."
+        )
+    for number, member in enumerate(company):
+        if member in company[:number]:
+            raise InvalidInputError(
+                f"The agent {member.label} is in the company twice.",
+                "Give each member once; other parameters make another agent.",
+            )
+    if clock.kind is not ClockKind.VIRTUAL or timeout is not None:
+        what = "a wall clock" if timeout is None else "a time-out"
+        raise InvalidInputError(
+            f"There cannot be {what} for several agents at once.",
+            "Give the clock virtual and no time-out.",
         )
 
 

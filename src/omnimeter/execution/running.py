@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from time import monotonic
 
 from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Spec
@@ -120,6 +120,16 @@ def _jobs(
     """Portions of work: one agent, one class, small enough to be spread and to show progress."""
     for exercises in proposed.values():
         fair = max(1, len(exercises) // (4 * options.workers))
-        size = min(fair, portion(exercises[0], options.isolation))
-        for first in range(0, len(exercises), size):
-            yield Job(tuple(exercises[first : first + size]), payoff, keep)
+        for alike in _by_class(exercises):
+            longest = max(alike, key=lambda exercise: exercise.budget.most)
+            size = min(fair, portion(longest, options.isolation))
+            for first in range(0, len(alike), size):
+                yield Job(tuple(alike[first : first + size]), payoff, keep)
+
+
+def _by_class(exercises: list[Exercise]) -> Iterable[list[Exercise]]:
+    """The exercises in each environment class: compiled loops do one class at a time."""
+    groups: dict[Spec, list[Exercise]] = {}
+    for exercise in exercises:
+        groups.setdefault(exercise.environment_class, []).append(exercise)
+    return groups.values()

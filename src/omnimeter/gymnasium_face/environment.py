@@ -59,6 +59,7 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         self._drawn: Drawn | None = None
         self._advance = _not_reset
         self._observation: Observation = 0
+        self._reward = 0.0
         self._count = 0
 
     def reset(
@@ -76,6 +77,7 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         super().reset(seed=seed)
         drawn = self._source.draw(self.np_random, wanted_now(options), self._drawn)
         first_reward, self._observation = drawn.environment.start(self.np_random)
+        self._reward = first_reward
         self._drawn = drawn
         self._advance = drawn.environment.step
         self._count = 0
@@ -101,7 +103,7 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         if not 0 <= chosen < self._actions:
             raise no_such_action(action, self._actions)
         reward, observation = self._advance(chosen)
-        self._observation = observation
+        self._reward, self._observation = reward, observation
         self._count += 1
         if self._prints:
             self.render()
@@ -111,7 +113,9 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         """The scene as text, or nothing after it was printed."""
         if self._drawn is None:
             raise ResetNeeded("There is nothing to show yet: call reset first.")
-        scene = self._source.environment_class.scene(self._drawn.instance, self._observation)
+        scene = self._source.environment_class.scene(
+            self._drawn.instance, self._observation, self._reward
+        )
         if self._prints:
             print(scene_text(scene), end="\n\n")
         return scene_text(scene) if self.render_mode == "ansi" else None

@@ -90,6 +90,7 @@ class ActingAgent(FunctionAgent):
 
     def __init__(self, thing: Any) -> None:
         super().__init__(thing.act)
+        self.view = getattr(thing, "view", None)
         self._begin = getattr(thing, "begin", None)
         self._finish = getattr(thing, "finish", None)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import Ending, Exercise, Fault, IntArray, Trace, nanoseconds
+from omnimeter.contract import Ending, Exercise, Fault, IntArray, Space, Trace, nanoseconds
 from omnimeter.contract.budget import ClockKind
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import templates
@@ -57,6 +57,9 @@ def run_batch(
         exercises: Those for which ``can_run_compiled`` says no take the ordinary loop.
         record: Whether to keep actions and observations too.
     """
+    seen = environment_class.seating([agent.view])
+    assert isinstance(seen, KernelEnvironmentClass)  # the same class, as this agent sees it
+    environment_class = seen
     group: list[_Seated | Exercise] = []
     room = 0
     for exercise in exercises:
@@ -124,27 +127,53 @@ def _compiled(
         return iter(())
     run = runner(environment_class.kernels, agent.kernels)
     try:
-        batch = _Batch(seated, record)
+        batch = _batch(seated, record)
         batch.run(run)
     except Exception:
         return repeat(None)
     return batch.traces()
 
 
-class _Batch:
-    """Some exercises under way together."""
+def _batch(seated: Sequence[_Seated], record: bool) -> Batch:
+    environments = [each.environment for each in seated]
+    parts = (
+        *end_to_end([environment.state for environment in environments]),
+        *end_to_end([each.state for each in seated]),
+    )
+    return Batch(
+        [each.exercise for each in seated],
+        parts,
+        [environment.space for environment in environments],
+        [environment.actions for environment in environments],
+        record,
+    )
 
-    def __init__(self, seated: Sequence[_Seated], record: bool) -> None:
+
+class Batch:
+    """Compiled loops under way: exercises beside each other, or the members of a company.
+
+    Args:
+        exercises: One for each of them.
+        parts: What the loop is given first, its states.
+        spaces: The observations there can be for each of them.
+        actions: The number of actions of each.
+        record: Whether to keep actions and observations too.
+    """
+
+    def __init__(
+        self,
+        exercises: Sequence[Exercise],
+        parts: tuple[Any, ...],
+        spaces: Sequence[Space],
+        actions: Sequence[int],
+        record: bool,
+    ) -> None:
         self.record = record
-        self.exercises = exercises = [each.exercise for each in seated]
-        environments = [each.environment for each in seated]
-        self.parts = (
-            *end_to_end([environment.state for environment in environments]),
-            *end_to_end([each.state for each in seated]),
-        )
-        self.widths = integers(len(each.space.sizes) for each in environments)
-        self.scratch = np.empty(self.widths.max(), dtype=np.int64)
-        self.actions = integers(each.actions for each in environments)
+        self.exercises = exercises
+        self.parts = parts
+        self.widths = integers(len(space.sizes) for space in spaces)
+        self.scratch = np.empty(self.widths.sum(), dtype=np.int64)
+        self.actions = integers(actions)
         self.most = integers(each.budget.most for each in exercises)
         self.end = integers(each.budget.end for each in exercises)
         self.tick = integers(nanoseconds(each.clock.tick) for each in exercises)

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from omnimeter.contract import AgentKernels, EnvironmentKernels, InvalidInputError
-from omnimeter.interaction import templates
+from omnimeter.interaction import joint_template, templates
 from omnimeter.interaction.reach import reachable_sources
 
 announcements: list[Callable[[str], None]] = []
@@ -53,6 +53,17 @@ def runner(environment: EnvironmentKernels, agent: AgentKernels) -> Callable[...
 
 
 @cache
+def joint_runner(environment: EnvironmentKernels, agents: tuple[AgentKernels, ...]) -> Any:
+    """One whole exercise of several agents together, in one compiled loop."""
+    source = joint_template.runner(
+        environment.state._fields,  # type: ignore[attr-defined]
+        [agent.state._fields for agent in agents],  # type: ignore[attr-defined]
+    )
+    sides = {f"agent{seat}": agent for seat, agent in enumerate(agents)}
+    return load("joint exercises", source, environment=environment, **sides).run
+
+
+@cache
 def batch_entries(kernels: EnvironmentKernels) -> ModuleType:
     """``start_many`` and ``advance_many`` of environments side by side, to call from Python."""
     source = templates.environments(kernels.state._fields)  # type: ignore[attr-defined]
@@ -68,6 +79,18 @@ def environment_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> 
         types: NumPy's names for the types of its state's arrays and of what is seen.
     """
     return load("environment", templates.environment(types), environment=kernels)
+
+
+@cache
+def together_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> ModuleType:
+    """``start_together`` and ``advance_together`` of an environment with several seats.
+
+    Args:
+        kernels: How it moves.
+        types: NumPy's names for the types of its state's arrays, and of what is seen, where each
+            seat's part of it begins, the actions and the rewards.
+    """
+    return load("environment", templates.environment_together(types), environment=kernels)
 
 
 @cache

@@ -17,7 +17,7 @@ from threading import Thread
 from typing import BinaryIO
 
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import FOREVER, OmnimeterError, Spec
+from omnimeter.contract import FOREVER, Agent, OmnimeterError, Spec
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.messages import (
     VERSION,
@@ -65,6 +65,8 @@ class Host:
         match message["type"]:
             case "hello":
                 return self._hello(message)
+            case "view":
+                return {"type": "view", "view": _made(message).view}
             case "begin":
                 return self._begin(message)
             case "act":
@@ -84,7 +86,7 @@ class Host:
 
     def _begin(self, message: Message) -> Message:
         self._seat = None
-        agent = adapt(make(Kind.AGENT, Spec.from_json(message["agent"])))
+        agent = _made(message)
         briefing = briefing_from_json(message["briefing"])
         seat = InProcess(agent)
         seat.begin(briefing, message["seed"])
@@ -103,6 +105,10 @@ class Host:
         if seat is not None:  # an agent that failed after its time was over is there no more
             seat.finish(message["reward"], observation_from_json(message["observation"]))
         return {"type": "finished"}
+
+
+def _made(message: Message) -> Agent:
+    return adapt(make(Kind.AGENT, Spec.from_json(message["agent"])))
 
 
 def _for_lack_of_memory(error: BaseException | None) -> bool:

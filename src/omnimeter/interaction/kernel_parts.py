@@ -6,11 +6,12 @@ There is no second implementation: these objects call the same kernels that the 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omnimeter.contract import (
     Agent,
@@ -20,7 +21,6 @@ from omnimeter.contract import (
     EnvironmentClass,
     EnvironmentKernels,
     Instance,
-    IntArray,
     Move,
     Observation,
     Percept,
@@ -28,8 +28,12 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.kernels import State
 from omnimeter.contract.streams import seeded
-from omnimeter.interaction.compilation import agent_entries, environment_entries
-from omnimeter.interaction.layout import settled
+from omnimeter.interaction.compilation import (
+    agent_entries,
+    environment_entries,
+    together_entries,
+)
+from omnimeter.interaction.layout import integers, settled, starts
 
 Chance = np.random.Generator | int
 """Where kernels get their chance from: a generator, of which 64 bits are drawn, or those bits."""
@@ -51,6 +55,13 @@ def start(environment: Environment, seed: int) -> Percept:
     return environment.start(seeded(seed))
 
 
+def start_together(environment: Environment, seed: int) -> Sequence[Percept]:
+    """Start an environment with several seats with the chance of a seed."""
+    if isinstance(environment, KernelEnvironment):
+        return environment.start_together(seed)
+    return environment.start_together(seeded(seed))
+
+
 def begin(agent: Agent, briefing: Briefing, seed: int) -> None:
     """Let an agent begin with the chance of a seed: kernels need no generator around it."""
     if isinstance(agent, KernelAgent):
@@ -69,12 +80,12 @@ class _Lent:
     __slots__ = ("_given", "entries", "loan")
 
     def __init__(
-        self, load: Callable[..., ModuleType], kernels: Any, state: State, seen: IntArray
+        self, load: Callable[..., ModuleType], kernels: Any, state: State, *others: NDArray[Any]
     ) -> None:
         from omnimeter.interaction.borrowing import lend
 
-        arrays = (*state, seen)
-        self._given = (load, kernels, state, seen)  # keeps the arrays alive
+        arrays = (*state, *others)
+        self._given = (load, kernels, state, *others)  # keeps the arrays alive
         self.entries = load(kernels, tuple([each.dtype.type.__name__ for each in arrays]))
         self.loan = lend(arrays)
 
@@ -89,8 +100,9 @@ class KernelEnvironment(Environment):
         kernels: How it moves.
         state: Its state, a NamedTuple of one-dimensional arrays that nobody else holds.
         actions: The number of actions.
-        space: The observations there can be.
+        space: The observations there can be, in the first seat.
         rewards: The lowest and the highest possible reward.
+        others: The observations there can be in each further seat.
     """
 
     def __init__(
@@ -100,12 +112,18 @@ class KernelEnvironment(Environment):
         actions: int,
         space: Space,
         rewards: tuple[float, float] = (-1.0, 1.0),
+        others: Sequence[Space] = (),
     ) -> None:
         self.kernels = kernels
         self.state = state
         self.actions = actions
         self.space = space
         self.rewards = rewards
+        self.spaces = (space, *others)
+        self.seats = len(self.spaces)
+
+    def space_of(self, seat: int) -> Space:  # noqa: D102 - see Environment
+        return self.spaces[seat]
 
     def start(self, rng: Chance) -> Percept:  # noqa: D102 - see Environment
         self.state = settled(self.state)
@@ -117,12 +135,58 @@ class KernelEnvironment(Environment):
 
     def step(self, action: int) -> Percept:  # noqa: D102 - see Environment
         if not 0 <= action < self.actions:  # a kernel would read beyond its arrays
-            raise ValueError(f"action {action} does not exist: 0 to {self.actions - 1}")
+            raise self._no_such(action)
         lent = self._lent
         reward = lent.entries.advance(lent.loan, action)
         seen = self._seen
         # a Percept, without the detour over its constructor
         return _new_tuple(Percept, (reward, int(seen[0]) if self.space.single else seen.copy()))
+
+    def start_together(self, rng: Chance) -> list[Percept]:  # noqa: D102 - see Environment
+        if self.seats == 1:
+            return [self.start(rng)]
+        self.state = settled(self.state)
+        self._table = _Table(self.kernels, self.state, self.spaces)
+        seed_state(self.state, rng)
+        return self._table.start()
+
+    def step_together(self, actions: Sequence[int]) -> list[Percept]:  # noqa: D102 - see Environment
+        for action in actions:
+            if not 0 <= action < self.actions:
+                raise self._no_such(action)
+        if self.seats == 1:
+            return [self.step(*actions)]
+        return self._table.step(actions)
+
+    def _no_such(self, action: int) -> ValueError:
+        return ValueError(f"action {action} does not exist: 0 to {self.actions - 1}")
+
+
+class _Table:
+    """Where the kernels of an environment and those in its seats exchange what they give."""
+
+    def __init__(self, kernels: EnvironmentKernels, state: State, spaces: Sequence[Space]) -> None:
+        self._spaces = spaces
+        self._at = starts(integers(len(space.sizes) for space in spaces))
+        self._seen = np.zeros(self._at[-1], dtype=np.int64)
+        self._actions = np.zeros(len(spaces), dtype=np.int64)
+        self._rewards = np.zeros(len(spaces))
+        given = (self._seen, self._at, self._actions, self._rewards)
+        self._lent = _Lent(together_entries, kernels, state, *given)
+
+    def start(self) -> list[Percept]:
+        self._lent.entries.start_together(self._lent.loan)
+        return self._percepts()
+
+    def step(self, actions: Sequence[int]) -> list[Percept]:
+        self._actions[:] = actions
+        self._lent.entries.advance_together(self._lent.loan)
+        return self._percepts()
+
+    def _percepts(self) -> list[Percept]:
+        parts = zip(self._spaces, self._at[:-1], self._at[1:], strict=True)
+        seen = [space.shown(self._seen[first:last]) for space, first, last in parts]
+        return [Percept(*each) for each in zip(self._rewards.tolist(), seen, strict=True)]
 
 
 class KernelEnvironmentClass(EnvironmentClass):

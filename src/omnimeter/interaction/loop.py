@@ -55,7 +55,11 @@ def take(
 ) -> Trace:
     """Build the environment of an exercise and let an agent take it, step by step."""
     try:
-        environment = environment_class.build(exercise.instance)
+        seen = as_seen_by(environment_class, agent)
+    except AgentFault as trouble:
+        return Events(record).trace(0, Ending.FAULT, trouble.fault)
+    try:
+        environment = seen.build(exercise.instance)
     except BaseException as error:
         return Events(record).trace(0, Ending.FAULT, environment_error(error).fault)
     return interact(
@@ -67,6 +71,11 @@ def take(
         timeout=exercise.timeout,
         record=record,
     )
+
+
+def as_seen_by(environment_class: EnvironmentClass, agent: Agent | Seat) -> EnvironmentClass:
+    """The class with the form of observation that an agent asks for, where there are several."""
+    return environment_class.seating([agent.view]) if environment_class.views else environment_class
 
 
 def interact(

@@ -81,6 +81,7 @@ class AgentProcess(Seat):
         self._command = command
         self._child: Child | None = None
         self._conversation: Conversation
+        self._view: tuple[str | None] | None = None  # known once it was asked for
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +106,24 @@ class AgentProcess(Seat):
             self._child = None
         self._end()
 
+    @property
+    def view(self) -> str | None:
+        """The form of observation that the agent asks for.
+
+        Raises:
+            InvalidInputError: There is no such agent, or it cannot be made.
+            AgentFault: It cannot even be asked.
+        """
+        if self._view is None:
+            self._settle()
+            self._ready_child().forget()
+            message = {"type": "view", "agent": self.spec.to_json()}
+            reply = self._exchange(message, self.limits.seconds_to_begin, "to name its view")
+            self._refuse(reply)
+            self._expect("view", reply)
+            self._view = (text_of(reply, "view") if reply.get("view") is not None else None,)
+        return self._view[0]
+
     def begin(self, briefing: Briefing, seed: int) -> None:
         """Make a new agent and brief it.
 
@@ -121,8 +140,7 @@ class AgentProcess(Seat):
             "seed": seed,
         }
         reply = self._exchange(message, self.limits.seconds_to_begin, "to begin")
-        if reply["type"] == "refused":
-            raise InvalidInputError(text_of(reply, "message"), text_of(reply, "advice"))
+        self._refuse(reply)
         self._expect("ready", reply)
 
     def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: D102 - see Seat
@@ -205,6 +223,11 @@ class AgentProcess(Seat):
             raise self._failed(str(WireError(f"{found!r} is no answer here")))
         details = text_of(reply, "detail"), _quoted(self._child.words())
         raise agent_error(text_of(reply, "message"), "\n".join(filter(None, details)))
+
+    @staticmethod
+    def _refuse(reply: Message) -> None:
+        if reply["type"] == "refused":
+            raise InvalidInputError(text_of(reply, "message"), text_of(reply, "advice"))
 
     def _too_slow(self, seconds: float, doing: str) -> AgentFault:
         message = f"The agent took longer than {seconds:g} s {doing}."

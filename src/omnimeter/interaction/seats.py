@@ -123,6 +123,11 @@ _NOTHING = Unreadable("None")
 class Seat(ABC):
     """Where one agent sits during one exercise."""
 
+    @property
+    @abstractmethod
+    def view(self) -> str | None:
+        """The form of observation that the agent asks for."""
+
     @abstractmethod
     def begin(self, briefing: Briefing, seed: int) -> None:
         """Brief the agent and give it its chance, a number of 64 bits."""
@@ -146,6 +151,10 @@ class InProcess(Seat):
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._act = agent.act
+
+    @property
+    def view(self) -> str | None:  # noqa: D102 - see Seat
+        return self._agent.view
 
     def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see Seat
         try:

@@ -18,7 +18,7 @@ STATUS, COUNT, NOW, GIVEN, STARTED = range(5)
 """The columns of a runner's progress. GIVEN is the action or the delay of a fault; STARTED is 1
 from the first reward on."""
 
-_BATCH = """
+BATCH = """
 import numpy as np
 from numba import njit
 from omnimeter.interaction.borrowing import borrow
@@ -163,6 +163,29 @@ def advance(arrays, action):
     return reward
 """
 
+_TOGETHER = """
+from omnimeter.interaction.borrowing import borrow
+
+
+@compiled(loan)
+def start_together(arrays):
+    state = EnvironmentState({fields})
+    seen, at, rewards = {seen}, {at}, {rewards}
+    reward = float(environment_reset(state))
+    for seat in range(len(rewards)):
+        rewards[seat] = reward
+        environment_observe_from(state, seat, borrow(seen, at[seat], at[seat + 1]))
+
+
+@compiled(loan)
+def advance_together(arrays):
+    state = EnvironmentState({fields})
+    seen, at, rewards = {seen}, {at}, {rewards}
+    environment_step_together(state, {actions}, rewards)
+    for seat in range(len(rewards)):
+        environment_observe_from(state, seat, borrow(seen, at[seat], at[seat + 1]))
+"""
+
 _AGENT = """
 @compiled(loan)
 def begin(arrays):
@@ -189,15 +212,16 @@ def _borrowed(batch: str, at: str, fields: Sequence[str]) -> str:
     )
 
 
-def _lent(types: Sequence[str]) -> dict[str, str]:
-    """The fields of a state, and after them what is seen."""
-    *fields, seen = (f"lent(arrays, {k}, np.{name})" for k, name in enumerate(types))
-    return {"fields": ", ".join(fields), "seen": seen}
+def _lent(types: Sequence[str], *others: str) -> dict[str, str]:
+    """The fields of a state, and after them other arrays, by their names."""
+    arrays = [f"lent(arrays, {k}, np.{name})" for k, name in enumerate(types)]
+    fields = len(types) - len(others)
+    return {"fields": ", ".join(arrays[:fields]), **dict(zip(others, arrays[fields:], strict=True))}
 
 
 def runner(environment: Sequence[str], agent: Sequence[str], *, delays: bool) -> str:
     """The loop of whole exercises, for states with the given fields."""
-    return _BATCH + _RUNNER.format(
+    return BATCH + _RUNNER.format(
         environment_fields=_borrowed("environments", "environment_at", environment),
         agent_fields=_borrowed("agents", "agent_at", agent),
         delay=_DELAY if delays else "tick[b]",
@@ -206,15 +230,21 @@ def runner(environment: Sequence[str], agent: Sequence[str], *, delays: bool) ->
 
 def environments(fields: Sequence[str]) -> str:
     """What Python calls of many environments at once, for states with the given fields."""
-    return _BATCH + _ENVIRONMENTS.format(fields=_borrowed("states", "at", fields))
+    return BATCH + _ENVIRONMENTS.format(fields=_borrowed("states", "at", fields))
 
 
 def environment(types: Sequence[str]) -> str:
     """What Python calls of one environment, for arrays of the given types."""
-    return _STEPWISE + _ENVIRONMENT.format(**_lent(types))
+    return _STEPWISE + _ENVIRONMENT.format(**_lent(types, "seen"))
+
+
+def environment_together(types: Sequence[str]) -> str:
+    """What Python calls of one environment with several seats, for arrays of the given types."""
+    lent = _lent(types, "seen", "at", "actions", "rewards")
+    return _STEPWISE + _TOGETHER.format(**lent)
 
 
 def agent(types: Sequence[str], *, delays: bool) -> str:
     """What Python calls of one agent, for arrays of the given types."""
     delay = "int(agent_delay(state)) if action >= 0 else 0" if delays else "0"
-    return _STEPWISE + _AGENT.format(delay=delay, **_lent(types))
+    return _STEPWISE + _AGENT.format(delay=delay, **_lent(types, "seen"))

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
-from math import inf, isfinite
-from typing import Any, Literal
+from typing import Literal
 
-from omnimeter.catalogue import Kind, make, parse
+from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
-    Environment,
     EnvironmentClass,
     Exercise,
     Instance,
-    Interval,
     InvalidInputError,
-    OmnimeterError,
     Outcome,
     Payoff,
     Protocol,
@@ -28,23 +22,10 @@ from omnimeter.contract import (
     Spec,
     Timeout,
     TimeoutRule,
-    is_own_fault,
-    stream,
 )
-from omnimeter.statistics import Estimate, stratified_mean
-
-SpecLike = str | dict[str, Any]
-
-
-def read_spec(kind: Kind, given: SpecLike) -> Spec:
-    """A spec from what a person types or from its JSON."""
-    if isinstance(given, str):
-        return parse(kind, given)
-    if not isinstance(given.get("id"), str):
-        raise InvalidInputError(
-            f"The spec of the {kind.value} has no id.", 'Give {"id": "...", "parameters": {...}}.'
-        )
-    return Spec.from_json(given)
+from omnimeter.protocols.drawing import draw, payoff_bounds
+from omnimeter.protocols.scoring import Scoring
+from omnimeter.protocols.specs import SpecLike, read_spec
 
 
 class Sample(Protocol):
@@ -107,20 +88,11 @@ class Sample(Protocol):
     @cached_property
     def instances(self) -> list[Instance]:
         """The drawn environments."""
-        return [self._draw(number) for number in range(self.exercises)]
-
-    def _draw(self, number: int) -> Instance:
-        chance = stream(self.seed, "instance", number).generator()
-        try:
-            return self.environment_class.draw(chance, self.levels[number % len(self.levels)])
-        except OmnimeterError:
-            raise
-        except Exception as error:
-            raise InvalidInputError(
-                f"{self.environments.label} raised {type(error).__name__} when drawing "
-                f"environment {number}: {error}",
-                "omnimeter audit examines the class.",
-            ) from error
+        levels = [self.levels[number % len(self.levels)] for number in range(self.exercises)]
+        return [
+            draw(self.environment_class, self.environments, self.seed, number, level)
+            for number, level in enumerate(levels)
+        ]
 
     def bounds(self) -> tuple[float, float]:
         """Between which numbers every payoff lies."""
@@ -128,15 +100,8 @@ class Sample(Protocol):
 
     @cached_property
     def _bounds(self) -> tuple[float, float]:
-        ranges = {self._rewards(instance) for instance in self.instances}
-        limits = [self._payoff.bounds(rewards) for rewards in ranges]
-        return min(low for low, _ in limits), max(high for _, high in limits)
-
-    def _rewards(self, instance: Instance) -> tuple[float, float]:
-        try:
-            return self.environment_class.build(instance).rewards
-        except Exception:  # its exercises end in a fault, which says why
-            return Environment.rewards
+        drawn = ((self.environment_class, instance) for instance in self.instances)
+        return payoff_bounds(self._payoff, drawn)
 
     def payoff(self) -> Payoff:
         """What turns a trace into a number in this test."""
@@ -166,52 +131,8 @@ class Sample(Protocol):
         ]
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean payoff with its 95 % interval.
-
-        Complexities that were asked for are strata: how far they lie apart is no uncertainty. A
-        fault of the agent's own may well hide a bad payoff, or a good one. So its exercise has no
-        payoff, and the interval reaches from where it lies if all of these had been worth the
-        least, to where it lies if they had been worth the most: an agent gains nothing by failing.
-        """
-        faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
-        paid = [
-            (self.stratum(each.exercise), each.payoff)
-            for each in outcomes
-            if each.payoff is not None
-        ]
-        if not paid:
-            return Score(None, None, 0, faults)
-        hidden = [self.stratum(each.exercise) for each in outcomes if is_own_fault(each)]
-        lowest, highest = self.bounds()
-        support = (  # a class that breaks its own range is for the audit to find
-            min(lowest, *(payoff for _, payoff in paid)),
-            max(highest, *(payoff for _, payoff in paid)),
-        )
-        found = self._estimate(paid, support)
-        low, high = found.low, found.high
-        if hidden:
-            worst, best = ([(stratum, end) for stratum in hidden] for end in support)
-            least = self._estimate(paid + worst, support).low if isfinite(lowest) else -inf
-            most = self._estimate(paid + best, support).high if isfinite(highest) else inf
-            low, high = min(low, least), max(high, most)
-        return Score(found.value, Interval(low, high, found.level), found.count, faults)
-
-    def _estimate(
-        self, paid: Sequence[tuple[int, float]], support: tuple[float, float]
-    ) -> Estimate:
-        """The mean over the levels. A level without any payoff may be worth anything."""
-        strata: dict[int, list[float]] = {}
-        for stratum, payoff in paid:
-            strata.setdefault(stratum, []).append(payoff)
-        found = stratified_mean([strata[each] for each in sorted(strata)], support=support)
-        unknown = len(self.levels) - len(strata)
-        if not unknown:
-            return found
-        low, high = (
-            (end * len(strata) + edge * unknown) / len(self.levels)
-            for end, edge in zip((found.low, found.high), support, strict=True)
-        )
-        return replace(found, low=min(low, found.low), high=max(high, found.high))
+        """The mean payoff with its 95 % interval; complexities that were asked for are strata."""
+        return Scoring(len(self.levels), self.bounds()).score(outcomes)
 
     def stratum(self, exercise: Exercise) -> int:
         """Which of the complexities that were asked for."""

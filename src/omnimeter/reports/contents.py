@@ -22,6 +22,9 @@ from omnimeter.reports.wording import counted, listed
 if TYPE_CHECKING:
     from omnimeter.results import Record
 
+MOST_NAMED = 2
+"""Environment classes that a title names with their parameters; of more it gives the ids alone."""
+
 
 @dataclass(frozen=True)
 class Contents:
@@ -117,8 +120,10 @@ def _exercises(
 def _title(evaluation: Evaluation, exercises: Sequence[Exercise]) -> str:
     agents = evaluation.agents
     who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"
-    where = listed(dict.fromkeys(each.environment_class.label for each in exercises))
-    return f"{who} in {where}"
+    where = list(dict.fromkeys(each.environment_class.label for each in exercises))
+    if len(where) > MOST_NAMED:
+        where = list(dict.fromkeys(each.environment_class.id for each in exercises))
+    return f"{who} in {listed(where)}"
 
 
 def _progress(protocol: Protocol, result: Result, done: int) -> str:

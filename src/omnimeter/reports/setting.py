@@ -34,6 +34,7 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
     payoff = payoff_spec(evaluation)
     pairs = [
         ("Test", _with_summary(Kind.PROTOCOL, evaluation.protocol.id)),
+        ("Battery", _battery(evaluation.protocol)),
         ("Environments", _all(exercise.environment_class.label for exercise in exercises)),
         ("Complexity", _range(exercise.complexity for exercise in exercises)),
         ("Budget of an exercise", _all(budget_words(each.budget) for each in exercises)),
@@ -78,6 +79,14 @@ def origin(session: Mapping[str, Any]) -> Pairs:
 def _with_summary(kind: Kind, name: str) -> str:
     summary = describe(kind, name).doc.strip().partition("\n")[0]
     return f"{name}. {summary}" if summary else name
+
+
+def _battery(protocol: Spec) -> str:
+    """The name or the title of a battery, and how often it is taken; empty in other tests."""
+    given = protocol.parameters.get("battery")
+    name = given.get("title") if isinstance(given, Mapping) else given
+    tests = protocol.parameters.get("tests", 1)
+    return f"{name}, {counted(tests, 'test')}" if name and isinstance(tests, int) else ""
 
 
 def _payoff(spec: Spec) -> str:

@@ -150,7 +150,7 @@ class EnvironmentClassSuite(DrawingRules):
         for environment, instance in self.built():
             percept = environment.start(self.chance("play").generator())
             for action in self.actions_for(environment):
-                shown = self.make().scene(instance, percept.observation)
+                shown = self.make().scene(instance, percept.observation, percept.reward)
                 try:
                     canonical(dict(shown))
                 except (TypeError, ValueError) as error:

@@ -70,7 +70,12 @@ class Buttons(KernelEnvironmentClass):
         """Every button matters at once; only one example is balanced."""
         return Claims(balanced=self.example == "balanced", sensitive=1)
 
-    def scene(self, instance: Instance, observation: Observation) -> Mapping[str, Any]:
+    def scene(
+        self,
+        instance: Instance,
+        observation: Observation,
+        reward: float = 0.0,  # noqa: ARG002 - cells and buttons are all there is to see
+    ) -> Mapping[str, Any]:
         """Cells and buttons."""
         seen = [int(cell) for cell in np.atleast_1d(observation)]
         return scene(seen, cells=instance.data["values"][0])

@@ -75,6 +75,11 @@ class Cups(KernelEnvironmentClass):
         horizon = 2 * (self.most + 1)
         return Claims(balanced=True, sensitive=horizon if self.rule == "rest" else None)
 
-    def scene(self, instance: Instance, observation: Observation) -> Mapping[str, Any]:  # noqa: ARG002
+    def scene(  # the cups are all there is to see
+        self,
+        instance: Instance,  # noqa: ARG002
+        observation: Observation,
+        reward: float = 0.0,  # noqa: ARG002
+    ) -> Mapping[str, Any]:
         """A row of cups."""
         return scene([int(colour) for colour in np.atleast_1d(observation)])

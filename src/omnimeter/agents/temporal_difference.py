@@ -1,0 +1,176 @@
+"""What agents have in common that learn the value of each action in a table (section 2.1.3).
+
+The section is the Lambda thesis's. A value moves towards the reward that an action brought plus the
+discounted worth of what is seen after it; the agents differ in what they take that worth to be.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omnimeter.agents.choices import any_alike, best_of
+from omnimeter.agents.keys import LARGEST_TABLE, key_of, number_of_keys
+from omnimeter.contract import Briefing, FloatArray, IntArray, InvalidInputError, kernel
+from omnimeter.interaction import KernelAgent
+from omnimeter.interaction.randomness import below, generator_state, uniform
+
+ACTIONS, FIRST, PAIR = range(3)
+ALPHA, GAMMA, LOWEST, EXPLORATION, SHARE = range(5)
+
+
+class TableState(NamedTuple):
+    """What was learnt and how more is learnt.
+
+    Attributes:
+        rng: The state of the generator.
+        table: The value of each action for each observation, the actions of one side by side.
+        sizes: How many values each component of an observation can take.
+        numbers: The number of actions; whether the first of equally good ones is chosen; the place
+            in the table of the last observation and action, -1 before there is one.
+        rates: Learning rate; discount factor; the lowest possible reward; the probability of
+            exploring, and of each action when it is shared out among them.
+    """
+
+    rng: NDArray[np.uint64]
+    table: FloatArray
+    sizes: IntArray
+    numbers: IntArray
+    rates: FloatArray
+
+
+@kernel
+def begin(state: Any) -> None:
+    """No action done yet."""
+    state.numbers[PAIR] = -1
+
+
+@kernel
+def row_of(state: Any, observation: Any) -> Any:
+    """Where the values of an observation's actions begin."""
+    return key_of(observation, state.sizes) * state.numbers[ACTIONS]
+
+
+@kernel
+def best_in(state: Any, row: Any) -> Any:
+    """The best value of a row, the first action that has it, and how many have it."""
+    return best_of(state.table, row, state.numbers[ACTIONS])
+
+
+@kernel
+def learn(state: Any, reward: Any, worth: Any) -> None:
+    """Correct the value of the last action, if there was one.
+
+    Args:
+        state: The agent's state.
+        reward: What the action brought.
+        worth: What is expected from now on.
+    """
+    pair = state.numbers[PAIR]
+    if pair >= 0:
+        value = state.table[pair]
+        learnt = reward - state.rates[LOWEST] + state.rates[GAMMA] * worth
+        state.table[pair] = value + state.rates[ALPHA] * (learnt - value)
+
+
+@kernel
+def choose(state: Any, row: Any, best: Any) -> Any:
+    """One of the best actions of a row or, when exploring, any action."""
+    exploration = state.rates[EXPLORATION]
+    if exploration > 0.0 and uniform(state.rng) < exploration:
+        return below(state.rng, state.numbers[ACTIONS])
+    if state.numbers[FIRST] == 1:
+        return best[1]
+    return any_alike(state.rng, state.table, row, best)
+
+
+@kernel
+def perform(state: Any, row: Any, action: Any) -> Any:
+    """The action, kept in mind until its reward is known."""
+    state.numbers[PAIR] = row + action
+    return action
+
+
+@kernel
+def learn_then_act(state: Any, reward: Any, row: Any, best: Any, worth: Any) -> Any:
+    """Correct the last action's value, then choose by the corrected table.
+
+    Args:
+        state: The agent's state.
+        reward: What the last action brought.
+        row: Where the values of what is seen now begin.
+        best: What is best among them so far.
+        worth: What is expected from now on.
+    """
+    learn(state, reward, worth)
+    if row <= state.numbers[PAIR] < row + state.numbers[ACTIONS]:
+        best = best_in(state, row)  # the same is seen again, so the value was in this very row
+    return perform(state, row, choose(state, row, best))
+
+
+class TemporalDifferenceAgent(KernelAgent):
+    """An agent that learns values in a table. Subclasses set ``kernels``.
+
+    Args:
+        alpha: The learning rate, above 0 and at most 1.
+        gamma: The discount factor, at least 0 and below 1.
+        initial: The value of everything at first.
+        exploration: The probability of any action instead of the best.
+        ties: Which of equally good actions: a ``random`` one or the ``first``.
+    """
+
+    view = "state"
+
+    def __init__(
+        self,
+        alpha: float,
+        gamma: float,
+        initial: float,
+        exploration: float,
+        ties: Literal["random", "first"],
+    ) -> None:
+        if not 0 < alpha <= 1:
+            raise InvalidInputError(
+                f"The learning rate alpha is {alpha}.", "Give a number above 0, at most 1."
+            )
+        if not 0 <= gamma < 1:
+            raise InvalidInputError(
+                f"The discount factor gamma is {gamma}.", "Give a number from 0 on, below 1."
+            )
+        if not math.isfinite(initial):
+            raise InvalidInputError(f"The initial value is {initial}.", "Give a finite number.")
+        if not 0 <= exploration <= 1:
+            raise InvalidInputError(
+                f"The exploration is {exploration}.", "Give a probability, from 0 to 1."
+            )
+        self.alpha = alpha
+        self.gamma = gamma
+        self.initial = initial
+        self.exploration = exploration
+        self.ties = ties
+
+    def prepare(self, briefing: Briefing) -> TableState:
+        """Nothing learnt yet."""
+        actions, lowest = briefing.actions, briefing.rewards[0]
+        shared = self.exploration / actions
+        return TableState(
+            generator_state(),
+            np.full(_number_of_values(briefing), self.initial, dtype=np.float64),
+            np.array(briefing.space.sizes),
+            np.array([actions, int(self.ties == "first"), -1]),
+            np.array([self.alpha, self.gamma, lowest, self.exploration, shared], dtype=np.float64),
+        )
+
+
+def _number_of_values(briefing: Briefing) -> int:
+    observations = number_of_keys(briefing.space)
+    if observations * briefing.actions > LARGEST_TABLE:
+        raise InvalidInputError(
+            f"A table cannot have a value for each of {briefing.actions} actions after each of "
+            f"{observations} observations.",
+            f"Use an agent without a table, or an environment with at most {LARGEST_TABLE} values.",
+        )
+    return observations * briefing.actions

@@ -1,0 +1,291 @@
+"""How a Lambda environment moves: Good and Evil, further objects, agents, and the rewards in cells.
+
+The order of events is that of the main loop (Lambda thesis, section 4.4). The conceptual order
+(section 3.6.3) is the same with rewards consumed before the update.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omnimeter.contract import FloatArray, IntArray, kernel
+from omnimeter.interaction.randomness import below, next_bits
+
+GOOD, EVIL, FIRST_SEAT = range(3)
+"""Whose cell is where in ``places``; after the seats come the further objects."""
+
+ACTIONS, AFTER, VANISH, BESIDE, SHARING, CYCLE, WARM_UP, MIRRORED = range(8)
+"""The rules: how many actions there are, then see ``rules.py``. CYCLE is the longest time between two swaps, 0 for never. WARM_UP is
+a number of interactions, or -1 to draw it as the time of a swap is drawn."""
+
+PHASE, UNTIL_SWAP, GOOD_DROP, EVIL_DROP = range(4)
+"""What goes on: the place in the pattern, interactions until the swap, and which of their rewards
+Good and Evil drop now."""
+
+RANDOM, STILL, PATTERN = range(3)
+"""How a further object behaves."""
+
+LONGEST_WARM_UP = 10_000
+"""More interactions of a random agent are not drawn: they would only take time."""
+
+
+class LambdaState(NamedTuple):
+    """A space with all that is in it.
+
+    Attributes:
+        rng: The chance of Good, Evil and the further objects.
+        seating: The chance of the agents' first cells and of their warm-up, so that what the
+            others do depends neither on the agents nor on their number.
+        paths: The cell that each action leads to, for one cell after the other.
+        pattern: The actions that Good and Evil repeat.
+        places: The cells of Good, of Evil, of the agents and of the further objects.
+        rewards: The reward that lies in each cell.
+        good: What Good drops, in turn.
+        evil: What Evil drops, in turn.
+        division: By what rewards in cells are divided in each interaction.
+        rules: See above.
+        clock: See above.
+        behaviours: How each further object behaves.
+        scripts: The patterns of the further objects, one after the other.
+        script_at: Where each of them begins, and where the last ends.
+        script_now: Where each object is in its pattern.
+        forms: The form of observation of each agent.
+        actions: What each agent does: room for those who call ``step`` for one.
+        paid: What each agent gets.
+    """
+
+    rng: NDArray[np.uint64]
+    seating: NDArray[np.uint64]
+    paths: IntArray
+    pattern: IntArray
+    places: IntArray
+    rewards: FloatArray
+    good: FloatArray
+    evil: FloatArray
+    division: FloatArray
+    rules: IntArray
+    clock: IntArray
+    behaviours: IntArray
+    scripts: IntArray
+    script_at: IntArray
+    script_now: IntArray
+    forms: IntArray
+    actions: IntArray
+    paid: FloatArray
+
+
+@kernel
+def reset(state: Any) -> Any:
+    """Put everybody into a cell by chance; the first reward is 0."""
+    state.seating[0] = next_bits(state.rng)
+    cells = len(state.rewards)
+    place_good_and_evil(state)
+    for other in range(FIRST_SEAT + len(state.forms), len(state.places)):
+        state.places[other] = below(state.rng, cells)
+    for seat in range(len(state.forms)):
+        state.places[FIRST_SEAT + seat] = below(state.seating, cells)
+    for cell in range(cells):
+        state.rewards[cell] = 0.0
+    for behaviour in range(len(state.behaviours)):
+        state.script_now[behaviour] = state.script_at[behaviour]
+    state.clock[PHASE] = 0
+    state.clock[GOOD_DROP] = 0
+    state.clock[EVIL_DROP] = 0
+    draw_swap(state)
+    drop(state)
+    warm_up(state)
+    return 0.0
+
+
+@kernel
+def place_good_and_evil(state: Any) -> None:
+    """Two different cells, drawn together until they are."""
+    cells = len(state.rewards)
+    good = evil = 0
+    while good == evil:
+        good = below(state.rng, cells)
+        evil = below(state.rng, cells)
+    mirrored = state.rules[MIRRORED]
+    state.places[GOOD + mirrored] = good
+    state.places[EVIL - mirrored] = evil
+
+
+@kernel
+def draw_swap(state: Any) -> None:
+    """After how many interactions Good and Evil change places (the cycle clause, 3.6.2)."""
+    if state.rules[CYCLE] > 0:
+        state.clock[UNTIL_SWAP] = 1 + below(state.rng, state.rules[CYCLE])
+    else:
+        state.clock[UNTIL_SWAP] = -1
+
+
+@kernel
+def warm_up(state: Any) -> None:
+    """Let random agents interact before the test, past what may be garbage at the beginning."""
+    count = state.rules[WARM_UP]
+    if count < 0:
+        count = min(1 + below(state.rng, state.rules[CYCLE]), LONGEST_WARM_UP)
+    actions = state.rules[ACTIONS]
+    for _ in range(count):
+        for seat in range(len(state.forms)):
+            state.actions[seat] = below(state.seating, actions)
+        step_together(state, state.actions, state.paid)
+    for seat in range(len(state.forms)):
+        state.actions[seat] = 0
+
+
+@kernel
+def step(state: Any, action: Any) -> Any:
+    """One interaction of the first agent; others who may be there stay."""
+    state.actions[0] = action
+    step_together(state, state.actions, state.paid)
+    return state.paid[0]
+
+
+@kernel
+def step_together(state: Any, actions: Any, rewards: Any) -> None:
+    """One interaction: steps 4 to 7 of the main loop, and steps 1 and 2 of the next round."""
+    good, evil = state.places[GOOD], state.places[EVIL]
+    move_good_and_evil(state)
+    move_agents(state, actions)
+    move_objects(state)
+    turn_rewards(state)
+    if state.rules[AFTER]:
+        fade(state, good, evil)
+        drop(state)
+        pay(state, rewards)
+    else:
+        pay(state, rewards)
+        fade(state, good, evil)
+    swap_if_due(state)
+    drop(state)
+
+
+@kernel
+def move_good_and_evil(state: Any) -> None:
+    """Both do the same action of their pattern; they never share a cell (step 5)."""
+    actions = state.rules[ACTIONS]
+    action = state.pattern[state.clock[PHASE]]
+    state.clock[PHASE] = following(state.clock[PHASE], 0, len(state.pattern))
+    good, evil = state.places[GOOD], state.places[EVIL]
+    new_good = state.paths[good * actions + action]
+    new_evil = state.paths[evil * actions + action]
+    if new_good == new_evil:
+        if new_good == good:
+            new_evil = evil
+        elif new_evil == evil:
+            new_good = good
+        # The coin speaks of the lower cell, not of Good: it must not matter which of them is which.
+        elif (below(state.rng, 2) == 0) == (good < evil):
+            new_good = good
+        else:
+            new_evil = evil
+    state.places[GOOD] = new_good
+    state.places[EVIL] = new_evil
+
+
+@kernel
+def move_agents(state: Any, actions: Any) -> None:
+    """Every agent does its action."""
+    ways = state.rules[ACTIONS]
+    for seat in range(len(state.forms)):
+        cell = state.places[FIRST_SEAT + seat]
+        state.places[FIRST_SEAT + seat] = state.paths[cell * ways + actions[seat]]
+
+
+@kernel
+def move_objects(state: Any) -> None:
+    """Every further object does what its behaviour says."""
+    actions = state.rules[ACTIONS]
+    first = FIRST_SEAT + len(state.forms)
+    for other in range(len(state.behaviours)):
+        behaviour = state.behaviours[other]
+        action = 0
+        if behaviour == RANDOM:
+            action = below(state.rng, actions)
+        elif behaviour == PATTERN:
+            now = state.script_now[other]
+            action = state.scripts[now]
+            begin, end = state.script_at[other], state.script_at[other + 1]
+            state.script_now[other] = following(now, begin, end)
+        cell = state.places[first + other]
+        state.places[first + other] = state.paths[cell * actions + action]
+
+
+@kernel
+def turn_rewards(state: Any) -> None:
+    """In the next round Good and Evil drop the next of their rewards."""
+    state.clock[GOOD_DROP] = following(state.clock[GOOD_DROP], 0, len(state.good))
+    state.clock[EVIL_DROP] = following(state.clock[EVIL_DROP], 0, len(state.evil))
+
+
+@kernel
+def following(now: Any, first: Any, end: Any) -> Any:
+    """The place after this one, in a round from first to end."""
+    return now + 1 if now + 1 < end else first
+
+
+@kernel
+def drop(state: Any) -> None:
+    """Good and Evil leave their rewards in their cells (step 2)."""
+    good, evil = state.places[GOOD], state.places[EVIL]
+    if drops_in(state, good):
+        state.rewards[good] = state.good[state.clock[GOOD_DROP]]
+    if drops_in(state, evil):
+        state.rewards[evil] = -state.evil[state.clock[EVIL_DROP]]
+
+
+@kernel
+def drops_in(state: Any, cell: Any) -> Any:
+    """Whether a reward is dropped in a cell: perhaps not where an agent is."""
+    if state.rules[BESIDE]:
+        return True
+    for seat in range(len(state.forms)):
+        if state.places[FIRST_SEAT + seat] == cell:
+            return False
+    return True
+
+
+@kernel
+def pay(state: Any, rewards: Any) -> None:
+    """Every agent gets the reward of its cell, which may then vanish (step 6)."""
+    for seat in range(len(state.forms)):
+        cell = state.places[FIRST_SEAT + seat]
+        rewards[seat] = state.rewards[cell]
+        if state.rules[SHARING]:
+            sharers = 0
+            for other in range(len(state.forms)):
+                sharers += state.places[FIRST_SEAT + other] == cell
+            rewards[seat] /= sharers
+    if state.rules[VANISH]:
+        for seat in range(len(state.forms)):
+            state.rewards[state.places[FIRST_SEAT + seat]] = 0.0
+
+
+@kernel
+def fade(state: Any, good: Any, evil: Any) -> None:
+    """All rewards in cells become smaller (step 7).
+
+    With an infinite division only the last cells of Good and Evil can hold anything.
+    """
+    division = state.division[0]
+    if division == np.inf:
+        state.rewards[good] = 0.0
+        state.rewards[evil] = 0.0
+    elif division != 1.0:
+        for cell in range(len(state.rewards)):
+            state.rewards[cell] /= division
+
+
+@kernel
+def swap_if_due(state: Any) -> None:
+    """Good and Evil change places when it is time (step 1)."""
+    state.clock[UNTIL_SWAP] -= 1
+    if state.clock[UNTIL_SWAP] == 0:
+        good = state.places[GOOD]
+        state.places[GOOD] = state.places[EVIL]
+        state.places[EVIL] = good
+        draw_swap(state)

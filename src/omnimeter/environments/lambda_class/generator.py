@@ -1,0 +1,246 @@
+"""Which Lambda environments there can be, and how they are drawn and built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from omnimeter.contract import Claims, Instance, InvalidInputError, Observation
+from omnimeter.environments.lambda_class.building import KERNELS, build
+from omnimeter.environments.lambda_class.complexity import (
+    TRIES,
+    Grade,
+    graded,
+    not_found,
+    pattern_of_complexity,
+)
+from omnimeter.environments.lambda_class.description import format_space, read_space
+from omnimeter.environments.lambda_class.objects import check_object, draw_object
+from omnimeter.environments.lambda_class.observing import FORMS
+from omnimeter.environments.lambda_class.patterns import (
+    check_stop,
+    draw_pattern,
+    format_pattern,
+    parse_pattern,
+)
+from omnimeter.environments.lambda_class.rules import (
+    FRAMES,
+    Consumption,
+    Cycle,
+    Frame,
+    division_of,
+    rewards_of,
+    warm_up_of,
+)
+from omnimeter.environments.lambda_class.scene import scene
+from omnimeter.environments.lambda_class.space import CellSpace
+from omnimeter.environments.lambda_class.space_drawing import draw_space
+from omnimeter.environments.lambda_class.validity import check_number_of_cells
+from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
+
+Form = Literal["structure", "state", "string", "string-others", "adjacent", "foresight"]
+
+
+class Lambda(KernelEnvironmentClass):
+    """Cells with Good and Evil, who repeat one pattern and leave rewards behind.
+
+    An agent moves through the cells of a directed graph. So do Good, who leaves positive rewards,
+    and Evil, who leaves negative ones. Both follow the same pattern of actions and change places
+    from time to time, so that chance is worth nothing. This is the environment class of the Lambda
+    thesis, as its chapter 4 implements it.
+
+    Args:
+        cells: The number of cells; by default it is drawn, each further cell half as likely.
+        most_cells: The largest number of cells that is drawn.
+        actions: The number of actions, the one that stays included; by default it is drawn.
+        space: The space itself: a description such as ``1+2-|1+2-|1+2-``, or ``ring-8``,
+            ``grid-3x4``, ``torus-3x4``; by default it is drawn.
+        pattern: The actions that Good and Evil repeat, such as ``203210200``; by default drawn.
+        stop: The probability with which a drawn pattern ends after each of its actions.
+        objects: Further objects by their behaviours: ``random``, ``still``, ``pattern`` (drawn),
+            or a given one such as ``pattern:0120``.
+        frame: Where the parameters that are left out come from: ``implemented`` (the thesis'
+            chapters 4 to 6) or ``conceptual`` (its section 3.6).
+        consumption: Whether agents get the reward of a cell ``before`` or ``after`` the update of
+            all cells' rewards. After it, the whole reward is only where Good is.
+        vanish: Whether a reward disappears when an agent has got it.
+        division: By what rewards in cells are divided in each interaction, from 1 to ``inf``.
+        beside: Whether Good and Evil leave rewards in a cell where an agent is.
+        sharing: Whether agents in the same cell share its reward.
+        good: The rewards that Good leaves, one or several in turn, each in (0, 1].
+        evil: The size of those that Evil leaves.
+        cycle: Up to how many interactions pass until Good and Evil change places: cells to the
+            ``power`` of actions, their ``product``, or they ``never`` do.
+        warm_up: Interactions of a random agent before the test; ``cycle`` draws their number like
+            the time until Good and Evil change places.
+        grade: What complexity is: the compressed length of the ``environment`` (space and
+            pattern), of the ``pattern`` alone, or the plain ``length``.
+        observation: The form of observation for every agent; by default each gets the form that it
+            asks for, and ``structure`` if it asks for none.
+    """
+
+    kernels = KERNELS
+    views: ClassVar[Sequence[str]] = FORMS
+
+    def __init__(
+        self,
+        cells: int | None = None,
+        most_cells: int = 9,
+        actions: int | None = None,
+        space: str | None = None,
+        pattern: str | None = None,
+        stop: float = 0.01,
+        objects: list[str] | None = None,
+        frame: Frame = "implemented",
+        consumption: Consumption | None = None,
+        vanish: bool | None = None,
+        division: float | Literal["inf"] | None = None,
+        beside: bool | None = None,
+        sharing: bool = False,
+        good: float | list[float] = 1.0,
+        evil: float | list[float] = 1.0,
+        cycle: Cycle = "power",
+        warm_up: int | Literal["cycle"] = 0,
+        grade: Grade = "environment",
+        observation: Form | None = None,
+    ) -> None:
+        self.cells = cells
+        self.most_cells = most_cells
+        self.actions = actions
+        self.space = None if space is None else self._given_space(space)
+        self.pattern = None if pattern is None else self._given_pattern(pattern)
+        check_stop(stop)
+        self.stop = stop
+        self.objects = [check_object(each) for each in objects or []]
+        self.grade = grade
+        self.observation = observation
+        self.forms: tuple[str, ...] = (observation or "structure",)
+        given = {
+            "consumption": consumption,
+            "division": division,
+            "vanish": vanish,
+            "beside": beside,
+        }
+        said = {name: value for name, value in given.items() if value is not None}
+        rules = {**FRAMES[frame], **said}
+        self.rules: dict[str, Any] = {
+            **rules,
+            "division": division_of(rules["division"]),
+            "sharing": sharing,
+            "good": rewards_of("good", good),
+            "evil": rewards_of("evil", evil),
+            "cycle": cycle,
+            "warm_up": warm_up_of(warm_up, cycle),
+            "mirrored": False,
+        }
+        self._check_sizes()
+
+    def _given_space(self, text: str) -> CellSpace:
+        space = read_space(text)
+        for name, wanted, found in (
+            ("cells", self.cells, space.cells),
+            ("actions", self.actions, space.actions),
+        ):
+            if wanted not in (None, found):
+                raise InvalidInputError(
+                    f"The space has {found} {name}, not {wanted}.",
+                    f"Leave out {name}, or the space.",
+                )
+        self.cells, self.actions = space.cells, space.actions
+        return space
+
+    def _given_pattern(self, text: str) -> str:
+        if self.actions is None:
+            raise InvalidInputError(
+                "A pattern needs to know which actions there are.",
+                "Give space or actions together with the pattern.",
+            )
+        parse_pattern(text, self.actions)
+        return text
+
+    def _check_sizes(self) -> None:
+        for cells in (self.most_cells, self.most_cells if self.cells is None else self.cells):
+            check_number_of_cells(cells)
+        if self.actions is not None and self.actions < 2:
+            raise InvalidInputError(
+                f"There cannot be {self.actions} actions.", "Give 2 or more: staying is one."
+            )
+
+    def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
+        """Draw a space, a pattern and further objects, as far as they are not given."""
+        if complexity is None:
+            space = self._draw_space(rng)
+            pattern = self.pattern or format_pattern(
+                draw_pattern(rng, space.actions, self.stop), space.actions
+            )
+            return self._instance(rng, space, pattern)
+        for _ in range(TRIES):
+            space = self._draw_space(rng)
+            found = self._pattern_of(rng, space, complexity)
+            if found is not None:
+                return self._instance(rng, space, found)
+        raise not_found(complexity, self.grade)
+
+    def _draw_space(self, rng: np.random.Generator) -> CellSpace:
+        if self.space is not None:
+            return self.space
+        return draw_space(rng, self.cells, self.most_cells, self.actions)
+
+    def _pattern_of(
+        self, rng: np.random.Generator, space: CellSpace, complexity: float
+    ) -> str | None:
+        description = format_space(space)
+        if self.pattern is not None:
+            fits = graded(self.grade, description, self.pattern) == complexity
+            return self.pattern if fits else None
+        return pattern_of_complexity(
+            rng, space.actions, complexity, lambda text: graded(self.grade, description, text)
+        )
+
+    def _instance(self, rng: np.random.Generator, space: CellSpace, pattern: str) -> Instance:
+        objects = [draw_object(rng, each, space.actions, self.stop) for each in self.objects]
+        return Instance(
+            {"space": format_space(space), "pattern": pattern, "objects": objects, **self.rules}
+        )
+
+    def complexity(self, instance: Instance) -> float:
+        """How long the shortest description is that compression finds."""
+        return graded(self.grade, instance.data["space"], instance.data["pattern"])
+
+    def seating(self, views: Sequence[str | None]) -> Lambda:
+        """The same class for agents who are there together, each with its form of observation."""
+        asked = [view if view in FORMS else None for view in views]
+        forms = tuple(self.observation or view or "structure" for view in asked)
+        if forms == self.forms:
+            return self
+        seated = copy(self)
+        seated.forms = forms
+        return seated
+
+    def build(self, instance: Instance) -> KernelEnvironment:
+        """Make the space and everybody in it."""
+        return build(instance, self.forms)
+
+    def claims(self) -> Claims:
+        """Balanced if Good and Evil leave the same; sensitive unless nothing is ever left to get.
+
+        A reward that is only there for one interaction, and not where an agent is, is for nobody.
+        """
+        rules = self.rules
+        largest = self.most_cells if self.cells is None else self.cells
+        out_of_reach = (
+            rules["consumption"] == "after" and rules["division"] == "inf" and not rules["beside"]
+        )
+        return Claims(
+            balanced=rules["good"] == rules["evil"],
+            sensitive=None if out_of_reach else 2 * largest,
+        )
+
+    def scene(
+        self, instance: Instance, observation: Observation, reward: float = 0.0
+    ) -> Mapping[str, Any]:
+        """Coloured cells with neutral symbols, and the last reward as up, neutral or down."""
+        return scene(instance, self.forms[0], np.atleast_1d(observation).tolist(), reward)

@@ -1,0 +1,188 @@
+"""What agents see of a Lambda environment, in six forms (Lambda thesis, 3.6.4, 4.1.4 and 4.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from omnimeter.contract import Space, kernel
+from omnimeter.environments.lambda_class.dynamics import (
+    ACTIONS,
+    AFTER,
+    BESIDE,
+    EVIL,
+    EVIL_DROP,
+    FIRST_SEAT,
+    GOOD,
+    GOOD_DROP,
+    PHASE,
+)
+
+FORMS = ("structure", "state", "string", "string-others", "adjacent", "foresight")
+"""The names of the forms, in the order of the codes below."""
+
+STRUCTURE, STATE, STRING, STRING_OTHERS, ADJACENT, FORESIGHT = range(len(FORMS))
+
+NOTHING, END_OF_CELL, SELF, PLUS, MINUS, EITHER, FIRST_OTHER = range(7)
+"""The codes of symbols in the string forms. EITHER is Good or Evil for those who cannot tell; after
+the other agents and objects come the actions."""
+
+SEES_GOOD, SEES_EVIL, SEES_OTHER = 1, 2, 4
+"""What can be in a cell beside the agent, as bits, in the adjacent form."""
+
+
+def space_of(form: str, cells: int, actions: int, places: int) -> Space:
+    """The observations of a form.
+
+    Args:
+        form: Its name.
+        cells: The number of cells.
+        actions: The number of actions.
+        places: How many have a cell: Good, Evil, the agents and the further objects.
+    """
+    structure = (cells,) * (places + actions)
+    symbols = FIRST_OTHER + (places - 3) + actions
+    sizes = {
+        "structure": structure,
+        "state": (cells,) * places,
+        "string": (symbols,) * (cells + places + actions),
+        "string-others": (symbols,) * (cells + places + actions),
+        "adjacent": (cells, *(8,) * actions),
+        "foresight": structure + (cells, cells) + (actions,) * actions,
+    }
+    return Space(sizes[form])
+
+
+@kernel
+def observe(state: Any, out: Any) -> None:
+    """What the first agent sees."""
+    observe_from(state, 0, out)
+
+
+@kernel
+def observe_from(state: Any, seat: Any, out: Any) -> None:
+    """What an agent sees, in the form that it has."""
+    form = state.forms[seat]
+    if form == STATE:
+        write_places(state, seat, out)
+    elif form == ADJACENT:
+        write_adjacent(state, seat, out)
+    elif STRING <= form <= STRING_OTHERS:
+        write_string(state, seat, out)
+    else:
+        write_places(state, seat, out)
+        write_ways(state, seat, out)
+        if form == FORESIGHT:
+            write_intentions(state, seat, out)
+
+
+@kernel
+def write_places(state: Any, seat: Any, out: Any) -> None:
+    """The cells of Good, Evil, oneself, the other agents and the further objects (4.6)."""
+    own = FIRST_SEAT + seat
+    out[0] = state.places[GOOD]
+    out[1] = state.places[EVIL]
+    out[2] = state.places[own]
+    at = 3
+    for other in range(FIRST_SEAT, len(state.places)):
+        if other != own:
+            out[at] = state.places[other]
+            at += 1
+
+
+@kernel
+def write_ways(state: Any, seat: Any, out: Any) -> None:
+    """After the places: the cell that each action leads to."""
+    actions = state.rules[ACTIONS]
+    first = state.places[FIRST_SEAT + seat] * actions
+    for action in range(actions):
+        out[len(state.places) + action] = state.paths[first + action]
+
+
+@kernel
+def write_intentions(state: Any, seat: Any, out: Any) -> None:
+    """After the ways: where Good and Evil mean to go, and what each action would be worth."""
+    actions = state.rules[ACTIONS]
+    action = state.pattern[state.clock[PHASE]]
+    good = state.paths[state.places[GOOD] * actions + action]
+    evil = state.paths[state.places[EVIL] * actions + action]
+    at = len(state.places) + actions
+    out[at] = good
+    out[at + 1] = evil
+    first = state.places[FIRST_SEAT + seat] * actions
+    for one in range(actions):
+        mine = expected(state, state.paths[first + one], good, evil)
+        worse = 0
+        for other in range(actions):
+            worse += expected(state, state.paths[first + other], good, evil) < mine
+        out[at + 2 + one] = worse
+
+
+@kernel
+def expected(state: Any, cell: Any, good: Any, evil: Any) -> Any:
+    """The reward that a cell would bring next if Good and Evil come to where they mean to go."""
+    if not state.rules[AFTER]:
+        return state.rewards[cell]
+    if state.rules[BESIDE]:
+        if cell == good:
+            return state.good[(state.clock[GOOD_DROP] + 1) % len(state.good)]
+        if cell == evil:
+            return -state.evil[(state.clock[EVIL_DROP] + 1) % len(state.evil)]
+    if state.division[0] == np.inf:
+        return 0.0
+    return state.rewards[cell] / state.division[0]
+
+
+@kernel
+def write_adjacent(state: Any, seat: Any, out: Any) -> None:
+    """The own cell, and what is in the cell that each action leads to."""
+    own = FIRST_SEAT + seat
+    actions = state.rules[ACTIONS]
+    out[0] = state.places[own]
+    for action in range(actions):
+        cell = state.paths[state.places[own] * actions + action]
+        seen = 0
+        if state.places[GOOD] == cell:
+            seen |= SEES_GOOD
+        if state.places[EVIL] == cell:
+            seen |= SEES_EVIL
+        for other in range(FIRST_SEAT, len(state.places)):
+            if other != own and state.places[other] == cell:
+                seen |= SEES_OTHER
+        out[1 + action] = seen
+
+
+@kernel
+def write_string(state: Any, seat: Any, out: Any) -> None:
+    """For each cell: who is there, which actions lead there, and the end of the cell (3.6.4)."""
+    own = FIRST_SEAT + seat
+    actions = state.rules[ACTIONS]
+    tells = state.forms[seat] == STRING
+    first_action = FIRST_OTHER + len(state.places) - 3
+    at = 0
+    for cell in range(len(state.rewards)):
+        if state.places[own] == cell:
+            out[at] = SELF
+            at += 1
+        if state.places[GOOD] == cell:
+            out[at] = PLUS if tells else EITHER
+            at += 1
+        if state.places[EVIL] == cell:
+            out[at] = MINUS if tells else EITHER
+            at += 1
+        symbol = FIRST_OTHER
+        for other in range(FIRST_SEAT, len(state.places)):
+            if other != own:
+                if state.places[other] == cell:
+                    out[at] = symbol
+                    at += 1
+                symbol += 1
+        for action in range(actions):
+            if state.paths[state.places[own] * actions + action] == cell:
+                out[at] = first_action + action
+                at += 1
+        out[at] = END_OF_CELL
+        at += 1
+    for rest in range(at, len(out)):
+        out[rest] = NOTHING

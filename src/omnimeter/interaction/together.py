@@ -1,0 +1,229 @@
+"""Several agents in one environment at once: all choose, then everything happens.
+
+Step by step, or for sides with kernels in one compiled loop; the traces are the same. The section
+"Several agents at once" of ``docs/standard.md`` is the normative text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from omnimeter.contract import (
+    Agent,
+    Ending,
+    Environment,
+    EnvironmentClass,
+    Exercise,
+    Percept,
+    Spec,
+    Trace,
+    nanoseconds,
+)
+from omnimeter.interaction.batch import Batch, can_run_compiled
+from omnimeter.interaction.compilation import joint_runner
+from omnimeter.interaction.kernel_parts import (
+    KernelAgent,
+    KernelEnvironment,
+    KernelEnvironmentClass,
+    seed_state,
+    start_together,
+)
+from omnimeter.interaction.layout import settled
+from omnimeter.interaction.loop import environment_error, read_reward
+from omnimeter.interaction.members import Member
+from omnimeter.interaction.seats import AgentFault, Seat
+
+
+def take_together(
+    environment_class: EnvironmentClass,
+    agents: Sequence[Agent | Seat],
+    exercise: Exercise,
+    *,
+    record: bool = False,
+) -> list[Trace]:
+    """Build the environment of an exercise and let its whole company take it, step by step.
+
+    Args:
+        environment_class: Where the instance comes from; as many seats as needed are asked for.
+        agents: Who, in the order of the exercise's company.
+        exercise: Of any member of the company.
+        record: Whether to keep actions and observations too.
+
+    Returns:
+        One trace for each agent, all of one joint run. Never raises for a fault of theirs.
+
+    Raises:
+        InvalidInputError: The class has not so many seats.
+    """
+    members = [Member(agent, record) for agent in agents]
+    views = [member.view() if environment_class.views else None for member in members]
+    seating = environment_class.seating(views)
+    try:
+        environment = _built(seating, exercise, len(members))
+        _start(environment, members, exercise)
+        _go_on(environment, members, exercise)
+    except AgentFault as trouble:  # the environment's; those of members stay with them
+        for member in _here(members):
+            member.fail(trouble.fault)
+    return [member.trace for member in members if member.trace is not None]
+
+
+def _here(members: Sequence[Member]) -> list[Member]:
+    """Those who have not dropped out."""
+    return [member for member in members if member.trace is None]
+
+
+def _company(exercise: Exercise) -> tuple[Spec, ...]:
+    return exercise.company or (exercise.agent,)
+
+
+def _built(seating: EnvironmentClass, exercise: Exercise, seats: int) -> Environment:
+    try:
+        environment = seating.build(exercise.instance)
+        if not environment.seats == seats == len(_company(exercise)):
+            raise ValueError(
+                f"there are {environment.seats} seats and {seats} agents "
+                f"for a company of {len(_company(exercise))}"
+            )
+    except BaseException as error:
+        raise environment_error(error) from error
+    return environment
+
+
+def _start(environment: Environment, members: Sequence[Member], exercise: Exercise) -> None:
+    try:
+        percepts = start_together(environment, exercise.stream("environment").seed)
+        for seat, (member, percept) in enumerate(_read(members, percepts)):
+            member.see(percept, environment.space_of(seat))
+        briefings = [environment.briefing(seat) for seat in range(len(members))]
+    except BaseException as error:
+        raise environment_error(error) from error
+    for member, spec, briefing in zip(members, _company(exercise), briefings, strict=True):
+        if member.trace is None:
+            member.begin(briefing, exercise.of(spec).stream("agent").seed)
+
+
+def _go_on(environment: Environment, members: Sequence[Member], exercise: Exercise) -> None:
+    budget, tick = exercise.budget, nanoseconds(exercise.clock.tick)
+    timed = None if budget.seconds is None else budget.end
+    now, over = 0, None
+    for _ in range(budget.most):
+        for member in _here(members):
+            member.choose(environment.actions, tick, timed)
+        here = _here(members)
+        if not here:
+            return
+        delay = max(member.delay for member in here)
+        if delay > budget.end - now:
+            over = timed
+            break
+        now += delay
+        for member in here:
+            member.wait(delay)
+        _step(environment, members)
+    for member in _here(members):
+        member.leave(Ending.BUDGET, over)
+
+
+def _step(environment: Environment, members: Sequence[Member]) -> None:
+    try:
+        percepts = environment.step_together([member.action for member in members])
+        for member, percept in _read(members, percepts):
+            member.receive(percept)
+    except BaseException as error:
+        raise environment_error(error) from error
+
+
+def _read(members: Sequence[Member], percepts: Sequence[Percept]) -> list[tuple[Member, Percept]]:
+    """What those who are still there are given."""
+    return [
+        (member, Percept(read_reward(reward), observation))
+        for member, (reward, observation) in zip(members, percepts, strict=True)
+        if member.trace is None
+    ]
+
+
+def run_together(
+    environment_class: KernelEnvironmentClass,
+    agents: Sequence[KernelAgent],
+    exercises: Sequence[Exercise],
+    *,
+    record: bool = False,
+) -> Iterator[list[Trace]]:
+    """The traces of each exercise, in order: exactly what ``take_together`` gives, but compiled.
+
+    One exercise after the other, so that there is never more than one table of each agent.
+
+    Args:
+        environment_class: The class of all the exercises' instances.
+        agents: Who takes them together, prepared anew for each.
+        exercises: Those that cannot be run compiled take the ordinary loop.
+        record: Whether to keep actions and observations too.
+    """
+    for exercise in exercises:
+        traces = _compiled(environment_class, agents, exercise, record)
+        yield traces or take_together(environment_class, agents, exercise, record=record)
+
+
+def can_run_together_compiled(
+    environment_class: EnvironmentClass, agents: Sequence[Agent | Seat]
+) -> bool:
+    """Whether a class and some agents have all the kernels for a compiled joint run.
+
+    Agents that modulate time take the ordinary loop.
+    """
+    kernels = environment_class.kernels
+    return (
+        isinstance(environment_class, KernelEnvironmentClass)
+        and kernels is not None
+        and kernels.step_together is not None
+        and kernels.observe_from is not None
+        and len(agents) > 1
+        and all(isinstance(agent, KernelAgent) and agent.kernels.delay is None for agent in agents)
+    )
+
+
+def _compiled(
+    environment_class: KernelEnvironmentClass,
+    agents: Sequence[KernelAgent],
+    exercise: Exercise,
+    record: bool,
+) -> list[Trace] | None:
+    """Traces of the compiled loop; none if it does not compile, or something raises.
+
+    The ordinary loop then finds out whose fault it is.
+    """
+    if not (can_run_together_compiled(environment_class, agents) and can_run_compiled(exercise)):
+        return None
+    run = joint_runner(environment_class.kernels, tuple(agent.kernels for agent in agents))
+    try:
+        batch = _batch(environment_class, agents, exercise, record)
+        batch.run(run)
+    except Exception:
+        return None
+    return list(batch.traces())
+
+
+def _batch(
+    environment_class: KernelEnvironmentClass,
+    agents: Sequence[KernelAgent],
+    exercise: Exercise,
+    record: bool,
+) -> Batch:
+    seating = environment_class.seating([agent.view for agent in agents])
+    environment = _built(seating, exercise, len(agents))
+    assert isinstance(environment, KernelEnvironment)  # the same class, with more seats
+    seed_state(environment.state, exercise.stream("environment").seed)
+    states = [agent.prepare(environment.briefing(seat)) for seat, agent in enumerate(agents)]
+    taken = [exercise.of(member) for member in exercise.company]
+    for state, own in zip(states, taken, strict=True):
+        seed_state(state, own.stream("agent").seed)
+    seats = len(agents)
+    parts = (
+        *map(settled, (environment.state, *states)),
+        np.zeros(seats, dtype=np.int64),
+        np.zeros(seats),
+    )
+    return Batch(taken, parts, environment.spaces, [environment.actions] * seats, record)
