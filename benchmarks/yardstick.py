@@ -1,4 +1,4 @@
-"""The hand-written loop of ``cpp/cups.cpp``, compiled where there is a compiler."""
+"""Loops written by hand in C++ (``cpp/``), compiled where there is a compiler."""
 
 from __future__ import annotations
 
@@ -9,86 +9,71 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import Exercise, nanoseconds
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass
-from omnimeter.interaction.kernel_parts import seed_state
+from omnimeter.contract import Exercise
 
-SOURCE = Path(__file__).parent / "cpp" / "cups.cpp"
 FLAGS = ("-O3", "-shared", "-fPIC")
 
+NO_COMPILER = "No C++ compiler works here, so nothing was compared with C++. Name one in CXX."
 
-def build() -> Callable[..., int] | None:
-    """Compile the loop and load it; nothing where there is no compiler that can."""
+Loop = Callable[..., int]
+
+
+def build(name: str) -> Loop | None:
+    """Compile the loop ``cpp/<name>.cpp`` and load it; nothing where no compiler can."""
     names = (os.environ.get("CXX"), "c++", "g++", "clang++")
-    compiler = next((found for name in names if name and (found := shutil.which(name))), None)
+    compiler = next((found for each in names if each and (found := shutil.which(each))), None)
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as directory:
-        library = Path(directory) / "cups.so"
-        command = [compiler, *FLAGS, str(SOURCE), "-o", str(library)]
+        source = Path(__file__).parent / "cpp" / f"{name}.cpp"
+        library = Path(directory) / f"{name}.so"
+        command = [compiler, *FLAGS, str(source), "-o", str(library)]
         if subprocess.run(command, check=False).returncode != 0:
             return None
         run = ctypes.CDLL(str(library)).run  # it stays in memory after its file is gone
     run.restype = ctypes.c_int64
-    entry: Callable[..., int] = run
+    entry: Loop = run
     return entry
 
 
 class HandWritten:
-    """The same exercises for the hand-written loop, all of the same length.
+    """The same exercises for a hand-written loop, all of the same length.
 
     Args:
-        run: The loop.
-        environment_class: Cups.
-        agent: The random agent, at the pace of the clock.
+        run: The loop. It writes down rewards and times, and returns the number of interactions.
         exercises: The exercises.
+        arguments: What the loop is given before the places for rewards and times: arrays,
+            structures and whole numbers. Arrays are given by their addresses.
 
     Attributes:
         rewards: The rewards of all exercises, one after the other.
         times: Likewise the times.
     """
 
-    def __init__(
-        self,
-        run: Callable[..., int],
-        environment_class: KernelEnvironmentClass,
-        agent: KernelAgent,
-        exercises: Sequence[Exercise],
-    ) -> None:
-        cups = [environment_class.build(exercise.instance) for exercise in exercises]
-        agents = [agent.prepare(each.briefing()) for each in cups]
-        for state, exercise in zip(agents, exercises, strict=True):
-            seed_state(state, exercise.stream("agent").seed)
-        first = exercises[0]
-        initial = np.concatenate([each.state.initial for each in cups])
-        total = first.budget.most * len(exercises)
+    def __init__(self, run: Loop, exercises: Sequence[Exercise], *arguments: Any) -> None:
+        total = exercises[0].budget.most * len(exercises)
         self.rewards, self.times = np.empty(total), np.empty(total, dtype=np.int64)
         self._run = run
-        self._inputs = (  # kept alive: the loop is given bare addresses
-            np.array([each.actions for each in cups]),
-            np.array([each.state.turn[1] for each in cups]),
-            initial.copy(),
-            initial,
-            np.concatenate([state.rng for state in agents]),
-        )
-        self._scratch = np.empty(max(each.actions for each in cups), dtype=np.int64)
-        pace, tick = int(agents[0].numbers[1]), nanoseconds(first.clock.tick)
-        limits = (pace, tick, first.budget.most, first.budget.end)
-        self._arguments = (
-            ctypes.c_int64(len(exercises)),
-            *map(_address, self._inputs),
-            *map(ctypes.c_int64, limits),
-            *map(_address, (self._scratch, self.rewards, self.times)),
-        )
+        self._kept = arguments  # alive: the loop is given bare addresses
+        given = (*arguments, self.rewards, self.times)
+        self._arguments = [_argument(each) for each in given]
 
     def __call__(self) -> int:
         """Run them all, and say how many interactions that were."""
         return self._run(*self._arguments)
 
 
-def _address(array: NDArray[np.generic]) -> ctypes.c_void_p:
+def _argument(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return address(value)
+    return ctypes.c_int64(value) if isinstance(value, int) else value
+
+
+def address(array: NDArray[Any]) -> ctypes.c_void_p:
+    """Where an array lies."""
     return ctypes.c_void_p(array.ctypes.data)

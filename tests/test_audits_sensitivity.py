@@ -230,13 +230,18 @@ def test_a_look_ahead_agrees_with_what_is_known_exactly(
     assert found.length == explored(*automaton).horizons(4)[0]
 
 
-def test_sampled_sequences_find_what_lies_beyond_all_short_ones() -> None:
+@pytest.mark.parametrize(("kind", "complete"), [(Automata, True), (Unpicklable, False)])
+def test_a_look_ahead_sees_what_lies_beyond_all_short_sequences(
+    kind: type[Automata], complete: bool
+) -> None:
+    """Sequences that end in the same state are one; where states have no names, some are tried."""
     following = [[place + 1] * 4 for place in range(12)] + [[0] * 4]
     rewards = [[0.0] * 4 for _ in range(12)] + [[1.0, 0.0, 0.0, 0.0]]
-    positions = started(Automata(following, rewards), Instance({}), stream(0))
+    positions = started(kind(following, rewards), Instance({}), stream(0))
     assert search(positions, 4, 13, stream(1).generator()).length == 13
+    positions = started(kind(following, rewards), Instance({}), stream(0))
     short = search(positions, 4, 12, stream(1).generator())
-    assert (short.length, short.complete) == (0, False)
+    assert (short.length, short.complete) == (0, complete)
 
 
 # Going back to a place

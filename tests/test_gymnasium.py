@@ -261,7 +261,7 @@ def test_draws_with_other_spaces_are_passed_over() -> None:
 
 
 def test_a_class_that_never_draws_the_same_spaces_needs_an_instance() -> None:
-    with pytest.raises(InvalidInputError, match="Make another one, with that"):
+    with pytest.raises(InvalidInputError, match="Give an instance, a complexity"):
         OmnimeterEnv(place(Growing)).reset()
     env = OmnimeterEnv(place(Growing), instance={"actions": 5})
     assert env.reset()[1]["instance"] == {"actions": 5}

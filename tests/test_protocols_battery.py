@@ -305,7 +305,7 @@ def changed(number, **fields):
 WRONG = {
     "a list": ([], "fields"),
     "no title": ({"exercises": MIXED["exercises"]}, ", title: "),
-    "an odd title": ({**MIXED, "title": 7}, ", title: 7"),
+    "an odd title": ({**MIXED, "title": 7}, ", title: it cannot be 7"),
     "no exercises": ({"title": "nothing"}, ", exercises: "),
     "empty": ({"title": "nothing", "exercises": []}, ", exercises: "),
     "a misspelt field": ({**MIXED, "excercises": []}, "'exercises'"),

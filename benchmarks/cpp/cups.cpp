@@ -7,32 +7,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "chance.hpp"
+
 namespace {
 
 constexpr int64_t longest_delay = 1000000000000000;  // a million seconds
-
-// SplitMix64 (Steele, Lea and Flood 2014).
-struct Chance {
-    uint64_t state;
-
-    uint64_t bits() {
-        uint64_t mixed = state += 0x9E3779B97F4A7C15u;
-        mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
-        mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBu;
-        return mixed ^ (mixed >> 31);
-    }
-
-    // An exactly uniform integer 0 .. count - 1 (Lemire 2019).
-    int64_t below(int64_t count) {
-        int64_t product = static_cast<int64_t>(bits() >> 32) * count;
-        if ((product & 0xFFFFFFFF) < count) {
-            const int64_t threshold = (0x100000000 - count) % count;
-            while ((product & 0xFFFFFFFF) < threshold)
-                product = static_cast<int64_t>(bits() >> 32) * count;
-        }
-        return product >> 32;
-    }
-};
 
 struct Cups {
     int64_t *__restrict colours;

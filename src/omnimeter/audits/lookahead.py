@@ -12,7 +12,7 @@ from omnimeter.audits.positions import Positions
 from omnimeter.contract import FloatArray
 
 EXHAUSTIVE = 1000
-"""Sequences up to this number are all tried."""
+"""Sequences up to this number are all tried, one for all that end in the same state."""
 
 SAMPLED = 300
 """Sequences that are tried where there are more."""
@@ -27,7 +27,7 @@ class Search:
 
     Attributes:
         length: After how many actions sums differed; 0 if they never did.
-        sequences: How many sequences were compared.
+        sequences: How many sequences were compared, of those that end in the same state one.
         complete: Whether these were all there are.
     """
 
@@ -62,21 +62,23 @@ def _once(positions: Positions, actions: int, horizon: int, rng: np.random.Gener
 
 
 def _all_sequences(positions: Positions, actions: int, horizon: int) -> Search:
-    """Every sequence, as long as they are few."""
-    frontier: list[tuple[Hashable, float, float]] = [(positions.save(), 0.0, 0.0)]
+    """Every sequence, as long as they are few; those that end in the same state go on as one."""
+    frontier = {positions.save(): (0.0, 0.0)}
     for length in range(1, horizon + 1):
         if len(frontier) * actions > EXHAUSTIVE:
             return Search(0, len(frontier), False)
-        longer = []
-        for place, total, weight in frontier:
+        longer: dict[Hashable, tuple[float, float]] = {}
+        found = []
+        for place, (total, weight) in frontier.items():
             for action in range(actions):
                 positions.restore(place)
                 reward = positions.step(action)
-                longer.append((positions.save(), total + reward, weight + abs(reward)))
+                found.append((total + reward, weight + abs(reward)))
+                longer.setdefault(positions.save(), found[-1])
         frontier = longer
-        sums = np.array([each[1:] for each in frontier])
-        if _differ(sums[:, 0], sums[:, 1]):
-            return Search(length, len(frontier), False)
+        sums, weights = np.array(found).T
+        if _differ(sums, weights):
+            return Search(length, len(found), False)
     return Search(0, len(frontier), True)
 
 

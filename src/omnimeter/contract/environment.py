@@ -120,7 +120,7 @@ class EnvironmentClass(ABC):
     compiled.
     """
 
-    kernels: ClassVar[EnvironmentKernels | None] = None
+    kernels: EnvironmentKernels | None = None
     views: ClassVar[Sequence[str]] = ()
     """The forms of observation among which an agent may choose, where there are several."""
 

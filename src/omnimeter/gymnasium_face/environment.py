@@ -19,14 +19,12 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
     """An environment class of the catalogue as a Gymnasium environment.
 
     Every reset draws a new instance from the class with the environment's own generator. All have
-    the same spaces and, if not told otherwise, the same complexity: instances with other spaces are
-    passed over. ``info`` of a reset holds ``instance`` (as data), ``complexity`` and
+    the same spaces: instances with other spaces are passed over. ``info`` of a reset holds ``instance`` (as data), ``complexity`` and
     ``first_reward``, the reward given before the first action.
 
     Args:
         environment_class: An id of the catalogue (``cups-v1``) or a place (``file.py:Name``).
-        complexity: The complexity of the instances. By default that of a first draw, which
-            depends on nothing but the class and its parameters.
+        complexity: The complexity of the instances; by default as the class draws it.
         instance: The one instance to meet at every reset, in place of new ones.
         interactions: After how many steps it is truncated; by default never. No environment of
             ours terminates by itself.

@@ -25,7 +25,7 @@ from omnimeter.contract import (
     stream,
 )
 
-MOST_DRAWS = 100
+MOST_DRAWS = 1000
 """How many instances with other spaces are passed over before it is an error."""
 
 
@@ -98,8 +98,8 @@ class Source:
 
     Args:
         spec: The class.
-        always: Which of its instances. Where it asks for nothing, the first draw decides on the
-            complexity; it is always the same draw, so that the same spec has the same spaces.
+        always: Which of its instances. Where it does not name one, a first draw decides on the
+            spaces; it is always the same draw, so that the same spec has the same spaces.
     """
 
     def __init__(self, spec: Spec, always: Wanted) -> None:
@@ -110,8 +110,6 @@ class Source:
         else:
             rng = stream(0, "gymnasium").generator()
             first = self._built(self.environment_class.draw(rng, always.complexity))
-            if always.complexity is None:
-                always = Wanted(complexity=first.complexity)
         self._always = always
         self.actions = first.environment.actions
         self.space = first.environment.space
@@ -143,7 +141,12 @@ class Source:
             drawn = self._built(self.environment_class.draw(rng, complexity))
             if self._fits(drawn.environment):
                 return drawn
-        raise self._other_spaces(f"An instance of complexity {complexity:g}", drawn.environment)
+        what = (
+            "A drawn instance"
+            if complexity is None
+            else f"An instance of complexity {complexity:g}"
+        )
+        raise self._other_spaces(what, drawn.environment)
 
     def _given(self, instance: Instance) -> Drawn:
         try:
@@ -169,5 +172,6 @@ class Source:
             f"{what} of {self._label} has {environment.actions} actions and observations "
             f"{environment.space.sizes}; this Gymnasium environment was made for {self.actions} "
             f"and {self.space.sizes}.",
-            "Make another one, with that complexity or instance.",
+            "Give an instance, a complexity, or those parameters of the class that decide on the "
+            "actions and observations.",
         )

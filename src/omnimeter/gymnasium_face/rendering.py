@@ -18,7 +18,13 @@ def _shown(value: Any) -> str:
         return value
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return " ".join(value)
+    if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
+        return "".join(f"\n  {number}: {_in_a_line(item)}" for number, item in enumerate(value, 1))
     return canonical(value)
+
+
+def _in_a_line(thing: Mapping[str, Any]) -> str:
+    return "  ".join(f"{name} {_shown(value)}" for name, value in thing.items())
 
 
 def check_render_mode(mode: str | None, known: Sequence[str]) -> str | None:

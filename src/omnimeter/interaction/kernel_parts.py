@@ -192,7 +192,7 @@ class _Table:
 class KernelEnvironmentClass(EnvironmentClass):
     """An environment class whose environments are made of kernels."""
 
-    kernels: ClassVar[EnvironmentKernels]
+    kernels: EnvironmentKernels
 
     @abstractmethod
     def build(self, instance: Instance) -> KernelEnvironment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from omnimeter.contract import (
 from omnimeter.protocols.drawing import draw
 
 _FORM = 'A battery is {"title": "...", "exercises": [{"environments": ..., "interactions": ...}]}.'
+_SPEC_FORM = 'An environment class is "name(parameter=value)", or {"id": ..., "parameters": {...}}.'
 _FIELDS = ("title", "exercises")
 _ITEM_FIELDS = ("environments", "interactions", "complexity")
 _SPEC_FIELDS = {"id": str, "parameters": Mapping, "digest": str}
@@ -75,7 +77,7 @@ def read_plan(data: Any, where: str) -> Plan:
     fields = _fields(data, _FIELDS, _FIELDS, where)
     title, exercises = fields["title"], fields["exercises"]
     if not isinstance(title, str) or not title.strip():
-        raise InvalidInputError(f"{where}, title: {title!r} is no title.", "Give it as a text.")
+        raise _cannot_be(title, f"{where}, title", "Give a text.")
     if not isinstance(exercises, list) or not exercises:
         raise InvalidInputError(f"{where}, exercises: this is not a list of exercises.", _FORM)
     items = [_item(each, f"{where}, exercise {number}") for number, each in enumerate(exercises, 1)]
@@ -93,16 +95,16 @@ def _item(data: Any, where: str) -> Item:
 
 
 def _fields(
-    data: Any, known: Collection[str], needed: Collection[str], where: str
+    data: Any, known: Collection[str], needed: Collection[str], where: str, form: str = _FORM
 ) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise InvalidInputError(f"{where}: this is not an object with fields.", _FORM)
+        raise InvalidInputError(f"{where}: this is not an object with fields.", form)
     for name in data:
         if name not in known:
             raise UnknownNameError(f"field in {where} called", name, known)
     for name in needed:
         if name not in data:
-            raise InvalidInputError(f"{where}, {name}: the field is missing.", _FORM)
+            raise InvalidInputError(f"{where}, {name}: the field is missing.", form)
     return data
 
 
@@ -115,10 +117,10 @@ def _environments(given: Any, where: str) -> tuple[Spec, EnvironmentClass]:
 
 
 def _spec(given: Any, where: str) -> Spec:
-    fields = _fields(given, _SPEC_FIELDS, ("id",), where)
+    fields = _fields(given, _SPEC_FIELDS, ("id",), where, _SPEC_FORM)
     for name, value in fields.items():
         if not isinstance(value, _SPEC_FIELDS[name]):
-            raise InvalidInputError(f"{where}, {name}: it cannot be {value!r}.", _FORM)
+            raise _cannot_be(value, f"{where}, {name}", _SPEC_FORM)
     return Spec.from_json(fields)
 
 
@@ -132,15 +134,19 @@ def _full(wanted: str | Spec) -> Spec:
 
 def _interactions(given: Any, where: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= FOREVER:
-        raise InvalidInputError(f"{where}: it cannot be {given!r}.", "Give a whole number above 0.")
+        raise _cannot_be(given, where, "Give a whole number above 0.")
     return given
 
 
 def _check_complexity(given: Any, spec: Spec, made: EnvironmentClass, where: str) -> None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not isfinite(given):
-        raise InvalidInputError(f"{where}: it cannot be {given!r}.", "Give a number, or leave it.")
+        raise _cannot_be(given, where, "Give a number, or leave it out.")
     with _blamed_on(where):
         draw(made, spec, seed=0, number=0, complexity=given)  # to see that there is one
+
+
+def _cannot_be(given: Any, where: str, advice: str) -> InvalidInputError:
+    return InvalidInputError(f"{where}: it cannot be {json.dumps(given)}.", advice)
 
 
 @contextmanager

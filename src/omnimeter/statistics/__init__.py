@@ -6,6 +6,7 @@ Where chance is needed, the generator is an argument. Intervals are two-sided an
 from omnimeter.statistics.estimate import Estimate, Support
 from omnimeter.statistics.means import difference, mean, paired_difference
 from omnimeter.statistics.proportions import proportion
+from omnimeter.statistics.relations import Correlation, Line, correlation, regression
 from omnimeter.statistics.resampling import Statistic, bootstrap, interquartile_mean
 from omnimeter.statistics.significance import holm, paired_test
 from omnimeter.statistics.strata import (
@@ -15,10 +16,13 @@ from omnimeter.statistics.strata import (
 )
 
 __all__ = [
+    "Correlation",
     "Estimate",
+    "Line",
     "Statistic",
     "Support",
     "bootstrap",
+    "correlation",
     "difference",
     "holm",
     "interquartile_mean",
@@ -26,6 +30,7 @@ __all__ = [
     "paired_difference",
     "paired_test",
     "proportion",
+    "regression",
     "stratified_difference",
     "stratified_mean",
     "stratified_test",

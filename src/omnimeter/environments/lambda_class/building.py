@@ -18,14 +18,18 @@ from omnimeter.environments.lambda_class.rules import longest_cycle
 from omnimeter.interaction import KernelEnvironment
 from omnimeter.interaction.randomness import generator_state
 
-KERNELS = EnvironmentKernels(
-    state=LambdaState,
-    reset=dynamics.reset,
-    step=dynamics.step,
-    observe=observing.observe,
-    step_together=dynamics.step_together,
-    observe_from=observing.observe_from,
-)
+KERNELS = {
+    form: EnvironmentKernels(
+        state=LambdaState,
+        reset=dynamics.reset,
+        step=dynamics.step,
+        observe=observe,
+        step_together=dynamics.step_together,
+        observe_from=observing.observe_from,
+    )
+    for form, observe in observing.OBSERVERS.items()
+}
+"""By the first agent's form of observation."""
 
 
 def build(instance: Instance, forms: Sequence[str]) -> KernelEnvironment:
@@ -34,7 +38,7 @@ def build(instance: Instance, forms: Sequence[str]) -> KernelEnvironment:
     cells, actions = paths.shape
     state = _state(instance, paths, forms)
     first, *others = (space_of(form, cells, actions, len(state.places)) for form in forms)
-    return KernelEnvironment(KERNELS, state, actions, first, others=others)
+    return KernelEnvironment(KERNELS[forms[0]], state, actions, first, others=others)
 
 
 @lru_cache(maxsize=1024)

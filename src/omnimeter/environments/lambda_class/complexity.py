@@ -5,6 +5,7 @@ Compression stands in for Kolmogorov complexity, as in the thesis.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Literal
 
@@ -20,7 +21,10 @@ TRIES = 200
 """How often a space is drawn for which no pattern of the wanted complexity is found."""
 
 LONGEST_PATTERN = 10_000
-"""Patterns that have not reached the wanted complexity by then are given up."""
+"""Patterns of a wanted complexity are not longer."""
+
+NEARBY = 8
+"""Lengths of a pattern at which its complexity is looked for, from where it should be on."""
 
 
 def graded(grade: str, space: str, pattern: str) -> float:
@@ -38,25 +42,32 @@ def graded(grade: str, space: str, pattern: str) -> float:
 def pattern_of_complexity(
     rng: np.random.Generator, actions: int, wanted: float, grade: Callable[[str], float]
 ) -> str | None:
-    """The first pattern of the wanted complexity on a way of random actions, if there is one.
+    """The first actions of a random sequence, as many as have the wanted complexity.
+
+    Now and then one action more makes a compressed text shorter, or longer by two. So the place is
+    found as if complexity only grew, and then searched nearby.
 
     Args:
         rng: Where chance comes from.
         actions: The number of actions.
         wanted: The complexity.
         grade: What a pattern's complexity is.
+
+    Returns:
+        The pattern, or nothing if no part of this sequence has that complexity.
     """
-    pattern: list[int] = []
-    block: list[int] = []
-    while len(pattern) < LONGEST_PATTERN:
-        block = block or rng.integers(actions, size=64).tolist()
-        pattern.append(block.pop())
-        text = format_pattern(pattern, actions)
-        found = grade(text)
-        if found == wanted:
-            return text
-        if found > wanted + 8:  # one more action may make a text shorter, but not by so much
-            return None
+    sequence = rng.integers(actions, size=LONGEST_PATTERN).tolist()
+
+    def text(length: int) -> str:
+        return format_pattern(sequence[:length], actions)
+
+    if grade(text(LONGEST_PATTERN)) < wanted:
+        return None
+    lengths = range(1, LONGEST_PATTERN + 1)
+    first = bisect_left(lengths, wanted, key=lambda length: grade(text(length)))
+    for length in lengths[first : first + NEARBY]:
+        if grade(text(length)) == wanted:
+            return text(length)
     return None
 
 
@@ -64,6 +75,6 @@ def not_found(wanted: float, grade: str) -> InvalidInputError:
     """What is said when no environment of a complexity was found."""
     return InvalidInputError(
         f"No Lambda environment of complexity {wanted:g} was found (graded by {grade}).",
-        "Give a whole number within reach of these spaces: omnimeter audit shows which ones come "
-        "up. Fewer cells are simpler, longer patterns more complex.",
+        "Give a whole number. Fewer cells are simpler, longer patterns more complex; patterns have "
+        f"at most {LONGEST_PATTERN:,} actions.",
     )

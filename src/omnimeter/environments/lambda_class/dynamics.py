@@ -1,7 +1,9 @@
 """How a Lambda environment moves: Good and Evil, further objects, agents, and the rewards in cells.
 
 The order of events is that of the main loop (Lambda thesis, section 4.4). The conceptual order
-(section 3.6.3) is the same with rewards consumed before the update.
+(section 3.6.3) is the same with rewards consumed before the update. The update divides the rewards
+of all cells; where agents consume after it, Good and Evil also leave theirs in their new cells
+first, so that the whole reward is only where they are (section 4.1.5).
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ GOOD, EVIL, FIRST_SEAT = range(3)
 """Whose cell is where in ``places``; after the seats come the further objects."""
 
 ACTIONS, AFTER, VANISH, BESIDE, SHARING, CYCLE, WARM_UP, MIRRORED = range(8)
-"""The rules: how many actions there are, then see ``rules.py``. CYCLE is the longest time between two swaps, 0 for never. WARM_UP is
-a number of interactions, or -1 to draw it as the time of a swap is drawn."""
+"""The rules: how many actions there are, then what ``rules.py`` says. CYCLE is the longest time
+between two swaps, 0 for never. WARM_UP is a number of interactions, or -1 to draw it as the time of
+a swap is drawn."""
 
 PHASE, UNTIL_SWAP, GOOD_DROP, EVIL_DROP = range(4)
-"""What goes on: the place in the pattern, interactions until the swap, and which of their rewards
-Good and Evil drop now."""
+"""What goes on: the place in the pattern, interactions until the swap (0 when there is none to
+come), and which of their rewards Good and Evil drop now."""
 
 RANDOM, STILL, PATTERN = range(3)
 """How a further object behaves."""
@@ -116,10 +119,9 @@ def place_good_and_evil(state: Any) -> None:
 @kernel
 def draw_swap(state: Any) -> None:
     """After how many interactions Good and Evil change places (the cycle clause, 3.6.2)."""
+    state.clock[UNTIL_SWAP] = 0
     if state.rules[CYCLE] > 0:
         state.clock[UNTIL_SWAP] = 1 + below(state.rng, state.rules[CYCLE])
-    else:
-        state.clock[UNTIL_SWAP] = -1
 
 
 @kernel
@@ -142,6 +144,7 @@ def step(state: Any, action: Any) -> Any:
     """One interaction of the first agent; others who may be there stay."""
     state.actions[0] = action
     step_together(state, state.actions, state.paid)
+    state.actions[0] = 0  # what was done is no part of how things stand
     return state.paid[0]
 
 
@@ -174,17 +177,24 @@ def move_good_and_evil(state: Any) -> None:
     new_good = state.paths[good * actions + action]
     new_evil = state.paths[evil * actions + action]
     if new_good == new_evil:
-        if new_good == good:
-            new_evil = evil
-        elif new_evil == evil:
-            new_good = good
-        # The coin speaks of the lower cell, not of Good: it must not matter which of them is which.
-        elif (below(state.rng, 2) == 0) == (good < evil):
+        if good_gives_way(state, new_good):
             new_good = good
         else:
             new_evil = evil
     state.places[GOOD] = new_good
     state.places[EVIL] = new_evil
+
+
+@kernel
+def good_gives_way(state: Any, cell: Any) -> Any:
+    """Who does not move when both go to the same cell: Good, or else Evil."""
+    good, evil = state.places[GOOD], state.places[EVIL]
+    if cell == good:
+        return False
+    if cell == evil:
+        return True
+    # The coin speaks of the lower cell, not of Good: it must not matter which of them is which.
+    return (below(state.rng, 2) == 0) == (good < evil)
 
 
 @kernel
@@ -241,12 +251,10 @@ def drop(state: Any) -> None:
 @kernel
 def drops_in(state: Any, cell: Any) -> Any:
     """Whether a reward is dropped in a cell: perhaps not where an agent is."""
-    if state.rules[BESIDE]:
-        return True
+    taken = False
     for seat in range(len(state.forms)):
-        if state.places[FIRST_SEAT + seat] == cell:
-            return False
-    return True
+        taken |= state.places[FIRST_SEAT + seat] == cell
+    return state.rules[BESIDE] != 0 or not taken
 
 
 @kernel
@@ -269,7 +277,7 @@ def pay(state: Any, rewards: Any) -> None:
 def fade(state: Any, good: Any, evil: Any) -> None:
     """All rewards in cells become smaller (step 7).
 
-    With an infinite division only the last cells of Good and Evil can hold anything.
+    By infinity nothing remains. Before that there can only be something where Good and Evil were.
     """
     division = state.division[0]
     if division == np.inf:
@@ -283,8 +291,9 @@ def fade(state: Any, good: Any, evil: Any) -> None:
 @kernel
 def swap_if_due(state: Any) -> None:
     """Good and Evil change places when it is time (step 1)."""
-    state.clock[UNTIL_SWAP] -= 1
-    if state.clock[UNTIL_SWAP] == 0:
+    left = state.clock[UNTIL_SWAP]
+    state.clock[UNTIL_SWAP] = max(left - 1, 0)
+    if left == 1:
         good = state.places[GOOD]
         state.places[GOOD] = state.places[EVIL]
         state.places[EVIL] = good

@@ -75,14 +75,14 @@ class Lambda(KernelEnvironmentClass):
         cycle: Up to how many interactions pass until Good and Evil change places: cells to the
             ``power`` of actions, their ``product``, or they ``never`` do.
         warm_up: Interactions of a random agent before the test; ``cycle`` draws their number like
-            the time until Good and Evil change places.
+            the time until Good and Evil change places, up to 10,000.
         grade: What complexity is: the compressed length of the ``environment`` (space and
             pattern), of the ``pattern`` alone, or the plain ``length``.
         observation: The form of observation for every agent; by default each gets the form that it
             asks for, and ``structure`` if it asks for none.
     """
 
-    kernels = KERNELS
+    kernels = KERNELS["structure"]
     views: ClassVar[Sequence[str]] = FORMS
 
     def __init__(
@@ -117,7 +117,7 @@ class Lambda(KernelEnvironmentClass):
         self.objects = [check_object(each) for each in objects or []]
         self.grade = grade
         self.observation = observation
-        self.forms: tuple[str, ...] = (observation or "structure",)
+        self._sit((observation or "structure",))
         given = {
             "consumption": consumption,
             "division": division,
@@ -170,7 +170,10 @@ class Lambda(KernelEnvironmentClass):
             )
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
-        """Draw a space, a pattern and further objects, as far as they are not given."""
+        """Draw a space, a pattern and further objects, as far as they are not given.
+
+        For a wanted complexity patterns are as long as they must be, whatever ``stop`` says.
+        """
         if complexity is None:
             space = self._draw_space(rng)
             pattern = self.pattern or format_pattern(
@@ -217,30 +220,37 @@ class Lambda(KernelEnvironmentClass):
         if forms == self.forms:
             return self
         seated = copy(self)
-        seated.forms = forms
+        seated._sit(forms)
         return seated
+
+    def _sit(self, forms: tuple[str, ...]) -> None:
+        self.forms = forms
+        self.kernels = KERNELS[forms[0]]
 
     def build(self, instance: Instance) -> KernelEnvironment:
         """Make the space and everybody in it."""
         return build(instance, self.forms)
 
     def claims(self) -> Claims:
-        """Balanced if Good and Evil leave the same; sensitive unless nothing is ever left to get.
+        """Balanced if Good and Evil leave the same; sensitive within as many actions as cells.
 
-        A reward that is only there for one interaction, and not where an agent is, is for nobody.
+        Whatever an agent does, Good and Evil go the same way. By the number of cells it can be in
+        any of them, having come from another: so it can choose between a cell with a positive
+        reward and one with a negative reward. Only where a reward lasts for no longer than one
+        interaction, and is never left beside an agent, nobody ever gets anything.
         """
         rules = self.rules
-        largest = self.most_cells if self.cells is None else self.cells
         out_of_reach = (
             rules["consumption"] == "after" and rules["division"] == "inf" and not rules["beside"]
         )
+        largest = self.most_cells if self.cells is None else self.cells
         return Claims(
             balanced=rules["good"] == rules["evil"],
-            sensitive=None if out_of_reach else 2 * largest,
+            sensitive=None if out_of_reach else largest,
         )
 
     def scene(
         self, instance: Instance, observation: Observation, reward: float = 0.0
     ) -> Mapping[str, Any]:
         """Coloured cells with neutral symbols, and the last reward as up, neutral or down."""
-        return scene(instance, self.forms[0], np.atleast_1d(observation).tolist(), reward)
+        return scene(instance, self.forms, np.atleast_1d(observation).tolist(), reward)

@@ -24,9 +24,10 @@ FORMS = ("structure", "state", "string", "string-others", "adjacent", "foresight
 
 STRUCTURE, STATE, STRING, STRING_OTHERS, ADJACENT, FORESIGHT = range(len(FORMS))
 
-NOTHING, END_OF_CELL, SELF, PLUS, MINUS, EITHER, FIRST_OTHER = range(7)
+END_OF_CELL, SELF, PLUS, MINUS, EITHER, FIRST_OTHER = range(6)
 """The codes of symbols in the string forms. EITHER is Good or Evil for those who cannot tell; after
-the other agents and objects come the actions."""
+the other agents and objects come the actions. Everybody and every action stand in one cell only, so
+that all strings of an environment have the same length."""
 
 SEES_GOOD, SEES_EVIL, SEES_OTHER = 1, 2, 4
 """What can be in a cell beside the agent, as bits, in the adjacent form."""
@@ -52,12 +53,6 @@ def space_of(form: str, cells: int, actions: int, places: int) -> Space:
         "foresight": structure + (cells, cells) + (actions,) * actions,
     }
     return Space(sizes[form])
-
-
-@kernel
-def observe(state: Any, out: Any) -> None:
-    """What the first agent sees."""
-    observe_from(state, 0, out)
 
 
 @kernel
@@ -184,5 +179,47 @@ def write_string(state: Any, seat: Any, out: Any) -> None:
                 at += 1
         out[at] = END_OF_CELL
         at += 1
-    for rest in range(at, len(out)):
-        out[rest] = NOTHING
+
+
+@kernel
+def observe_structure(state: Any, out: Any) -> None:
+    """What the first agent sees in the form ``structure``."""
+    write_places(state, 0, out)
+    write_ways(state, 0, out)
+
+
+@kernel
+def observe_state(state: Any, out: Any) -> None:
+    """What the first agent sees in the form ``state``."""
+    write_places(state, 0, out)
+
+
+@kernel
+def observe_string(state: Any, out: Any) -> None:
+    """What the first agent sees in both string forms."""
+    write_string(state, 0, out)
+
+
+@kernel
+def observe_adjacent(state: Any, out: Any) -> None:
+    """What the first agent sees in the form ``adjacent``."""
+    write_adjacent(state, 0, out)
+
+
+@kernel
+def observe_foresight(state: Any, out: Any) -> None:
+    """What the first agent sees in the form ``foresight``."""
+    write_places(state, 0, out)
+    write_ways(state, 0, out)
+    write_intentions(state, 0, out)
+
+
+OBSERVERS = {
+    "structure": observe_structure,
+    "state": observe_state,
+    "string": observe_string,
+    "string-others": observe_string,
+    "adjacent": observe_adjacent,
+    "foresight": observe_foresight,
+}
+"""How the first agent sees in each form: compiled alone, one form is quicker than all."""

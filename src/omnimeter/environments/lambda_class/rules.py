@@ -25,7 +25,7 @@ LONGEST_CYCLE = 2**31 - 1
 def division_of(given: float | str) -> float | str:
     """A division factor from 1 to infinity, as JSON knows it."""
     number = float(given)
-    if not number >= 1:
+    if not number >= 1:  # nor is what is not a number
         raise InvalidInputError(
             f"Rewards in cells cannot be divided by {given}.", "Give division from 1 to inf."
         )

@@ -34,22 +34,26 @@ OWN, GOOD, EVIL, OTHER, UNCERTAIN = "circle", "square", "diamond", "triangle", "
 _WRITTEN = {SELF: OWN, PLUS: GOOD, MINUS: EVIL, EITHER: UNCERTAIN}
 
 
-def scene(instance: Instance, form: str, seen: Sequence[int], reward: float) -> dict[str, Any]:
+def scene(
+    instance: Instance, forms: Sequence[str], seen: Sequence[int], reward: float
+) -> dict[str, Any]:
     """The cells in order, each with its colour, its symbols, and the actions that lead there.
 
     Args:
         instance: The environment.
-        form: The form of observation.
-        seen: The observation.
-        reward: The last reward.
+        forms: The form of observation of each agent that is there; the first one is shown.
+        seen: Its observation.
+        reward: Its last reward.
     """
     paths = paths_of(instance.data["space"])
+    form, *company = forms
+    others = len(company) + len(instance.data["objects"])
     if form.startswith("string"):
-        own, symbols = _of_string(seen, len(paths), len(instance.data["objects"]))
+        own, symbols = _of_string(seen, len(paths), others)
     elif form == "adjacent":
         own, symbols = _of_adjacent(seen, paths.tolist())
     else:
-        own, symbols = _of_places(seen, len(paths), 3 + len(instance.data["objects"]))
+        own, symbols = _of_places(seen, len(paths), others)
     ways: list[list[int]] = [[] for _ in paths]
     for action, cell in enumerate(paths[own].tolist()):
         ways[cell].append(action)
@@ -67,12 +71,12 @@ def scene(instance: Instance, form: str, seen: Sequence[int], reward: float) -> 
     }
 
 
-def _of_places(seen: Sequence[int], cells: int, places: int) -> tuple[int, list[list[str]]]:
+def _of_places(seen: Sequence[int], cells: int, others: int) -> tuple[int, list[list[str]]]:
     symbols: list[list[str]] = [[] for _ in range(cells)]
     symbols[seen[2]].append(OWN)
     symbols[seen[0]].append(GOOD)
     symbols[seen[1]].append(EVIL)
-    for place in seen[3:places]:
+    for place in seen[3 : 3 + others]:
         symbols[place].append(OTHER)
     return seen[2], symbols
 

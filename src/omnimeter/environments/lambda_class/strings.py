@@ -9,7 +9,6 @@ from omnimeter.environments.lambda_class.observing import (
     END_OF_CELL,
     FIRST_OTHER,
     MINUS,
-    NOTHING,
     PLUS,
     SELF,
 )
@@ -28,10 +27,9 @@ def string_of(codes: Sequence[int], actions: int) -> str:
         codes: The observation.
         actions: The number of actions.
     """
-    # No longer than needed: cells, places and actions make up the length and the alphabet alike.
-    written = [int(code) for code in codes if code != NOTHING]
+    written = [int(code) for code in codes]
     cells = written.count(END_OF_CELL)
-    others = len(codes) - cells - actions - 3
+    others = len(written) - cells - actions - 3  # without the agent, Good and Evil
     return "".join(_symbol(code, others) for code in written)
 
 

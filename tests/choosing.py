@@ -1,0 +1,26 @@
+"""Agents of kernels with their state in view, and how often they choose what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import sqrt
+from typing import Any
+
+from omnimeter.contract import Briefing
+from omnimeter.interaction import KernelAgent
+
+
+def begun(agent: KernelAgent, briefing: Briefing, seed: int = 0) -> Any:
+    """The state of an agent that begins: it stays in view while the agent acts."""
+    state = agent.prepare(briefing)
+    agent.prepare = lambda _: state
+    agent.begin(briefing, seed)
+    return state
+
+
+def check_shares(counts: Counter[int], shares: dict[int, float]) -> None:
+    """Each action as often as its probability says, within five standard deviations."""
+    total = sum(counts.values())
+    assert set(counts) == set(shares)
+    for action, share in shares.items():
+        assert abs(counts[action] - total * share) < 5 * sqrt(total * share * (1 - share))
