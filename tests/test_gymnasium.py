@@ -353,3 +353,9 @@ def test_the_example_learns() -> None:
     example = runpy.run_path(str(ROOT / "examples" / "train_outside.py"))
     table = example["train"](reports=[30])
     assert np.mean([example["evaluate"](table, seed, 200) for seed in range(5)]) > 0.05
+
+
+def test_the_lambda_example_learns() -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "lambda_outside.py"))
+    first, last = example["train"](steps=20_000, reports=2)
+    assert 0.4 < first < last

@@ -49,6 +49,9 @@ def run(
         ),
     ] = None,
     tests: Annotated[int, typer.Option(help="How many times the battery is taken.")] = 1,
+    together: Annotated[
+        bool, typer.Option("--together", help="All agents are in the environments at once.")
+    ] = False,
     exercises: Annotated[int, typer.Option("--exercises", "-n", help="How many.")] = 20,
     interactions: Annotated[
         int | None,
@@ -128,6 +131,8 @@ def run(
             "seed": seed,
         }
         evaluation = _evaluation(agent, environments, settings or [], given, traces)
+        if together:
+            evaluation = _in_company(evaluation)
     else:
         raise _missing("--class or --battery")
     options = _options(workers, isolation, patience, memory)
@@ -174,6 +179,13 @@ def _evaluation(
     return Evaluation(Spec("sample-v1", parameters), seats, traces)
 
 
+def _in_company(evaluation: Evaluation) -> Evaluation:
+    """The same evaluation, with all agents in the environments at once."""
+    company = [agent.to_json() for agent in evaluation.agents]
+    parameters = {**evaluation.protocol.parameters, "company": company}
+    return replace(evaluation, protocol=replace(evaluation.protocol, parameters=parameters))
+
+
 def _numbers(value: Any) -> list[float]:
     values = value if isinstance(value, list) else [value]
     return [each for each in values if isinstance(each, float)]
@@ -199,6 +211,7 @@ def _battery_evaluation(
 _EXERCISES = {
     "environments",
     "settings",
+    "together",
     "exercises",
     "interactions",
     "seconds",

@@ -14,6 +14,7 @@ from omnimeter.interaction.batch import can_run_compiled, run_batch
 from omnimeter.interaction.limits import Limits
 from omnimeter.interaction.remote import AgentProcess
 from omnimeter.interaction.seats import Seat
+from omnimeter.interaction.together import has_joint_kernels, run_together
 
 QUICK = 5_000_000
 """Interactions that compiled loops do in about a tenth of a second."""
@@ -63,16 +64,22 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
 
     Only compiled exercises are quick enough to be done together.
     """
-    if is_isolated(exercise.agent, isolation):
+    members = exercise.company or (exercise.agent,)
+    if any(is_isolated(member, isolation) for member in members):
         return 1
     surroundings = environment_class(exercise.environment_class)
-    if not runs_compiled(surroundings, make_agent(exercise.agent), exercise):
+    agents = [make_agent(member) for member in members]
+    if exercise.company:
+        compiled = has_joint_kernels(surroundings, agents)
+    else:
+        compiled = runs_compiled(surroundings, agents[0], exercise)
+    if not compiled:
         return 1
-    return max(1, min(64, QUICK // max(1, exercise.budget.most)))
+    return max(1, min(64, QUICK // max(1, exercise.budget.most * len(members))))
 
 
 class Conductor:
-    """Carries out exercises, one agent at a time, and keeps its process between them.
+    """Carries out exercises, one agent or one company at a time, and keeps their processes.
 
     Args:
         isolation: Where agents sit.
@@ -82,29 +89,36 @@ class Conductor:
     def __init__(self, isolation: Isolation = Isolation.AUTO, limits: Limits | None = None) -> None:
         self.isolation = isolation
         self.limits = limits or Limits()
-        self._process: AgentProcess | None = None
+        self._processes: dict[Spec, AgentProcess] = {}
 
     def close(self) -> None:
-        """End the agent's process, if there is one."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
+        """End the agents' processes, if there are any."""
+        self._keep(())
 
     def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
         """The traces of some exercises of one agent in one class, in order."""
         first = exercises[0]
-        surroundings = environment_class(first.environment_class)
-        if is_isolated(first.agent, self.isolation):
+        if first.company:
             for exercise in exercises:
-                yield take(surroundings, self._seat(first.agent), exercise, record=record)
+                yield self._joint_run(exercise, record)[exercise.company.index(exercise.agent)]
             return
-        agent = make_agent(first.agent)
+        self._keep([first.agent])
+        surroundings = environment_class(first.environment_class)
+        agent = self._seated(first.agent)
         if isinstance(surroundings, KernelEnvironmentClass) and isinstance(agent, KernelAgent):
             yield from run_batch(surroundings, agent, exercises, record=record)
             return
         for number, exercise in enumerate(exercises):
-            fresh = make_agent(first.agent) if number else agent
+            fresh = self._seated(first.agent) if number else agent
             yield take(surroundings, fresh, exercise, record=record)
+
+    def _joint_run(self, exercise: Exercise, record: bool) -> list[Trace]:
+        """The traces of all the company: the exercises of its members are one and the same run."""
+        self._keep(exercise.company)
+        surroundings = environment_class(exercise.environment_class)
+        agents = [self._seated(member) for member in exercise.company]
+        (traces,) = run_together(surroundings, agents, [exercise], record=record)
+        return traces
 
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
@@ -113,11 +127,18 @@ class Conductor:
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             yield outcome_of(exercise, trace, payoff), trace
 
-    def _seat(self, agent: Spec) -> Seat:
-        if self._process is None or self._process.spec != agent:
-            self.close()
-            self._process = AgentProcess(agent, self.limits)
-        return self._process
+    def _seated(self, agent: Spec) -> Agent | Seat:
+        """A new agent in this process, or the seat of one in a process of its own."""
+        if not is_isolated(agent, self.isolation):
+            return make_agent(agent)
+        if agent not in self._processes:
+            self._processes[agent] = AgentProcess(agent, self.limits)
+        return self._processes[agent]
+
+    def _keep(self, agents: Sequence[Spec]) -> None:
+        """End the processes of all other agents."""
+        for agent in [each for each in self._processes if each not in agents]:
+            self._processes.pop(agent).close()
 
 
 def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:

@@ -27,9 +27,10 @@ def check(evaluation: Evaluation, options: Options) -> None:
     """
     protocol = evaluation.make_protocol()
     for agent in evaluation.agents:
-        protocol.propose(agent, [])
-        if not is_isolated(agent, options.isolation):  # a stranger is not let in for this
-            make_agent(agent)
+        proposed = protocol.propose(agent, [])
+        for member in {agent, *(each for exercise in proposed for each in exercise.company)}:
+            if not is_isolated(member, options.isolation):  # a stranger is not let in for this
+                make_agent(member)
 
 
 def evaluate(

@@ -19,8 +19,9 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
     """An environment class of the catalogue as a Gymnasium environment.
 
     Every reset draws a new instance from the class with the environment's own generator. All have
-    the same spaces: instances with other spaces are passed over. ``info`` of a reset holds ``instance`` (as data), ``complexity`` and
-    ``first_reward``, the reward given before the first action.
+    the same spaces: instances with other spaces are passed over. ``info`` of a reset holds
+    ``instance`` (as data), ``complexity`` and ``first_reward``, the reward given before the first
+    action.
 
     Args:
         environment_class: An id of the catalogue (``cups-v1``) or a place (``file.py:Name``).

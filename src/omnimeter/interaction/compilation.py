@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -106,8 +107,14 @@ def agent_entries(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
 
 
 def load(what: str, body: str, **sides: Kernels) -> ModuleType:
-    """Write a module that imports the kernels of some sides before its body, and import it."""
-    parts = {name: part for side, kernels in sides.items() for name, part in _named(side, kernels)}
+    """Write a module of a body and the kernels of some sides that it names, and import it."""
+    words = set(re.findall(r"\w+", body))
+    parts = {
+        name: part
+        for side, kernels in sides.items()
+        for name, part in _named(side, kernels)
+        if name in words  # the others make no difference to what is compiled
+    }
     places = {name: _place(part) for name, part in parts.items()}
     imports = [f"from {module} import {own} as {name}" for name, (module, own) in places.items()]
     source = "\n".join([f'"""Generated: {what}."""', "", *imports, body])

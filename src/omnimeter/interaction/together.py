@@ -6,7 +6,7 @@ Step by step, or for sides with kernels in one compiled loop; the traces are the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -146,20 +146,20 @@ def _read(members: Sequence[Member], percepts: Sequence[Percept]) -> list[tuple[
 
 
 def run_together(
-    environment_class: KernelEnvironmentClass,
-    agents: Sequence[KernelAgent],
-    exercises: Sequence[Exercise],
+    environment_class: EnvironmentClass,
+    agents: Sequence[Agent | Seat],
+    exercises: Iterable[Exercise],
     *,
     record: bool = False,
 ) -> Iterator[list[Trace]]:
-    """The traces of each exercise, in order: exactly what ``take_together`` gives, but compiled.
+    """The traces of each exercise, in order: what ``take_together`` gives, compiled if possible.
 
     One exercise after the other, so that there is never more than one table of each agent.
 
     Args:
         environment_class: The class of all the exercises' instances.
-        agents: Who takes them together, prepared anew for each.
-        exercises: Those that cannot be run compiled take the ordinary loop.
+        agents: Who takes them together; each gets ``begin`` for every exercise.
+        exercises: All of the same company.
         record: Whether to keep actions and observations too.
     """
     for exercise in exercises:
@@ -167,9 +167,7 @@ def run_together(
         yield traces or take_together(environment_class, agents, exercise, record=record)
 
 
-def can_run_together_compiled(
-    environment_class: EnvironmentClass, agents: Sequence[Agent | Seat]
-) -> bool:
+def has_joint_kernels(environment_class: EnvironmentClass, agents: Sequence[Agent | Seat]) -> bool:
     """Whether a class and some agents have all the kernels for a compiled joint run.
 
     Agents that modulate time take the ordinary loop.
@@ -186,8 +184,8 @@ def can_run_together_compiled(
 
 
 def _compiled(
-    environment_class: KernelEnvironmentClass,
-    agents: Sequence[KernelAgent],
+    environment_class: EnvironmentClass,
+    agents: Sequence[Agent | Seat],
     exercise: Exercise,
     record: bool,
 ) -> list[Trace] | None:
@@ -195,11 +193,13 @@ def _compiled(
 
     The ordinary loop then finds out whose fault it is.
     """
-    if not (can_run_together_compiled(environment_class, agents) and can_run_compiled(exercise)):
+    if not has_joint_kernels(environment_class, agents) or not can_run_compiled(exercise):
         return None
-    run = joint_runner(environment_class.kernels, tuple(agent.kernels for agent in agents))
+    members = [agent for agent in agents if isinstance(agent, KernelAgent)]
+    seating = environment_class.seating([member.view for member in members])
+    run = joint_runner(seating.kernels, tuple(member.kernels for member in members))
     try:
-        batch = _batch(environment_class, agents, exercise, record)
+        batch = _batch(seating, members, exercise, record)
         batch.run(run)
     except Exception:
         return None
@@ -207,20 +207,19 @@ def _compiled(
 
 
 def _batch(
-    environment_class: KernelEnvironmentClass,
-    agents: Sequence[KernelAgent],
+    seating: EnvironmentClass,
+    members: Sequence[KernelAgent],
     exercise: Exercise,
     record: bool,
 ) -> Batch:
-    seating = environment_class.seating([agent.view for agent in agents])
-    environment = _built(seating, exercise, len(agents))
+    environment = _built(seating, exercise, len(members))
     assert isinstance(environment, KernelEnvironment)  # the same class, with more seats
     seed_state(environment.state, exercise.stream("environment").seed)
-    states = [agent.prepare(environment.briefing(seat)) for seat, agent in enumerate(agents)]
+    states = [member.prepare(environment.briefing(seat)) for seat, member in enumerate(members)]
     taken = [exercise.of(member) for member in exercise.company]
     for state, own in zip(states, taken, strict=True):
         seed_state(state, own.stream("agent").seed)
-    seats = len(agents)
+    seats = len(members)
     parts = (
         *map(settled, (environment.state, *states)),
         np.zeros(seats, dtype=np.int64),

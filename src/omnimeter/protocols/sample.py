@@ -22,6 +22,7 @@ from omnimeter.contract import (
     Spec,
     Timeout,
     TimeoutRule,
+    check_company,
 )
 from omnimeter.protocols.drawing import draw, payoff_bounds
 from omnimeter.protocols.scoring import Scoring
@@ -49,6 +50,8 @@ class Sample(Protocol):
         timeout: Seconds after which an action comes too late.
         timeout_rule: What then takes its place: ``no-reward`` or ``random-action``.
         seed: The root of all chance.
+        company: The agents that are in the environments together, in the order of their seats; by
+            default everybody is alone. Only its members can be evaluated.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Sample(Protocol):
         timeout: float | None = None,
         timeout_rule: Literal["no-reward", "random-action"] = "no-reward",
         seed: int = 0,
+        company: list[SpecLike] | None = None,
     ) -> None:
         if exercises < 1:
             raise InvalidInputError(
@@ -77,12 +81,17 @@ class Sample(Protocol):
         self.timeout = None if timeout is None else Timeout(timeout, TimeoutRule(timeout_rule))
         self.levels = complexity if isinstance(complexity, list) else [complexity]
         self.seed = seed
+        self.company = tuple(read_spec(Kind.AGENT, member) for member in company or ())
+        if company is not None:
+            check_company(self.company, self.clock, self.timeout)
         self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
 
     @cached_property
     def environment_class(self) -> EnvironmentClass:
         """The class that the environments are drawn from."""
         made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environments)
+        if self.company:
+            made.seating([None] * len(self.company))  # refuses if there is no room for them
         return made
 
     @cached_property
@@ -125,6 +134,7 @@ class Sample(Protocol):
                 clock=self.clock,
                 timeout=self.timeout,
                 complexity=self.environment_class.complexity(instance),
+                company=self.company,
             )
             for number, instance in enumerate(self.instances)
             if number not in taken

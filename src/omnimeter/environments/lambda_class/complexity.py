@@ -15,7 +15,7 @@ from omnimeter.complexity import compressed_length
 from omnimeter.contract import InvalidInputError
 from omnimeter.environments.lambda_class.patterns import format_pattern
 
-Grade = Literal["environment", "pattern", "length"]
+Grade = Literal["environment", "pattern", "product", "length"]
 
 TRIES = 200
 """How often a space is drawn for which no pattern of the wanted complexity is found."""
@@ -30,13 +30,25 @@ NEARBY = 8
 def graded(grade: str, space: str, pattern: str) -> float:
     """The complexity of a description and a pattern.
 
-    ``environment`` is the compressed length of both (5.4), ``pattern`` that of the pattern alone
-    (6.3), and ``length`` the length of both as they are.
+    ``environment`` is the compressed length of both, ``product`` that times the length of the
+    pattern (5.4, where the sign between them is lost), ``pattern`` the compressed length of the
+    pattern alone (6.3), and ``length`` the length of both as they are.
     """
-    if grade == "pattern":
-        return float(compressed_length(pattern))
     text = space + pattern
-    return float(len(text) if grade == "length" else compressed_length(text))
+    match grade:
+        case "pattern":
+            return float(compressed_length(pattern))
+        case "product":
+            return float(compressed_length(text) * pattern_length(pattern))
+        case "length":
+            return float(len(text))
+        case _:
+            return float(compressed_length(text))
+
+
+def pattern_length(pattern: str) -> int:
+    """How many actions a pattern has."""
+    return pattern.count(",") + 1 if "," in pattern else len(pattern)
 
 
 def pattern_of_complexity(

@@ -77,7 +77,8 @@ class Lambda(KernelEnvironmentClass):
         warm_up: Interactions of a random agent before the test; ``cycle`` draws their number like
             the time until Good and Evil change places, up to 10,000.
         grade: What complexity is: the compressed length of the ``environment`` (space and
-            pattern), of the ``pattern`` alone, or the plain ``length``.
+            pattern), that times the length of the pattern (``product``), the compressed length of
+            the ``pattern`` alone, or the plain ``length``.
         observation: The form of observation for every agent; by default each gets the form that it
             asks for, and ``structure`` if it asks for none.
     """

@@ -1,0 +1,153 @@
+"""Agents get the form of observation that suits them, wherever they sit."""
+
+import numpy as np
+import pytest
+
+from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.contract import (
+    Agent,
+    Budget,
+    Exercise,
+    FaultKind,
+    InvalidInputError,
+    Spec,
+    stream,
+)
+from omnimeter.environments.cups import Cups
+from omnimeter.environments.lambda_class import Lambda
+from omnimeter.execution.conduct import Conductor, Isolation
+from omnimeter.interaction import take
+from omnimeter.interaction.adapters import adapt
+
+ASKING = """
+from omnimeter import Agent
+
+
+class Asking(Agent):
+    view = "adjacent"
+
+    def begin(self, briefing, rng):
+        assert len(briefing.space.sizes) == 1 + briefing.actions, briefing
+
+    def act(self, reward, observation):
+        return 0
+
+
+class Wrong:
+    def __init__(self):
+        raise RuntimeError("not today")
+
+    def act(self, reward, observation):
+        return 0
+"""
+
+
+class Keeper(Agent):
+    """Keeps what it sees."""
+
+    def __init__(self, view: str | None = None) -> None:
+        self.view = view
+        self.seen: list[np.ndarray] = []
+
+    def act(self, reward, observation):
+        self.seen.append(observation)
+        return 0
+
+
+def exercise(world: Lambda | Cups, agent: Spec | None = None, name: str = "lambda-v1") -> Exercise:
+    return Exercise(
+        agent=agent or Spec("keeper"),
+        environment_class=Spec(name),
+        instance=world.draw(stream(0, "instance").generator()),
+        budget=Budget(interactions=5),
+        seed=0,
+        number=0,
+    )
+
+
+def widths(world: Lambda | Cups, view: str | None) -> set[int]:
+    keeper = Keeper(view)
+    trace = take(world, keeper, exercise(world))
+    assert trace.fault is None
+    return {len(each) for each in keeper.seen}
+
+
+@pytest.mark.parametrize(
+    ("view", "width"), [("state", 3), ("adjacent", 4), ("structure", 6), (None, 6), ("pixels", 6)]
+)
+def test_an_agent_gets_the_view_it_asks_for(view, width):
+    assert widths(Lambda(cells=5, actions=3), view) == {width}
+
+
+def test_an_observation_that_was_set_is_imposed_on_everybody():
+    world = Lambda(cells=5, actions=3, observation="adjacent")
+    assert widths(world, "foresight") == {4}
+
+
+def test_a_class_with_one_form_shows_that():
+    assert widths(Cups(3, 3), "state") == {3}
+
+
+def test_all_views_show_the_same_world():
+    world = Lambda(cells=5, actions=3)
+    states, structures = Keeper("state"), Keeper("structure")
+    for keeper in (states, structures):
+        take(world, keeper, exercise(world))
+    assert all(
+        np.array_equal(state, structure[:3])
+        for state, structure in zip(states.seen, structures.seen, strict=True)
+    )
+
+
+def test_objects_that_only_act_may_ask_too():
+    class Something:
+        view = "state"
+
+        def act(self, reward, observation):
+            return len(observation) - 3
+
+    world = Lambda(cells=5, actions=3)
+    trace = take(world, adapt(Something()), exercise(world), record=True)
+    assert trace.fault is None
+    assert set(trace.actions.tolist()) == {0}
+
+
+@pytest.mark.parametrize("isolation", [Isolation.NONE, Isolation.PROCESS])
+def test_isolation_changes_nothing(tmp_path, isolation):
+    (tmp_path / "asking.py").write_text(ASKING)
+    agent = Spec(f"{tmp_path / 'asking.py'}:Asking")
+    conductor = Conductor(isolation)
+    try:
+        (trace,) = conductor.traces([exercise(Lambda(), agent)], record=True)
+    finally:
+        conductor.close()
+    assert trace.fault is None
+    assert trace.observations.shape[1] < 20
+
+
+def test_an_isolated_agent_that_cannot_be_made_is_refused_when_asked_for_its_view(tmp_path):
+    (tmp_path / "asking.py").write_text(ASKING)
+    agent = Spec(f"{tmp_path / 'asking.py'}:Wrong")
+    conductor = Conductor(Isolation.PROCESS)
+    try:
+        with pytest.raises(InvalidInputError, match="not today"):
+            list(conductor.traces([exercise(Lambda(), agent)]))
+    finally:
+        conductor.close()
+
+
+def test_an_isolated_agent_that_ends_its_process_is_at_fault(tmp_path):
+    (tmp_path / "gone.py").write_text("import os\nos._exit(3)\n")
+    conductor = Conductor(Isolation.PROCESS)
+    try:
+        (trace,) = conductor.traces([exercise(Lambda(), Spec(f"{tmp_path / 'gone.py'}:Gone"))])
+    finally:
+        conductor.close()
+    assert trace.fault is not None
+    assert trace.fault.kind is FaultKind.AGENT_ERROR
+
+
+def test_a_class_for_one_refuses_company():
+    with pytest.raises(InvalidInputError, match="room for one agent"):
+        Cups(3, 3).seating([None, None])
+    assert Lambda(cells=4).seating(["state", RandomAgent().view]).forms == ("state", "structure")
