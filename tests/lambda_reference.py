@@ -77,9 +77,7 @@ class World:
         if to_good == to_evil:
             if to_good == good:  # Good did not move: it was Evil who came
                 to_evil = evil
-            elif to_evil == evil:
-                to_good = good
-            elif chance.good_stays():
+            elif to_evil == evil or chance.good_stays():
                 to_good = good
             else:
                 to_evil = evil

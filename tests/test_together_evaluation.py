@@ -108,7 +108,8 @@ def test_a_stranger_in_a_process_of_its_own_costs_nobody_anything(
 def test_processes_are_kept_for_the_company(tmp_path: Path) -> None:
     path = tmp_path / "their_agent.py"
     path.write_text(RAISES)
-    members = (Spec(f"{path}:Theirs"), Spec(f"{path}:Theirs", digest="other"), WANDERER)
+    path.with_name("others.py").write_text(RAISES)
+    members = (Spec(f"{path}:Theirs"), Spec(f"{path.with_name('others.py')}:Theirs"), WANDERER)
     conductor = Conductor(Isolation.AUTO)
     what = evaluation(*members)
     for agent in members:
@@ -143,8 +144,8 @@ def test_quick_exercises_are_done_in_portions() -> None:
     (first, *_) = evaluation(WANDERER, NARROW).make_protocol().propose(WANDERER, [])
     assert portion(first, Isolation.NONE) == 64
     assert portion(first, Isolation.PROCESS) == 1
-    slow = evaluation(WANDERER, Spec("random-v1", {"rate": 1.0})).make_protocol()
-    assert portion(slow.propose(WANDERER, [])[0], Isolation.NONE) == 1
+    long = evaluation(WANDERER, NARROW, interactions=10**6).make_protocol()
+    assert portion(long.propose(WANDERER, [])[0], Isolation.NONE) == 2
 
 
 LEARNERS = [Spec("q-learning-v1"), Spec("follower-v1"), Spec("random-v1")]

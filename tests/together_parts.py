@@ -219,6 +219,28 @@ class Reciter(KernelAgent):
 
 
 @kernel
+def recite_delay(state):
+    return 300_000_000 * (state.place[0] % 5 - 1)
+
+
+class SlowReciter(Reciter):
+    """Takes its time, now and then."""
+
+    kernels = AgentKernels(ReciterState, recite_begin, recite_act, recite_finish, recite_delay)
+
+
+@kernel
+def recite_for_ages(state):
+    return 10**17 if state.place[0] == 7 else 2_000_000_000
+
+
+class EternalReciter(Reciter):
+    """Once it declares a delay that cannot be."""
+
+    kernels = AgentKernels(ReciterState, recite_begin, recite_act, recite_finish, recite_for_ages)
+
+
+@kernel
 def recite_halves(state, reward, observation):
     return state.actions[0] * 0.5
 
@@ -241,6 +263,7 @@ def joint(instance: Instance | None = None, members: int = 2, **conditions: Any)
 AGENTS: dict[str, list[KernelAgent]] = {
     "two alike": [Wanderer(), Wanderer("narrow")],
     "three": [Wanderer("narrow"), Reciter([1, 0, 2]), Wanderer("wide")],
+    "slow": [SlowReciter([1, 0, 2]), EternalReciter([0, 1])],
     "one stops": [Reciter([1, 2, -1], "narrow"), Wanderer()],
     "all stop": [Reciter([1, -1]), Reciter([0, 2, 0, -1])],
     "one fails": [Reciter([2, 1, 1, 7]), Wanderer()],

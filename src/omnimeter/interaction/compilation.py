@@ -56,10 +56,11 @@ def runner(environment: EnvironmentKernels, agent: AgentKernels) -> Callable[...
 @cache
 def joint_runner(environment: EnvironmentKernels, agents: tuple[AgentKernels, ...]) -> Any:
     """One whole exercise of several agents together, in one compiled loop."""
-    source = joint_template.runner(
-        environment.state._fields,  # type: ignore[attr-defined]
-        [agent.state._fields for agent in agents],  # type: ignore[attr-defined]
-    )
+    seats = [
+        joint_template.Seat(agent.state._fields, agent.delay is not None)  # type: ignore[attr-defined]
+        for agent in agents
+    ]
+    source = joint_template.runner(environment.state._fields, seats)  # type: ignore[attr-defined]
     sides = {f"agent{seat}": agent for seat, agent in enumerate(agents)}
     return load("joint exercises", source, environment=environment, **sides).run
 

@@ -8,7 +8,10 @@ once for each.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from omnimeter.contract import nanoseconds
+from omnimeter.contract.agent import LONGEST_DELAY
 from omnimeter.interaction.templates import BATCH
 
 _RUNNER = """
@@ -56,13 +59,14 @@ def run(
         if done == room:
             break
         here = 0
+        delay = 0
 {act}
         if here == 0:
             break
-        if tick[0] > end[0] - now:
+        if delay > end[0] - now:
             status = BY_TIME
             break
-        now += tick[0]
+        now += delay
         environment_step_together(environment, chosen, paid)
         for k in range(seats):
             if progress[k, STATUS] == RUNNING:
@@ -72,7 +76,7 @@ def run(
                     rewards_at_hand[:, 1] = paid[k]
         if status == NO_REWARD:
             break
-{observe_again}
+{observe}
         at = 0
         for k in range(seats):
             if progress[k, STATUS] == RUNNING:
@@ -108,17 +112,26 @@ _OBSERVE = """
 _ACT = """
         if progress[{seat}, STATUS] == RUNNING:
             action = agent{seat}_act(agent{seat}, paid[{seat}], seen{seat}) | 0
-            if 0 <= action < number_of_actions:
+            standing = RUNNING
+            given = action
+            if action < 0 or action >= number_of_actions:
+                standing = STOPPED if action == -1 else NO_ACTION
+            else:
+                given = {delay}
+                if given <= 0:
+                    given = tick[0]
+                elif given > {longest}:
+                    standing = NO_DELAY
+            if standing == RUNNING:
                 chosen[{seat}] = action
+                delay = max(delay, given)
                 here += 1
             else:
                 chosen[{seat}] = 0
-                progress[{seat}, GIVEN] = action
-                if action == -1:
-                    progress[{seat}, STATUS] = STOPPED
+                progress[{seat}, STATUS] = standing
+                progress[{seat}, GIVEN] = given
+                if standing == STOPPED:
                     agent{seat}_finish(agent{seat}, paid[{seat}], seen{seat})
-                else:
-                    progress[{seat}, STATUS] = NO_ACTION
 """
 
 _LEAVE = """
@@ -129,25 +142,37 @@ _LEAVE = """
 """
 
 
-def runner(environment: Sequence[str], agents: Sequence[Sequence[str]]) -> str:
-    """The loop of one joint exercise, for states with the given fields, one for each seat."""
+class Seat(NamedTuple):
+    """What the loop must know of the agent in a seat: the fields of its state, and its time."""
+
+    fields: Sequence[str]
+    delays: bool
+
+
+def runner(environment: Sequence[str], seats: Sequence[Seat]) -> str:
+    """The loop of one joint exercise, for an environment's state with the given fields."""
 
     def each(text: str) -> str:
-        parts = [
-            text.format(seat=seat, fields=_whole(f"agents{seat}", fields))
-            for seat, fields in enumerate(agents)
-        ]
+        parts = [_written(text, number, seat) for number, seat in enumerate(seats)]
         return "".join(part.removeprefix("\n") for part in parts).rstrip("\n")
 
     return BATCH + _RUNNER.format(
-        agents=", ".join(f"agents{seat}" for seat in range(len(agents))),
+        agents=", ".join(f"agents{number}" for number in range(len(seats))),
         environment_fields=_whole("environments", environment),
         sit_down=each(_SIT_DOWN),
         begin=each(_BEGIN),
         observe=each(_OBSERVE),
         act=each(_ACT),
-        observe_again=each(_OBSERVE),
         leave=each(_LEAVE),
+    )
+
+
+def _written(text: str, number: int, seat: Seat) -> str:
+    return text.format(
+        seat=number,
+        fields=_whole(f"agents{number}", seat.fields),
+        delay=f"int(agent{number}_delay(agent{number}))" if seat.delays else "tick[0]",
+        longest=nanoseconds(LONGEST_DELAY),
     )
 
 

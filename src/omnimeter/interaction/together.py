@@ -168,10 +168,7 @@ def run_together(
 
 
 def has_joint_kernels(environment_class: EnvironmentClass, agents: Sequence[Agent | Seat]) -> bool:
-    """Whether a class and some agents have all the kernels for a compiled joint run.
-
-    Agents that modulate time take the ordinary loop.
-    """
+    """Whether a class and some agents have all the kernels for a compiled joint run."""
     kernels = environment_class.kernels
     return (
         isinstance(environment_class, KernelEnvironmentClass)
@@ -179,7 +176,7 @@ def has_joint_kernels(environment_class: EnvironmentClass, agents: Sequence[Agen
         and kernels.step_together is not None
         and kernels.observe_from is not None
         and len(agents) > 1
-        and all(isinstance(agent, KernelAgent) and agent.kernels.delay is None for agent in agents)
+        and all(isinstance(agent, KernelAgent) for agent in agents)
     )
 
 

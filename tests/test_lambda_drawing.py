@@ -1,0 +1,179 @@
+"""Which Lambda environments are drawn, how they are graded, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from omnimeter.catalogue import Kind, make, parse
+from omnimeter.complexity import compressed_length
+from omnimeter.contract import InvalidInputError, canonical
+from omnimeter.environments.lambda_class import Lambda
+from omnimeter.environments.lambda_class.description import read_space
+
+EIGHT_CELLS = (
+    "12+3-----|12+++++3-----|1-2------3++|1-----2++++++3-|12+3++++++|1-----23-------"
+    "|1++++++2-------3++|1----2+++3+"
+)
+PATTERN = "203210200"
+
+
+# Drawing
+
+
+def test_an_instance_holds_everything() -> None:
+    """With its seeds it is all that an environment needs: the form of observation is not its."""
+    drawn = Lambda(space="ring-3", pattern="0120", division=inf).draw(np.random.default_rng(0))
+    assert dict(drawn.data) == {
+        "space": "1+2-|1+2-|1+2-",
+        "pattern": "0120",
+        "objects": [],
+        "consumption": "after",
+        "division": "inf",
+        "vanish": True,
+        "beside": True,
+        "sharing": False,
+        "good": [1.0],
+        "evil": [1.0],
+        "cycle": "power",
+        "warm_up": 0,
+        "mirrored": False,
+    }
+    assert json.loads(canonical(drawn.data)) == drawn.data
+
+
+def test_a_frame_gives_what_is_left_out() -> None:
+    conceptual = Lambda(frame="conceptual", vanish=False).rules
+    names = ("consumption", "division", "vanish", "beside")
+    assert [conceptual[name] for name in names] == ["before", 2.0, False, False]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(2, 9), st.integers(0, 2**32))
+def test_what_is_given_is_kept_and_the_rest_is_drawn(cells: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = Lambda(cells=cells, actions=3, stop=1.0).draw(rng).data
+    space = read_space(drawn["space"])
+    assert (space.cells, space.actions) == (cells, 3)
+    assert drawn["pattern"] in set("012")
+    drawn = Lambda(most_cells=cells, pattern="0101", actions=2).draw(rng).data
+    assert read_space(drawn["space"]).cells <= cells
+    assert drawn["pattern"] == "0101"
+
+
+# Grading
+
+
+def test_the_space_and_pattern_of_the_thesis_are_graded() -> None:
+    text = EIGHT_CELLS + PATTERN
+    given = {"space": EIGHT_CELLS, "pattern": PATTERN}
+    rng = np.random.default_rng(0)
+    grades: dict[Any, float] = {
+        "length": len(text),
+        "environment": compressed_length(text),
+        "pattern": compressed_length(PATTERN),
+    }
+    assert grades["length"] == 119
+    for grade, found in grades.items():
+        environment_class = Lambda(grade=grade, **given)  # type: ignore[arg-type]
+        assert environment_class.complexity(environment_class.draw(rng)) == found
+        assert environment_class.draw(rng, found).data["pattern"] == PATTERN
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(["environment", "pattern", "length"]),
+    st.sampled_from([{}, {"cells": 9}, {"space": "ring-5"}, {"cells": 12, "actions": 12}]),
+    st.integers(0, 2**32),
+)
+def test_a_wanted_complexity_is_drawn_exactly(grade: Any, given: dict[str, Any], seed: int) -> None:
+    environment_class = Lambda(grade=grade, **given)
+    rng = np.random.default_rng(seed)
+    wanted = environment_class.complexity(environment_class.draw(rng))
+    drawn = environment_class.draw(rng, wanted)
+    assert environment_class.complexity(drawn) == wanted
+    environment_class.build(drawn).start(rng)
+
+
+@pytest.mark.parametrize("wanted", [3, 60.5, 1e6])
+def test_a_complexity_that_does_not_exist_is_refused(wanted: float) -> None:
+    with pytest.raises(InvalidInputError, match=r"No .* of complexity .* was found"):
+        Lambda(space="ring-5").draw(np.random.default_rng(0), wanted)
+
+
+def test_a_given_pattern_has_the_complexity_that_it_has() -> None:
+    fixed = Lambda(space=EIGHT_CELLS, pattern=PATTERN, grade="length")
+    with pytest.raises(InvalidInputError, match=r"complexity 118 .*graded by length"):
+        fixed.draw(np.random.default_rng(0), 118)
+
+
+# What is refused
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "malformed": ({"space": "1+2-|1+3-"}, r"at character 8 \(cell 2, after action 1\)"),
+    "unconnected": ({"space": "1+|1-|1+"}, r"[Cc]ell 3"),
+    "one successor": ({"space": "1+|1"}, r"Cell 2 .character 4 .* one successor"),
+    "pattern": ({"space": "ring-3", "pattern": "0130"}, r"at character 3: found '3'"),
+    "no pattern": ({"space": "ring-3", "pattern": ""}, r"at character 1: found nothing"),
+    "pattern alone": ({"pattern": "01"}, r"which actions"),
+    "stop 0": ({"stop": 0.0}, r"\(0, 1\]"),
+    "stop above 1": ({"stop": 1.5}, r"\(0, 1\]"),
+    "cells": ({"cells": 1}, r"at least 2 cells, but this one has 1"),
+    "most cells": ({"most_cells": 1}, r"at least 2 cells"),
+    "actions": ({"actions": 1}, r"cannot be 1 actions"),
+    "cells and space": ({"space": "ring-3", "cells": 4}, r"has 3 cells, not 4"),
+    "actions and space": ({"space": "ring-3", "actions": 4}, r"has 3 actions, not 4"),
+    "good": ({"good": 1.5}, r"1\.5 of good is not in \(0, 1\]"),
+    "evil": ({"evil": [0.5, 1.0, 0.0]}, r"0 of evil at position 3"),
+    "negative": ({"evil": -1.0}, r"-1 of evil"),
+    "not a number": ({"good": nan}, r"nan of good"),
+    "no reward": ({"good": []}, r"no reward"),
+    "division": ({"division": 0.5}, r"divided by 0\.5"),
+    "no division": ({"division": nan}, r"divided by nan"),
+    "warm-up": ({"warm_up": -1}, r"-1 interactions"),
+    "warm-up without cycle": ({"warm_up": "cycle", "cycle": "never"}, r"no cycle"),
+    "object": ({"objects": ["still", "jumping"]}, r"'jumping'"),
+    "object with a pattern": ({"objects": ["still:01"]}, r"'still:01'"),
+}
+
+
+@pytest.mark.parametrize(("parameters", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_is_refused_with_its_place(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        Lambda(**parameters)
+    assert len(caught.value.advice) > 10, "the message must teach"
+
+
+def test_an_object_whose_pattern_names_no_action_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="at character 2: found '3'"):
+        Lambda(space="ring-3", objects=["pattern:03"]).draw(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lambda(observation=everything)",
+        "lambda(frame=loose)",
+        "lambda(division=abc)",
+        "lambda(objects=random)",
+        "lambda(good=much)",
+    ],
+)
+def test_what_is_written_wrong_is_refused_by_name(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="lambda-v1"):
+        make(Kind.ENVIRONMENT, parse(Kind.ENVIRONMENT, text))
+
+
+def test_lambda_is_written_as_text() -> None:
+    text = 'lambda(space=ring-4,pattern=012,division=inf,good=[1,0.5],objects=["random"],warm_up=3)'
+    made = make(Kind.ENVIRONMENT, parse(Kind.ENVIRONMENT, text))
+    drawn = made.draw(np.random.default_rng(0)).data
+    assert (drawn["pattern"], drawn["good"], drawn["warm_up"]) == ("012", [1.0, 0.5], 3)
+    assert made.draw(np.random.default_rng(0)).data["objects"] == ["random"]
