@@ -66,7 +66,7 @@ def lambda_by_hand(
         agents.append(_agent(agent, lowest, exercise.stream("agent").seed))
         states.append(state)
     first = exercises[0]
-    hand_written = HandWritten(
+    return HandWritten(
         run,
         exercises,
         len(exercises),
@@ -75,9 +75,8 @@ def lambda_by_hand(
         nanoseconds(first.clock.tick),
         first.budget.most,
         first.budget.end,
+        kept=states,
     )
-    hand_written.states = states
-    return hand_written
 
 
 def _environment(state: LambdaState, seed: int) -> LambdaParameters:

@@ -7,7 +7,8 @@ times as many observations and rewards in the same processor time.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
@@ -23,11 +24,31 @@ from omnimeter.interaction import interact
 BAR = 5.0
 STEPS = 5_120
 TOGETHER = 1_024
-COMPLEXITY = {"cups-v1": 5, "buttons-v1": None}
-"""Our environment classes, and which of their environments are stepped."""
-
 LAKE = "FrozenLake-v1"
 Rival = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One of our environment classes, and which of its environments are stepped.
+
+    Attributes:
+        name: The id of the class.
+        complexity: The complexity of the environments.
+        parameters: The parameters of the class.
+    """
+
+    name: str
+    complexity: float | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What Gymnasium is told beside the id."""
+        return {"complexity": self.complexity, **self.parameters}
+
+
+SUBJECTS = (Subject("cups-v1", 5), Subject("buttons-v1"))
 
 
 class FirstAction(Agent):
@@ -37,11 +58,12 @@ class FirstAction(Agent):
         return 0
 
 
-def build(name: str) -> Environment:
+def build(subject: Subject) -> Environment:
     """One environment of a class."""
-    environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, Spec(name))
+    spec = Spec(subject.name, subject.parameters)
+    environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
     rng = np.random.default_rng(1)
-    environment = environment_class.build(environment_class.draw(rng, COMPLEXITY[name]))
+    environment = environment_class.build(environment_class.draw(rng, subject.complexity))
     environment.start(rng)
     return environment
 
@@ -51,9 +73,9 @@ def random_actions(count: int) -> list[int]:
     return [int(action) for action in np.random.default_rng(1).integers(count, size=STEPS)]
 
 
-def direct(name: str) -> Rival:
+def direct(subject: Subject) -> Rival:
     """An environment's own ``step``."""
-    environment = build(name)
+    environment = build(subject)
     actions = random_actions(environment.actions)
 
     def run() -> None:
@@ -80,23 +102,23 @@ def through_gymnasium(environment: gymnasium.Env[Any, Any]) -> Rival:
     return run
 
 
-def many_at_once(name: str) -> Rival:
+def many_at_once(subject: Subject, steps: int = STEPS) -> Rival:
     """Gymnasium's ``step`` of a vector; one call is as many steps as there are environments."""
-    complexity = COMPLEXITY[name]
-    vector = gymnasium.make_vec(f"omnimeter/{name}", num_envs=TOGETHER, complexity=complexity)
+    name = f"omnimeter/{subject.name}"
+    vector = gymnasium.make_vec(name, num_envs=TOGETHER, **subject.settings)
     vector.reset(seed=1)
     actions = vector.action_space.sample()
 
     def run() -> None:
-        for _ in range(STEPS // TOGETHER):
+        for _ in range(steps // TOGETHER):
             vector.step(actions)
 
     return run
 
 
-def with_an_agent(name: str) -> Rival:
+def with_an_agent(subject: Subject) -> Rival:
     """The ordinary loop with an agent written in Python."""
-    environment, budget = build(name), Budget(interactions=STEPS)
+    environment, budget = build(subject), Budget(interactions=STEPS)
     return lambda: interact(environment, FirstAction(), budget, lambda side: named_stream(1, side))
 
 
@@ -107,28 +129,39 @@ def agent_alone() -> None:
         act(0.0, seen)
 
 
+def ways(subject: Subject) -> dict[str, Rival]:
+    """All the ways in which one of our environments can be stepped, by name."""
+    made = gymnasium.make(f"omnimeter/{subject.name}", **subject.settings)
+    return {
+        f"{subject.name}: step": direct(subject),
+        f"{subject.name}: gymnasium.make": through_gymnasium(made),
+        f"{subject.name}: {TOGETHER} at once": many_at_once(subject),
+        f"{subject.name}: interact": with_an_agent(subject),
+    }
+
+
 def rivals() -> dict[str, Rival]:
     """Everybody, by name; each does the same number of steps."""
-    lake = gymnasium.make(LAKE)
-    found: dict[str, Rival] = {LAKE: through_gymnasium(lake)}
+    found: dict[str, Rival] = {LAKE: through_gymnasium(gymnasium.make(LAKE))}
     found[f"{LAKE} without its wrappers"] = through_gymnasium(gymnasium.make(LAKE).unwrapped)
     found["agent alone"] = agent_alone
-    for name, complexity in COMPLEXITY.items():
-        made = gymnasium.make(f"omnimeter/{name}", complexity=complexity)
-        found[f"{name}: step"] = direct(name)
-        found[f"{name}: gymnasium.make"] = through_gymnasium(made)
-        found[f"{name}: {TOGETHER} at once"] = many_at_once(name)
-        found[f"{name}: interact"] = with_an_agent(name)
+    for subject in SUBJECTS:
+        found |= ways(subject)
     return found
+
+
+def report(taken: Mapping[str, float], yardstick: str) -> None:
+    """Print the nanoseconds per step of each, and how many steps it does for one of another."""
+    print(f"{'':34}{'ns per step':>12}{'rate':>9}")
+    for name, cost in taken.items():
+        print(f"{name:34}{cost:12.0f}{taken[yardstick] / cost:8.1f}x")
 
 
 def main() -> int:
     taken = {name: best / STEPS for name, best in fastest(rivals()).items()}
-    print(f"{'':34}{'ns per step':>12}{'rate':>9}")
-    for name, cost in taken.items():
-        print(f"{name:34}{cost:12.0f}{taken[LAKE] / cost:8.1f}x")
+    report(taken, LAKE)
     holds = True
-    for name in COMPLEXITY:
+    for name in (subject.name for subject in SUBJECTS):
         cost = taken[f"{name}: step"]
         harness = taken[f"{name}: interact"] - cost - taken["agent alone"]
         print(f"{name}: the ordinary loop adds {harness:.0f} ns to agent and environment")

@@ -49,17 +49,20 @@ class HandWritten:
         exercises: The exercises.
         arguments: What the loop is given before the places for rewards and times: arrays,
             structures and whole numbers. Arrays are given by their addresses.
+        kept: What else must stay alive, because structures hold its addresses.
 
     Attributes:
         rewards: The rewards of all exercises, one after the other.
         times: Likewise the times.
     """
 
-    def __init__(self, run: Loop, exercises: Sequence[Exercise], *arguments: Any) -> None:
+    def __init__(
+        self, run: Loop, exercises: Sequence[Exercise], *arguments: Any, kept: Any = None
+    ) -> None:
         total = exercises[0].budget.most * len(exercises)
         self.rewards, self.times = np.empty(total), np.empty(total, dtype=np.int64)
         self._run = run
-        self._kept = arguments  # alive: the loop is given bare addresses
+        self._kept = arguments, kept  # alive: the loop is given bare addresses
         given = (*arguments, self.rewards, self.times)
         self._arguments = [_argument(each) for each in given]
 

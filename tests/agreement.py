@@ -23,6 +23,7 @@ from omnimeter.testing.variants import variants
 
 BUDGETS = (Budget(interactions=40), Budget(seconds=12.5))
 INSTANCES = 2
+LONGEST_TABLE = 1000
 
 
 class Pair(NamedTuple):
@@ -43,7 +44,8 @@ class Pair(NamedTuple):
 def needed(spec: Spec, environment: Environment) -> Spec:
     """The spec with the parameters that the part cannot be made without."""
     required = [each.name for each in describe(Kind.AGENT, spec.id).parameters if each.required]
-    table = [key % environment.actions for key in range(environment.space.count)]
+    rows = min(environment.space.count, LONGEST_TABLE)  # who needs more will refuse, everywhere
+    table = [key % environment.actions for key in range(rows)]
     samples: dict[str, Any] = {"table": table}
     return Spec(spec.id, {name: samples[name] for name in required})
 

@@ -210,7 +210,9 @@ class MortalDials(Dials):
 
 
 class ArtfulDials(Dials):
-    def scene(self, instance: Instance, observation: Observation) -> Mapping[str, Any]:
+    def scene(
+        self, instance: Instance, observation: Observation, reward: float = 0.0
+    ) -> Mapping[str, Any]:
         return {"picture": observation}
 
 

@@ -40,16 +40,16 @@ SOME: list[dict[str, Any]] = [
 ]
 
 
-def examined(environment_class: Lambda) -> Audit:
+def examined(environment_class: Lambda, instances: int = 8, interactions: int = 504) -> Audit:
     """A small audit, at a level at which a balanced class is hardly ever refused."""
-    return audit(environment_class, instances=8, interactions=504, level=0.9999)
+    return audit(environment_class, instances=instances, interactions=interactions, level=0.9999)
 
 
 # What is claimed holds
 
 
-def check_claims(parameters: dict[str, Any]) -> None:
-    result = examined(Lambda(**parameters))
+def check_claims(parameters: dict[str, Any], **size: int) -> None:
+    result = examined(Lambda(**parameters), **size)
     assert result.ok, result.to_json()
     assert finding(result, "balance").claimed
     reachable = any(parameters.get(name) != rule for name, rule in OUT_OF_REACH.items())
@@ -65,7 +65,7 @@ def test_balanced_and_sensitive(parameters: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("parameters", COMBINATIONS, ids=str)
 def test_balanced_and_sensitive_in_every_combination(parameters: dict[str, Any]) -> None:
-    check_claims(parameters)
+    check_claims(parameters, instances=30, interactions=2520)
 
 
 @pytest.mark.parametrize("parameters", COMBINATIONS, ids=str)

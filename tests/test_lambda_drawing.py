@@ -77,6 +77,7 @@ def test_the_space_and_pattern_of_the_thesis_are_graded() -> None:
     grades: dict[Any, float] = {
         "length": len(text),
         "environment": compressed_length(text),
+        "product": compressed_length(text) * len(PATTERN),
         "pattern": compressed_length(PATTERN),
     }
     assert grades["length"] == 119
@@ -88,7 +89,7 @@ def test_the_space_and_pattern_of_the_thesis_are_graded() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.sampled_from(["environment", "pattern", "length"]),
+    st.sampled_from(["environment", "product", "pattern", "length"]),
     st.sampled_from([{}, {"cells": 9}, {"space": "ring-5"}, {"cells": 12, "actions": 12}]),
     st.integers(0, 2**32),
 )

@@ -15,6 +15,7 @@ from omnimeter.contract import (
     OmnimeterError,
     stream,
 )
+from omnimeter.interaction.loop import as_seen_by
 from omnimeter.interaction.seats import AgentFault, read_move
 from omnimeter.testing.environments import exercise
 from omnimeter.testing.global_chance import left_alone, seeded_globally
@@ -30,7 +31,8 @@ class AgentSuite:
     """The rules for agents, as tests.
 
     Set ``agent_class``, or override ``make``. An agent may refuse environments that are not made
-    for it by raising an ``OmnimeterError`` in ``begin``; one of those tried must suit it.
+    for it by raising an ``OmnimeterError`` in ``begin``; one of those tried must suit it. Where a
+    class has several forms of observation, the agent gets the one that it asks for.
 
     Attributes:
         agent_class: Makes a new agent when it is called.
@@ -51,17 +53,19 @@ class AgentSuite:
         return probes()
 
     def places(self) -> list[Place]:
-        """The environments that suit the agent."""
+        """The environments that suit the agent, as it sees them."""
         found = []
         for number, environment_class in enumerate(self.environments()):
             rng = stream(self.seed, "suite", "instance", number).generator()
             instance = environment_class.draw(rng)
-            briefing = environment_class.build(instance).briefing()
+            agent = self.make()
+            seen = as_seen_by(environment_class, agent)
+            briefing = seen.build(instance).briefing()
             try:
-                self.make().begin(briefing, stream(self.seed, "suite", "briefing").generator())
+                agent.begin(briefing, stream(self.seed, "suite", "briefing").generator())
             except OmnimeterError:
                 continue
-            found.append((environment_class, instance))
+            found.append((seen, instance))
         assert found, (
             "The agent refused all environments that were tried. "
             "Override environments() to give it some that it is made for."

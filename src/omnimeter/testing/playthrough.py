@@ -19,8 +19,14 @@ DRAWS = 10
 
 
 def playthrough(spec: Spec) -> str:
-    """What an environment class answers: one block for each way in which its rules can differ."""
-    return "\n".join(_block(variant) for variant in variants(Kind.ENVIRONMENT, spec))
+    """What an environment class answers: one block for each way in which its rules can differ.
+
+    Ways in which nothing differs share a block.
+    """
+    blocks: dict[str, list[str]] = {}
+    for variant in variants(Kind.ENVIRONMENT, spec):
+        blocks.setdefault(_block(variant), []).append(f"# {variant.label}")
+    return "\n".join("\n".join([*heads, block]) for block, heads in blocks.items())
 
 
 def _block(spec: Spec) -> str:
@@ -32,7 +38,6 @@ def _block(spec: Spec) -> str:
     low, high = environment.rewards
     heard = answers(environment, chance.child("environment"), actions)
     head = [
-        f"# {spec.label}",
         f"instance      {canonical(dict(instance.data))}",
         f"complexity    {environment_class.complexity(instance)!r}",
         f"actions       {environment.actions}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from omnimeter.catalogue import Kind, resolve
 from omnimeter.contract import Spec
@@ -35,6 +36,9 @@ def _hints(part: Any) -> dict[str, Any]:
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:
+    if get_origin(hint) in (UnionType, Union):  # a choice that may be left open
+        others = [each for each in get_args(hint) if each is not NoneType]
+        return _choices(others[0]) if len(others) == 1 else ()
     if hint is bool:
         return (False, True)
     return get_args(hint) if get_origin(hint) is Literal else ()

@@ -17,10 +17,10 @@ from omnimeter.environments.lambda_class.patterns import format_pattern
 
 Grade = Literal["environment", "pattern", "product", "length"]
 
-TRIES = 200
+TRIES = 1000
 """How often a space is drawn for which no pattern of the wanted complexity is found."""
 
-LONGEST_PATTERN = 10_000
+LONGEST_PATTERN = 5000
 """Patterns of a wanted complexity are not longer."""
 
 NEARBY = 8
@@ -73,12 +73,17 @@ def pattern_of_complexity(
     def text(length: int) -> str:
         return format_pattern(sequence[:length], actions)
 
-    if grade(text(LONGEST_PATTERN)) < wanted:
-        return None
-    lengths = range(1, LONGEST_PATTERN + 1)
-    first = bisect_left(lengths, wanted, key=lambda length: grade(text(length)))
-    for length in lengths[first : first + NEARBY]:
-        if grade(text(length)) == wanted:
+    def complexity(length: int) -> float:
+        return grade(text(length))
+
+    longest = 1
+    while complexity(longest) < wanted:
+        if longest == LONGEST_PATTERN:
+            return None
+        longest = min(2 * longest, LONGEST_PATTERN)
+    first = 1 + bisect_left(range(1, longest + 1), wanted, key=complexity)
+    for length in range(first, min(first + NEARBY, LONGEST_PATTERN + 1)):
+        if complexity(length) == wanted:
             return text(length)
     return None
 

@@ -33,9 +33,9 @@ def draw(
         out: Where to write.
     """
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(11.5, 8.6), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
+    figure = Figure(figsize=(11.5, 8.6), layout=ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12))
     ((histogram, boxes), (scatter, strength)) = figure.subplots(2, 2)
     _histogram(histogram, results, small)
     _boxes(boxes, results, small, agents)
@@ -86,7 +86,7 @@ def density(values: FloatArray, places: FloatArray) -> FloatArray:
 
     estimate = gaussian_kde(values)
     mirrored = (estimate(at) for at in (places, 2 - places, -2 - places))
-    return np.sum(list(mirrored), axis=0)
+    return np.asarray(sum(mirrored), dtype=np.float64)
 
 
 def _boxes(axes: Axes, results: Results, small: Results, agents: Sequence[Reference]) -> None:
@@ -112,8 +112,7 @@ def _boxes(axes: Axes, results: Results, small: Results, agents: Sequence[Refere
             ms=5 if main else 3.5, lw=2.2 if main else 1.2, label=agent.title, zorder=4 + main,
         )  # fmt: skip
     axes.set(
-        title=f"By number of cells: boxes of {results.tests:,} tests, dots of {small.tests}, "
-        "means connected",
+        title=f"By number of cells: boxes, means of {results.tests:,} tests; dots of {small.tests}",
         xlabel="cells", ylabel="average reward", ylim=(-1.05, 1.08), xticks=results.cells.tolist(),
     )  # fmt: skip
     axes.legend(frameon=False, fontsize=8.5, ncols=3, loc="lower center")
@@ -135,10 +134,12 @@ def _scatter(axes: Axes, results: Results, small: Results, agents: Sequence[Refe
             ends, results.line(agent.name).at(ends), agent.line, color=agent.colour,
             lw=2.4 if main else 1.2,
         )  # fmt: skip
+    axes.plot(*results.along_complexity(Q_LEARNING.name), color=INK, lw=1.0)
     found = results.correlation(Q_LEARNING.name)
     axes.annotate(
         f"Q-learning: r = {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]\n"
-        f"in {small.tests} tests: r = {small.correlation(Q_LEARNING.name).value:.3f} (dashed)",
+        f"in {small.tests} tests: r = {small.correlation(Q_LEARNING.name).value:.3f} (dashed)\n"
+        "black: its mean at each length",
         (0.98, 0.02), xycoords="axes fraction", ha="right", va="bottom", fontsize=9, color=COLOUR,
     )  # fmt: skip
     axes.set(
@@ -157,10 +158,10 @@ def _strength(axes: Axes, results: Results, small: Results) -> None:
         ends = np.array([(each.low, each.high) for each in found]).T
         axes.errorbar(
             part.cells + aside, values, np.abs(ends - values), fmt="o", color=COLOUR, mfc=fill,
-            ms=size, lw=1.3, capsize=2.5, label=f"{part.tests:,} tests, with 95 % intervals",
+            ms=size, lw=1.3, capsize=2.5, label=f"{part.tests:,} tests",
         )  # fmt: skip
     axes.set(
-        title="Correlation of reward and complexity, by number of cells",
-        xlabel="cells", ylabel="Pearson's r", ylim=(-1, 0.5), xticks=results.cells.tolist(),
+        title="Correlation by number of cells, with 95 % intervals",
+        xlabel="cells", ylabel="Pearson's r", ylim=(-1, 0.85), xticks=results.cells.tolist(),
     )  # fmt: skip
-    axes.legend(frameon=False, fontsize=8.5, loc="upper right")
+    axes.legend(frameon=False, fontsize=8.5, loc="upper left", ncols=2)

@@ -10,6 +10,9 @@ import numpy as np
 from omnimeter.contract import FloatArray, IntArray
 from omnimeter.statistics import Correlation, Estimate, Line, correlation, mean, regression
 
+COMMON = 40
+"""Exercises of one complexity that are enough to speak of their mean."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -69,6 +72,13 @@ class Results:
     def line(self, agent: str) -> Line:
         """An agent's rewards against complexity, over all exercises."""
         return regression(self.complexity.ravel(), self.rewards[agent].ravel())
+
+    def along_complexity(self, agent: str) -> tuple[FloatArray, FloatArray]:
+        """The complexities that came up often enough, and an agent's mean reward at each."""
+        values, counts = np.unique(self.complexity, return_counts=True)
+        common = values[counts >= COMMON]
+        rewards = self.rewards[agent]
+        return common, np.array([rewards[self.complexity == each].mean() for each in common])
 
     def spread_trend(self, agent: str) -> Correlation:
         """How distances from the median of a number of cells go with that number.

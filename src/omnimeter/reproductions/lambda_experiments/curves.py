@@ -91,7 +91,8 @@ def _last_crossing(points: IntArray, curves: FloatArray) -> FloatArray:
     rise = np.where(over > under, over - under, 1.0)
     between = points[last] - under / rise * (points[after] - points[last])
     crossed = np.where(after > last, between, points[-1])
-    return np.where(below.any(axis=-1), crossed, points[0]).astype(np.float64)
+    found: FloatArray = np.where(below.any(axis=-1), crossed, points[0]).astype(np.float64)
+    return found
 
 
 def said(estimate: Estimate, digits: int = 3) -> str:

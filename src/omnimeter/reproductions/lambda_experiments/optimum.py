@@ -58,5 +58,5 @@ def _rewards(cells: int) -> FloatArray:
     """What an agent gets in each cell, for each pair of cells of Good and Evil."""
     good, evil = np.divmod(np.arange(cells * cells), cells)
     here = np.arange(cells)
-    got = (here == good[:, np.newaxis]).astype(np.float64) - (here == evil[:, np.newaxis])
-    return got.astype(np.float64)
+    with_good, with_evil = here == good[:, np.newaxis], here == evil[:, np.newaxis]
+    return np.where(with_good, 1.0, 0.0) - np.where(with_evil, 1.0, 0.0)

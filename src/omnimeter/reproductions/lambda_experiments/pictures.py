@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omnimeter.reports.look import MUTED, SMALL, STYLE
 from omnimeter.reports.placing import moved_apart
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LOWEST, HIGHEST = -0.25, 1.0
+LOWEST, HIGHEST = -0.12, 1.0
 """Average rewards that are shown; a single run may begin outside of them."""
 
 HEIGHT_OF_NAME = 0.062
@@ -27,7 +27,8 @@ def look() -> Iterator[None]:
     """Within it figures look as those of reports do; panels are placed by hand."""
     import matplotlib as mpl
 
-    with mpl.rc_context({**STYLE, "figure.constrained_layout.use": False}):
+    style: dict[Any, Any] = {**STYLE, "figure.constrained_layout.use": False}
+    with mpl.rc_context(style):
         yield
 
 
@@ -76,5 +77,3 @@ def head(figure: Figure, title: str, below: str) -> None:
     """What a figure shows, in bold, and how it was made."""
     figure.suptitle(title, x=0.012, y=0.985, ha="left", va="top", fontweight="bold", fontsize=12)
     figure.text(0.012, 0.935, below, ha="left", va="top", fontsize=SMALL, color=MUTED)
-
-

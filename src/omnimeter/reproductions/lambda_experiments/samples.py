@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from omnimeter.contract import Exercise, FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.reproductions.lambda_experiments.agents import REFERENCES
+from omnimeter.reproductions.lambda_experiments.agents import Q_LEARNING, RANDOM, REFERENCES
 from omnimeter.reproductions.lambda_experiments.runs import (
     INTERACTIONS,
     alone,
@@ -77,6 +77,17 @@ def samples(
         averages = run(environment_class, taken, points)
         found.append(Sample(cells, _complexities(environment_class, taken), points, averages))
     return found
+
+
+def learner_among_strangers(environments: int, interactions: int) -> FloatArray:
+    """What Q-learning gets in the smallest environments among three agents that tell it nothing."""
+    cells = SIZES[0]
+    environment_class = Lambda(cells=cells, stop=STOP)
+    taken = exercises(environment_class, environments, interactions, seed=cells)
+    strangers = [replace(RANDOM, name=f"random-{number}") for number in (1, 2, 3)]
+    points = np.array([interactions])
+    averages = together(environment_class, [Q_LEARNING, *strangers], taken, points)
+    return averages[Q_LEARNING.name][:, -1]
 
 
 def _alone(

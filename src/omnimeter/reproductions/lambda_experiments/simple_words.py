@@ -14,9 +14,15 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     RANDOM,
     REFERENCES,
 )
-from omnimeter.reproductions.lambda_experiments.curves import final, passes, said, settled_after
+from omnimeter.reproductions.lambda_experiments.curves import (
+    REWARDS,
+    final,
+    passes,
+    said,
+    settled_after,
+)
 from omnimeter.reproductions.reproduction import Statement
-from omnimeter.statistics import paired_difference
+from omnimeter.statistics import Estimate, difference, paired_difference
 
 if TYPE_CHECKING:
     from omnimeter.reproductions.lambda_experiments.simple import Found
@@ -55,7 +61,7 @@ def _random_tends_to_0(found: Found) -> Statement:
 
 def _follower_is_below_the_oracle(found: Found) -> Statement:
     follower, oracle = found.usual[FOLLOWER.name], found.usual[ORACLE.name]
-    gap = paired_difference(oracle[:, -1], follower[:, -1])
+    gap = paired_difference(oracle[:, -1], follower[:, -1], support=REWARDS)
     return Statement(
         "Following Good is a good policy, but only up to a point: the follower stays well below "
         "the oracle.",
@@ -79,7 +85,7 @@ def _oracle_is_nearly_optimal(found: Found) -> Statement:
 
 def _q_learning_is_slow_and_passes_the_follower(found: Found) -> Statement:
     learner, follower = found.usual[Q_LEARNING.name], found.usual[FOLLOWER.name]
-    lead = paired_difference(learner[:, -1], follower[:, -1])
+    lead = paired_difference(learner[:, -1], follower[:, -1], support=REWARDS)
     passed = passes(found.points, learner, follower, _chance())
     slow = {name: settled_after(found.points, runs) for name, runs in found.usual.items()}
     slowest = max(slow, key=lambda name: slow[name])
@@ -110,18 +116,24 @@ def _averages_fluctuate_at_first(found: Found) -> Statement:
 
 
 def _what_the_clause_does(found: Found) -> Statement:
-    means = {
-        cycle: [f"{agent.title} {final(runs[agent.name]).value:.3f}" for agent in REFERENCES]
-        for cycle, runs in found.averages.items()
+    usual, *others = found.averages
+    changes = {
+        cycle: [f"{agent.title} {said(_change(found, agent.name, cycle))}" for agent in REFERENCES]
+        for cycle in others
     }
     return Statement(
         "How often Good and Evil change places can be read in several ways: up to cells to the "
         "power of actions between two swaps, up to their product, or never.",
-        "; ".join(f"{cycle}: {', '.join(each)}" for cycle, each in means.items())
-        + ". Between the power and never there is hardly a difference; with the product swaps come "
-        "every 17 interactions, and everybody but the random agent loses.",
+        f"What everybody gets more than under the {usual}: "
+        + "; ".join(f"{cycle}: {', '.join(each)}" for cycle, each in changes.items())
+        + ".",
         None,
     )
+
+
+def _change(found: Found, agent: str, cycle: str) -> Estimate:
+    ends, usual = found.averages[cycle][agent][:, -1], found.usual[agent][:, -1]
+    return difference(ends, usual, support=REWARDS)
 
 
 def _spread(runs: FloatArray, point: int) -> float:

@@ -1,0 +1,70 @@
+"""What whole evaluations in Lambda environments cost: time with two processes, and memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from time import perf_counter
+
+from lambda_evaluation import cost
+from measuring import verdict
+
+SPEED_UP = 1.8
+LARGE = (1_000, 1_000_000)
+"""Exercises, and interactions in each: long enough for the start of processes to be forgotten."""
+
+GROWTH = 1.1
+FEW, MANY, INTERACTIONS = 300, 3_000, 10_000
+
+GENERATED_SECONDS = 10.0
+TURNS = 3
+
+
+def processes() -> bool:
+    """The same evaluation with one process and with two, in turn; the quickest of each counts."""
+    best = {1: float("inf"), 2: float("inf")}
+    print(
+        f"an evaluation of {LARGE[0]} exercises of {LARGE[1]} interactions, with 1 and 2 processes"
+    )
+    if len(os.sched_getaffinity(0)) < 2:
+        print("There is only one core here, so two processes were not compared with one.")
+        return True
+    cost(8, 100, 1)  # compiles the loop
+    for _ in range(TURNS):
+        for workers in best:
+            best[workers] = min(best[workers], cost(*LARGE, workers).seconds)
+        print(f"  1 process {best[1]:.1f} s, 2 processes {best[2]:.1f} s")
+        if best[1] / best[2] >= SPEED_UP:
+            break
+    return verdict("  two processes", best[1] / best[2], at_least=SPEED_UP)
+
+
+def memory() -> bool:
+    """The largest memory with few exercises and with ten times as many, in fresh processes."""
+    few, many = (cost(count, INTERACTIONS, 1).memory for count in (FEW, MANY))
+    print(f"the largest memory of an evaluation with exercises of {INTERACTIONS} interactions")
+    print(f"  {FEW} exercises {few / 1e6:.0f} MB, {MANY} exercises {many / 1e6:.0f} MB")
+    each = (many - few) / (MANY - FEW) / 1e3
+    traces = INTERACTIONS * 16 / 1e3
+    print(f"  {each:.1f} kB for each further one, whose trace alone has {traces:.0f} kB")
+    return verdict("  ten times as many", many / few, at_most=GROWTH)
+
+
+def generated() -> bool:
+    """The reproduction of 300 environments for four agents, after one that compiles."""
+    with tempfile.TemporaryDirectory() as directory:
+        command = [sys.executable, "-m", "omnimeter", "reproduce", "lambda-generated"]
+        best = float("inf")
+        for turn in range(TURNS + 1):
+            before = perf_counter()
+            run = [*command, "--out", f"{directory}/{turn}"]
+            done = subprocess.run(run, capture_output=True, text=True, check=False)
+            if done.returncode > 1:  # 1 says that a figure differs from the text
+                print(done.stderr)
+                return False
+            if turn:
+                best = min(best, perf_counter() - before)
+    print(f"omnimeter reproduce lambda-generated: {best:.1f} s from the command to its end")
+    return verdict("  of 10 s", best / GENERATED_SECONDS, at_most=1)

@@ -1,0 +1,79 @@
+"""Our compiled loop and the same loop written by hand, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from unittest import mock
+
+import numpy as np
+from measuring import ROUNDS, Stopwatch, fastest, verdict
+from yardstick import HandWritten
+
+from omnimeter.contract import Exercise
+from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, batch
+from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction.compilation import runner
+from omnimeter.payoffs import Average
+
+BAR = 2.0
+NAMES = {"C++": "C++ -O3", "loop": "the compiled loop", "whole": "run_batch and the payoff"}
+
+
+@dataclass(frozen=True)
+class Rivalry:
+    """The same exercises for both sides.
+
+    Attributes:
+        environment_class: Where the exercises' instances come from.
+        agent: Who takes them.
+        exercises: The exercises.
+        theirs: The loop written by hand, where it could be compiled.
+    """
+
+    environment_class: KernelEnvironmentClass
+    agent: KernelAgent
+    exercises: Sequence[Exercise]
+    theirs: HandWritten | None
+
+    def measure(self, rounds: int = ROUNDS) -> dict[str, float]:
+        """Nanoseconds per interaction of C++, of our loop alone, and of all around it."""
+        ours = Stopwatch(runner(self.environment_class.kernels, self.agent.kernels))
+        payoff = Average()
+
+        def whole() -> None:
+            """What an evaluation does: build both sides, run, make traces, judge them."""
+            for trace in run_batch(self.environment_class, self.agent, self.exercises):
+                payoff(trace)
+            ours.end_round()
+
+        rivals = {"whole": whole} | ({} if self.theirs is None else {"C++": self.theirs})
+        with mock.patch.object(batch, "runner", return_value=ours):
+            taken = fastest(rivals, rounds)
+        interactions = sum(exercise.budget.most for exercise in self.exercises)
+        return {name: best / interactions for name, best in {"loop": ours.best, **taken}.items()}
+
+    def agree(self) -> bool:
+        """Whether both sides write down the same, bit for bit."""
+        assert self.theirs is not None
+        traces = list(run_batch(self.environment_class, self.agent, self.exercises))
+        rewards = np.concatenate([trace.rewards for trace in traces])
+        times = np.concatenate([trace.times for trace in traces])
+        same = self.theirs() == len(rewards) and np.array_equal(rewards, self.theirs.rewards)
+        return same and np.array_equal(times, self.theirs.times)
+
+
+def report(found: dict[str, float]) -> None:
+    for name, text in NAMES.items():
+        if name in found:
+            ratio = f"  {found[name] / found['C++']:5.2f}x" if "C++" in found else ""
+            print(f"  {text:26}{found[name]:8.1f} ns per interaction{ratio}")
+
+
+def judge(found: dict[str, float]) -> bool:
+    """Whether our loop, and all of it, is at most twice as slow; true with nobody to compare."""
+    if "C++" not in found:
+        return True
+    loop = verdict("  the loop", found["loop"] / found["C++"], at_most=BAR)
+    whole = verdict("  with all around it", found["whole"] / found["C++"], at_most=BAR)
+    return loop and whole

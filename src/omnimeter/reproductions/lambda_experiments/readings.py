@@ -1,0 +1,102 @@
+"""Other readings of how environments are generated, to find out what a difference comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from omnimeter.contract import Exercise, FloatArray, Instance, stream
+from omnimeter.environments.lambda_class import Lambda
+from omnimeter.environments.lambda_class.description import read_space
+from omnimeter.interaction.batch import run_batch
+from omnimeter.reproductions.lambda_experiments.agents import FOLLOWER, ORACLE, Reference
+from omnimeter.reproductions.lambda_experiments.curves import REWARDS
+from omnimeter.reproductions.lambda_experiments.runs import exercises
+from omnimeter.reproductions.lambda_experiments.samples import SIZES, STOP
+from omnimeter.reproductions.reproduction import Report
+from omnimeter.statistics import Estimate, mean
+
+
+@dataclass(frozen=True)
+class Read:
+    """What an agent got under one reading, in environments of one size.
+
+    Attributes:
+        reading: Its name.
+        cells: The size.
+        agent: Whose rewards.
+        actions: How many actions the environments have on average.
+        averages: The average reward in each environment.
+        with_good: In which share of interactions it was with Good.
+        with_evil: In which it was with Evil.
+    """
+
+    reading: str
+    cells: int
+    agent: str
+    actions: float
+    averages: FloatArray
+    with_good: float
+    with_evil: float
+
+    @property
+    def value(self) -> Estimate:
+        """The mean of the average rewards."""
+        return mean(self.averages, support=REWARDS)
+
+
+def _all_anew(cells: int, environments: int, interactions: int) -> list[Exercise]:
+    return exercises(Lambda(cells=cells, stop=STOP), environments, interactions, seed=cells)
+
+
+def _no_swaps(cells: int, environments: int, interactions: int) -> list[Exercise]:
+    never = Lambda(cells=cells, stop=STOP, cycle="never")
+    return exercises(never, environments, interactions, seed=cells)
+
+
+def _connections_anew(cells: int, environments: int, interactions: int) -> list[Exercise]:
+    """The number of actions is drawn once; until the space is valid, only the rest is drawn."""
+    taken = _all_anew(cells, environments, interactions)
+    return [replace(each, instance=_drawn(cells, each.number)) for each in taken]
+
+
+def _drawn(cells: int, number: int) -> Instance:
+    rng = stream(cells, "connections-anew", number).generator()
+    actions = 2
+    while actions < cells and rng.random() < 0.5:
+        actions += 1
+    return Lambda(cells=cells, actions=actions, stop=STOP).draw(rng)
+
+
+READINGS: dict[str, Callable[[int, int, int], list[Exercise]]] = {
+    "all-drawn-anew": _all_anew,
+    "no-swaps": _no_swaps,
+    "connections-drawn-anew": _connections_anew,
+}
+"""An invalid space is drawn anew with its number of actions, and Good and Evil change places; or
+one of both is otherwise."""
+
+
+def read_differently(environments: int, interactions: int, report: Report) -> list[Read]:
+    """What oracle and follower get under each reading."""
+    found = []
+    for number, (reading, taken_at) in enumerate(READINGS.items()):
+        report(f"oracle and follower, {reading}", 0.6 + 0.3 * number / len(READINGS))
+        for cells in SIZES:
+            taken = taken_at(cells, environments, interactions)
+            found += [_read(reading, cells, agent, taken) for agent in (ORACLE, FOLLOWER)]
+    return found
+
+
+def _read(reading: str, cells: int, agent: Reference, taken: Sequence[Exercise]) -> Read:
+    traces = run_batch(Lambda(cells=cells), agent.make(), taken)
+    shares = np.array(
+        [[np.mean(trace.rewards > 0), np.mean(trace.rewards < 0)] for trace in traces]
+    )
+    actions = [read_space(each.instance.data["space"]).actions for each in taken]
+    with_good, with_evil = shares.mean(axis=0).tolist()
+    # Good leaves 1 and Evil -1, so the average reward is the difference of the shares.
+    averages = shares[:, 0] - shares[:, 1]
+    return Read(reading, cells, agent.name, float(np.mean(actions)), averages, with_good, with_evil)
