@@ -139,9 +139,9 @@ def _always_significant(results: Results, small: Results, few: int) -> Statement
     reason = (
         f"With a given number of cells r is about {np.mean([each.value for each in true]):.2f}. "
         f"With {few} exercises that is significant in {np.mean(counts) / whole:.0%} of the cases, "
-        f"so all {whole} at once take luck, or something that is not written. It is none of ties, "
-        "cycle, consumption, division, vanish and beside: with their other values, in 600 tests "
-        "each, r became hardly stronger or weaker."
+        f"so all {whole} at once take luck, or something that is not written. Other ties, "
+        "cycles and rules of rewards, in seven variants with 600 tests each, made r weaker or "
+        "hardly stronger."
     )
     return Statement(
         f"Table 6.2: it is significant for each number of cells, with n = {few}.",

@@ -25,7 +25,7 @@ HARDLY = 0.1
 GAPS = (-2.0, 2.0)
 """Where differences of two rewards lie."""
 
-USUAL, NO_SWAPS, CONNECTIONS = READINGS
+USUAL, NO_SWAPS, THREE_ACTIONS, CONNECTIONS = READINGS
 
 
 def statements(
@@ -86,16 +86,23 @@ def _size_hardly_matters(
 
 
 def _why_size_matters(agent: Reference, readings: Sequence[Read]) -> str:
-    actions = [read.actions for read in _of(readings, USUAL, agent)]
+    """What changes the difference between the sizes, one thing at a time; no cause is guessed."""
+    across = {reading: said(_across(readings, reading, agent)) for reading in READINGS}
+    actions = _listed([read.actions for read in _of(readings, USUAL, agent)], 1)
     return (
-        "larger spaces have more actions, because spaces with few are seldom connected and are "
-        f"drawn anew ({_listed(actions, 1)} actions on average), and in small ones Good and Evil "
-        f"change places more often. Without swaps the {agent.title.lower()} gets "
-        f"{_listed_values(readings, NO_SWAPS, agent)}. If an invalid space kept its number of "
-        f"actions ({_listed([r.actions for r in _of(readings, CONNECTIONS, agent)], 1)} on "
-        f"average), it would get {_listed_values(readings, CONNECTIONS, agent)}. The text says "
-        "neither how an invalid space is replaced nor how often places are changed"
+        "the text leaves open how environments are generated, and that decides. From the smallest "
+        f"size to the largest the {agent.title.lower()} gains {across[USUAL]} as here, where the "
+        f"environments have {actions} actions on average; {across[THREE_ACTIONS]} if all have "
+        f"three; {across[NO_SWAPS]} if Good and Evil never change places; and "
+        f"{across[CONNECTIONS]} if an invalid space keeps its number of actions. What is left "
+        "under each of these is not explained"
     )
+
+
+def _across(readings: Sequence[Read], reading: str, agent: Reference) -> Estimate:
+    """How much more an agent gets in the largest size than in the smallest."""
+    smallest, *_, largest = _of(readings, reading, agent)
+    return difference(largest.averages, smallest.averages, support=REWARDS)
 
 
 def _follower_is_bad_in_three_cells(found: Sequence[Sample], readings: Sequence[Read]) -> Statement:
@@ -118,19 +125,16 @@ def _follower_is_bad_in_three_cells(found: Sequence[Sample], readings: Sequence[
 
 def _why_three_cells_are_not_bad(readings: Sequence[Read]) -> str:
     shares = _of(readings, USUAL, FOLLOWER)
-    behind = [
-        float((oracle.averages - follower.averages).mean())
-        for oracle, follower in zip(
-            _of(readings, CONNECTIONS, ORACLE), _of(readings, CONNECTIONS, FOLLOWER), strict=True
-        )
-    ]
-    fits = ", which fits the statement better" if behind[0] > max(behind[1:]) else ""
+    pairs = zip(
+        _of(readings, CONNECTIONS, ORACLE), _of(readings, CONNECTIONS, FOLLOWER), strict=True
+    )
+    smallest, *larger = (oracle.averages - follower.averages for oracle, follower in pairs)
+    further = [said(difference(smallest, each, support=GAPS)) for each in larger]
     return (
         "the cause that the text gives is there, but in a small space the follower meets Good more "
         f"often too ({_listed([100 * read.with_good for read in shares], 0)} % of the "
         "interactions). The text does not say how an invalid space is replaced. If it kept its "
-        "number of actions, the follower would be behind the oracle by "
-        f"{_listed(behind, 2)}{fits}"
+        f"number of actions, the follower would be further behind by {' and '.join(further)}"
     )
 
 
@@ -183,10 +187,6 @@ def _more_cells_are_slower(passed: Mapping[int, Estimate]) -> Statement:
 
 def _of(readings: Sequence[Read], reading: str, agent: Reference) -> list[Read]:
     return [read for read in readings if (read.reading, read.agent) == (reading, agent.name)]
-
-
-def _listed_values(readings: Sequence[Read], reading: str, agent: Reference) -> str:
-    return _listed([read.value.value for read in _of(readings, reading, agent)], 2)
 
 
 def _listed(numbers: Sequence[float], digits: int) -> str:

@@ -56,6 +56,11 @@ def _no_swaps(cells: int, environments: int, interactions: int) -> list[Exercise
     return exercises(never, environments, interactions, seed=cells)
 
 
+def _three_actions(cells: int, environments: int, interactions: int) -> list[Exercise]:
+    three = Lambda(cells=cells, actions=3, stop=STOP)
+    return exercises(three, environments, interactions, seed=cells)
+
+
 def _connections_anew(cells: int, environments: int, interactions: int) -> list[Exercise]:
     """The number of actions is drawn once; until the space is valid, only the rest is drawn."""
     taken = _all_anew(cells, environments, interactions)
@@ -73,10 +78,11 @@ def _drawn(cells: int, number: int) -> Instance:
 READINGS: dict[str, Callable[[int, int, int], list[Exercise]]] = {
     "all-drawn-anew": _all_anew,
     "no-swaps": _no_swaps,
+    "three-actions": _three_actions,
     "connections-drawn-anew": _connections_anew,
 }
-"""An invalid space is drawn anew with its number of actions, and Good and Evil change places; or
-one of both is otherwise."""
+"""First as everywhere else: an invalid space is drawn anew with its number of actions, and Good and
+Evil change places. Then with one thing otherwise at a time."""
 
 
 def read_differently(environments: int, interactions: int, report: Report) -> list[Read]:
