@@ -51,22 +51,32 @@ def needed(spec: Spec, environment: Environment) -> Spec:
 
 
 def pairs() -> Iterator[tuple[str, Pair]]:
-    """Each class of the catalogue, in all its variants, with each agent in all of its."""
+    """Each class of the catalogue, in all its variants, with each agent in all of its.
+
+    Each form of observation is compiled anew with each agent. So a class with several forms meets
+    all agents once, each in the form that it asks for, and otherwise only the random agent.
+    """
     for entry in listing(Kind.ENVIRONMENT):
-        for place in variants(Kind.ENVIRONMENT, Spec(entry.id)):
+        for number, place in enumerate(variants(Kind.ENVIRONMENT, Spec(entry.id))):
             environment_class = make(Kind.ENVIRONMENT, place)
             rng = stream(0, "agreement").generator()
             instances = [environment_class.draw(rng) for _ in range(INSTANCES)]
             environment = environment_class.build(instances[0])
-            for other in listing(Kind.AGENT):
-                for agent in variants(Kind.AGENT, needed(Spec(other.id), environment)):
-                    exercises = [
-                        Exercise(agent, place, instance, budget, seed=9, number=number)
-                        for number, instance in enumerate(instances)
-                        for budget in BUDGETS
-                    ]
-                    label = f"{agent.id}{sorted(agent.parameters.items())[-1:]} in {place.label}"
-                    yield label, Pair(environment_class, agent, exercises)
+            again = number > 0 and environment_class.views
+            for agent in [Spec("random-v1")] if again else everybody(environment):
+                exercises = [
+                    Exercise(agent, place, instance, budget, seed=9, number=count)
+                    for count, instance in enumerate(instances)
+                    for budget in BUDGETS
+                ]
+                label = f"{agent.id}{sorted(agent.parameters.items())[-1:]} in {place.label}"
+                yield label, Pair(environment_class, agent, exercises)
+
+
+def everybody(environment: Environment) -> Iterator[Spec]:
+    """Each agent of the catalogue, in all its variants."""
+    for entry in listing(Kind.AGENT):
+        yield from variants(Kind.AGENT, needed(Spec(entry.id), environment))
 
 
 def stepwise(pair: Pair) -> list[Trace]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from omnimeter.contract import kernel
+from omnimeter.interaction.indices import forward
 from omnimeter.interaction.randomness import below
 
 
@@ -15,11 +16,11 @@ def best_of(values: Any, start: Any, count: Any) -> Any:
     Returns:
         The greatest value; the first place, counted from ``start``, that has it; how many have it.
     """
-    greatest = values[start]
+    greatest = values[forward(start)]
     first = 0
     alike = 1
     for place in range(1, count):
-        value = values[start + place]
+        value = values[forward(start + place)]
         better = value > greatest  # without branches: which is best cannot be guessed
         alike = 1 if better else alike + int(value == greatest)
         first = place if better else first
@@ -43,6 +44,6 @@ def any_alike(rng: Any, values: Any, start: Any, best: Any) -> Any:
     skipped = below(rng, alike) if alike > 1 else 0
     while skipped > 0:
         place += 1
-        if values[start + place] == greatest:
+        if values[forward(start + place)] == greatest:
             skipped -= 1
     return place

@@ -16,6 +16,7 @@ from omnimeter.agents.choices import any_alike, best_of
 from omnimeter.agents.keys import LARGEST_TABLE, key_of, number_of_keys
 from omnimeter.contract import Briefing, FloatArray, IntArray, InvalidInputError, kernel
 from omnimeter.interaction import KernelAgent
+from omnimeter.interaction.indices import forward
 from omnimeter.interaction.randomness import below, generator_state, uniform
 
 ACTIONS, FIRST, PAIR = range(3)
@@ -71,9 +72,9 @@ def learn(state: Any, reward: Any, worth: Any) -> None:
     """
     pair = state.numbers[PAIR]
     if pair >= 0:
-        value = state.table[pair]
+        value = state.table[forward(pair)]
         learnt = reward - state.rates[LOWEST] + state.rates[GAMMA] * worth
-        state.table[pair] = value + state.rates[ALPHA] * (learnt - value)
+        state.table[forward(pair)] = value + state.rates[ALPHA] * (learnt - value)
 
 
 @kernel

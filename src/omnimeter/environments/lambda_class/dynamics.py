@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract import FloatArray, IntArray, kernel
+from omnimeter.interaction.indices import forward
 from omnimeter.interaction.randomness import below, next_bits
 
 GOOD, EVIL, FIRST_SEAT = range(3)
@@ -142,40 +143,67 @@ def warm_up(state: Any) -> None:
 @kernel
 def step(state: Any, action: Any) -> Any:
     """One interaction of the first agent; others who may be there stay."""
-    state.actions[0] = action
-    step_together(state, state.actions, state.paid)
-    state.actions[0] = 0  # what was done is no part of how things stand
-    return state.paid[0]
+    if len(state.forms) > 1:
+        state.actions[0] = action
+        step_together(state, state.actions, state.paid)
+        state.actions[0] = 0  # what was done is no part of how things stand
+        return state.paid[0]
+    # Alone there is nothing to go through in turn, which takes a tenth less time.
+    good, evil = state.places[GOOD], state.places[EVIL]
+    cell = leads_to(state, state.places[FIRST_SEAT], action)
+    state.places[FIRST_SEAT] = cell
+    go_on(state, good, evil)
+    reward = state.rewards[forward(cell)]
+    if state.rules[VANISH]:
+        state.rewards[forward(cell)] = 0.0
+    end_round(state, good, evil)
+    return reward
 
 
 @kernel
 def step_together(state: Any, actions: Any, rewards: Any) -> None:
     """One interaction: steps 4 to 7 of the main loop, and steps 1 and 2 of the next round."""
     good, evil = state.places[GOOD], state.places[EVIL]
-    move_good_and_evil(state)
     move_agents(state, actions)
+    go_on(state, good, evil)
+    pay(state, rewards)
+    end_round(state, good, evil)
+
+
+@kernel
+def go_on(state: Any, good: Any, evil: Any) -> None:
+    """All but the agents move from where they were, up to the moment when agents are paid."""
+    move_good_and_evil(state)
     move_objects(state)
     turn_rewards(state)
     if state.rules[AFTER]:
         fade(state, good, evil)
         drop(state)
-        pay(state, rewards)
-    else:
-        pay(state, rewards)
+
+
+@kernel
+def end_round(state: Any, good: Any, evil: Any) -> None:
+    """What comes after agents were paid, up to the moment when they see what there is."""
+    if not state.rules[AFTER]:
         fade(state, good, evil)
     swap_if_due(state)
     drop(state)
 
 
 @kernel
+def leads_to(state: Any, cell: Any, action: Any) -> Any:
+    """The cell that an action leads to."""
+    return state.paths[forward(cell * state.rules[ACTIONS] + action)]
+
+
+@kernel
 def move_good_and_evil(state: Any) -> None:
     """Both do the same action of their pattern; they never share a cell (step 5)."""
-    actions = state.rules[ACTIONS]
-    action = state.pattern[state.clock[PHASE]]
+    action = state.pattern[forward(state.clock[PHASE])]
     state.clock[PHASE] = following(state.clock[PHASE], 0, len(state.pattern))
     good, evil = state.places[GOOD], state.places[EVIL]
-    new_good = state.paths[good * actions + action]
-    new_evil = state.paths[evil * actions + action]
+    new_good = leads_to(state, good, action)
+    new_evil = leads_to(state, evil, action)
     if new_good == new_evil:
         if good_gives_way(state, new_good):
             new_good = good
@@ -200,10 +228,9 @@ def good_gives_way(state: Any, cell: Any) -> Any:
 @kernel
 def move_agents(state: Any, actions: Any) -> None:
     """Every agent does its action."""
-    ways = state.rules[ACTIONS]
     for seat in range(len(state.forms)):
         cell = state.places[FIRST_SEAT + seat]
-        state.places[FIRST_SEAT + seat] = state.paths[cell * ways + actions[seat]]
+        state.places[FIRST_SEAT + seat] = leads_to(state, cell, actions[seat])
 
 
 @kernel
@@ -222,7 +249,7 @@ def move_objects(state: Any) -> None:
             begin, end = state.script_at[other], state.script_at[other + 1]
             state.script_now[other] = following(now, begin, end)
         cell = state.places[first + other]
-        state.places[first + other] = state.paths[cell * actions + action]
+        state.places[first + other] = leads_to(state, cell, action)
 
 
 @kernel
@@ -243,18 +270,20 @@ def drop(state: Any) -> None:
     """Good and Evil leave their rewards in their cells (step 2)."""
     good, evil = state.places[GOOD], state.places[EVIL]
     if drops_in(state, good):
-        state.rewards[good] = state.good[state.clock[GOOD_DROP]]
+        state.rewards[forward(good)] = state.good[forward(state.clock[GOOD_DROP])]
     if drops_in(state, evil):
-        state.rewards[evil] = -state.evil[state.clock[EVIL_DROP]]
+        state.rewards[forward(evil)] = -state.evil[forward(state.clock[EVIL_DROP])]
 
 
 @kernel
 def drops_in(state: Any, cell: Any) -> Any:
     """Whether a reward is dropped in a cell: perhaps not where an agent is."""
+    if state.rules[BESIDE]:  # first: it spares the look at all agents
+        return True
     taken = False
     for seat in range(len(state.forms)):
         taken |= state.places[FIRST_SEAT + seat] == cell
-    return state.rules[BESIDE] != 0 or not taken
+    return not taken
 
 
 @kernel
@@ -281,8 +310,8 @@ def fade(state: Any, good: Any, evil: Any) -> None:
     """
     division = state.division[0]
     if division == np.inf:
-        state.rewards[good] = 0.0
-        state.rewards[evil] = 0.0
+        state.rewards[forward(good)] = 0.0
+        state.rewards[forward(evil)] = 0.0
     elif division != 1.0:
         for cell in range(len(state.rewards)):
             state.rewards[cell] /= division

@@ -125,12 +125,11 @@ def _why_not_steeper(alone: Sample, found: Sample) -> str:
     change = found.final(Q_LEARNING.name) - alone.final(Q_LEARNING.name)
     left = found.final(Q_LEARNING.name)[fifths[-1]].mean()
     return (
-        f"with {alone.cells} cells the larger table costs Q-learning about as much at every "
-        "complexity: from the simplest fifth of the environments to the most complex its change is "
+        f"with {alone.cells} cells the loss does not simply grow with complexity: from the "
+        "simplest fifth of the environments to the most complex the change is "
         + ", ".join(f"{change[fifth].mean():.2f}" for fifth in fifths)
-        + f". In the last fifth it is down to {left:.2f}, where little is left to lose. Over all "
-        "sizes the slope is steeper because more cells mean both more complexity and a table that "
-        "grows more"
+        + f". In the last fifth Q-learning is down to {left:.2f}, so little is left to lose. Over "
+        "all sizes, more cells go both with more complexity and with a greater loss"
     )
 
 
