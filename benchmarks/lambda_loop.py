@@ -74,7 +74,8 @@ PARTS: dict[str, Callable[[], bool]] = {
 def main(wanted: list[str]) -> int:
     if unknown := set(wanted) - set(PARTS):
         raise SystemExit(f"Unknown: {', '.join(unknown)}. Parts: {', '.join(PARTS)}.")
-    return 0 if all([PARTS[name]() for name in wanted or PARTS]) else 1
+    verdicts = [PARTS[name]() for name in wanted or PARTS]
+    return 0 if all(verdicts) else 1
 
 
 if __name__ == "__main__":

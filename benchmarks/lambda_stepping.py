@@ -36,8 +36,9 @@ STEP, MADE = "lambda-v1: step", "lambda-v1: gymnasium.make"
 
 
 def examine() -> bool:
-    one = [_one_at_a_time(bar) for bar in _yardsticks()]
-    return all(one) and _many_at_once()
+    """One environment at a time against others' environments, and many at once."""
+    verdicts = [_one_at_a_time(yardstick) for yardstick in _yardsticks()]
+    return _many_at_once() and all(verdicts)
 
 
 def _yardsticks() -> list[str]:
@@ -58,9 +59,11 @@ def _one_at_a_time(yardstick: str) -> bool:
     }
     taken = {name: best / STEPS for name, best in fastest(rivals).items()}
     report(taken, yardstick)
-    bar = BARS[yardstick]
-    ratios = {way: taken[yardstick] / taken[way] for way in (STEP, MADE)}
-    return all([verdict(f"  {way}", ratio, at_least=bar) for way, ratio in ratios.items()])
+    verdicts = [
+        verdict(f"  {way}", taken[yardstick] / taken[way], at_least=BARS[yardstick])
+        for way in (STEP, MADE)
+    ]
+    return all(verdicts)
 
 
 def _many_at_once() -> bool:
