@@ -1,7 +1,8 @@
 """One evaluation of Q-learning in Lambda environments, in a process of its own.
 
 Run ``python benchmarks/lambda_evaluation.py EXERCISES INTERACTIONS WORKERS``. It prints how many
-seconds the evaluation took, from the drawing of environments to the last outcome on disk.
+seconds the evaluation took, from the drawing of environments to the last outcome on disk, and how
+many of processor time cannot have been at once.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing import active_children
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
-from omnimeter.contract import Spec
-from omnimeter.execution import Options, evaluate
+from omnimeter.contract import Outcome, Spec
+from omnimeter.execution import Observer, Options, evaluate
 from omnimeter.protocols.evaluation import Evaluation
 from omnimeter.results import writing
 
@@ -28,10 +31,13 @@ class Cost:
 
     Attributes:
         seconds: How long it took.
+        busy: Processor seconds of the process itself and of the busiest one beside it: what it
+            would at most have taken with a core for each.
         memory: The largest memory of its process, in bytes.
     """
 
     seconds: float
+    busy: float
     memory: int
 
 
@@ -47,7 +53,28 @@ def cost(exercises: int, interactions: int, workers: int) -> Cost:
     if process.returncode != 0:
         raise SystemExit(f"The evaluation ended with {process.returncode}: {' '.join(command)}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return Cost(float(told), used.ru_maxrss * unit)
+    seconds, busy = map(float, told.split())
+    return Cost(seconds, busy, used.ru_maxrss * unit)
+
+
+class Workers(Observer):
+    """Watches how much processor time the processes beside this one have had.
+
+    Attributes:
+        busiest: The seconds of the one that has had most, as of the last exercise.
+    """
+
+    busiest = 0.0
+
+    def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:  # noqa: ARG002, D102 - see Observer
+        used = [_processor_seconds(child.pid) for child in active_children()]
+        self.busiest = max(self.busiest, *used, 0.0)
+
+
+def _processor_seconds(process: int | None) -> float:
+    # The name of the program, which stands in parentheses, may hold anything.
+    numbers = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, numbers[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def main(exercises: int, interactions: int, workers: int) -> None:
@@ -58,10 +85,11 @@ def main(exercises: int, interactions: int, workers: int) -> None:
     }
     evaluation = Evaluation(Spec("sample-v1", parameters), (Spec("q-learning-v1"),))
     with tempfile.TemporaryDirectory() as directory:
-        before = perf_counter()
+        watching = Workers()
+        before, used = perf_counter(), process_time()
         with writing(Path(directory) / "evaluation", evaluation.to_json()) as writer:
-            result = evaluate(evaluation, writer, Options(workers=workers))
-        print(perf_counter() - before)
+            result = evaluate(evaluation, writer, Options(workers=workers), watching)
+        print(perf_counter() - before, process_time() - used + watching.busiest)
     assert result.complete
 
 

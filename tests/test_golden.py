@@ -43,6 +43,13 @@ def test_rules_that_differ_have_blocks_of_their_own() -> None:
     assert playthrough(Spec("cups-v1", {"rule": "rest"})).count("#") == 1
 
 
+def test_rules_that_say_the_same_share_a_block() -> None:
+    lines = playthrough(Spec("lambda-v1")).splitlines()
+    assert lines[:2] == ["# lambda-v1(frame=implemented)", "# lambda-v1(consumption=after)"]
+    blocks = [line for line in lines if line.startswith("instance ")]
+    assert len(blocks) < sum(line.startswith("#") for line in lines)
+
+
 def test_the_writer_prints_the_text_and_explains_a_wrong_name() -> None:
     command = [sys.executable, "-m", "omnimeter.testing.playthrough"]
     good = subprocess.run([*command, "cups-v1"], capture_output=True, text=True, check=False)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.complexity import compressed_length
 from omnimeter.contract import InvalidInputError, canonical
-from omnimeter.environments.lambda_class import Lambda
+from omnimeter.environments.lambda_class import Lambda, generator
 from omnimeter.environments.lambda_class.description import read_space
 
 EIGHT_CELLS = (
@@ -103,7 +103,10 @@ def test_a_wanted_complexity_is_drawn_exactly(grade: Any, given: dict[str, Any],
 
 
 @pytest.mark.parametrize("wanted", [3, 60.5, 1e6])
-def test_a_complexity_that_does_not_exist_is_refused(wanted: float) -> None:
+def test_a_complexity_that_does_not_exist_is_refused(
+    wanted: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generator, "TRIES", 20)
     with pytest.raises(InvalidInputError, match=r"No .* of complexity .* was found"):
         Lambda(space="ring-5").draw(np.random.default_rng(0), wanted)
 

@@ -13,6 +13,7 @@ import broken_environments
 import broken_protocols
 from omnimeter.catalogue import Kind, listing, make
 from omnimeter.contract import Spec
+from omnimeter.environments.lambda_class import Lambda
 from omnimeter.payoffs import Average
 from omnimeter.testing import AgentSuite, EnvironmentClassSuite, PayoffSuite, ProtocolSuite
 from omnimeter.testing.variants import variants
@@ -52,9 +53,12 @@ for _kind in SUITES:
 
 def test_our_parts_are_in_the_catalogue() -> None:
     """Without them nothing above is tested."""
-    assert {"buttons-v1", "cups-v1"} <= {spec.id for spec in our_specs(Kind.ENVIRONMENT)}
+    assert {"buttons-v1", "cups-v1", "lambda-v1"} <= {
+        spec.id for spec in our_specs(Kind.ENVIRONMENT)
+    }
     assert "random-v1" in {spec.id for spec in our_specs(Kind.AGENT)}
     assert Spec("cups-v1", {"rule": "rest"}) in our_specs(Kind.ENVIRONMENT)
+    assert Spec("lambda-v1", {"observation": "string"}) in our_specs(Kind.ENVIRONMENT)
 
 
 # Broken parts: each breaks one rule, and only that is found
@@ -130,6 +134,19 @@ def test_a_protocol_that_remembers_being_asked_is_caught() -> None:
 def test_an_agent_that_suits_nowhere_is_told_what_to_do() -> None:
     failures = verdicts(AgentSuite, broken_agents.Fussy)
     assert "Override environments()" in str(failures["test_answers_are_actions"])
+
+
+@pytest.mark.parametrize(
+    ("name", "view"), [("follower-v1", "structure"), ("oracle-v1", "foresight")]
+)
+def test_an_agent_is_tried_with_the_form_of_observation_that_it_asks_for(
+    name: str, view: str
+) -> None:
+    suite = suite_for(Kind.AGENT, Spec(name))()
+    assert isinstance(suite, AgentSuite)
+    ((environment_class, _),) = suite.places()  # the others do not suit it
+    assert isinstance(environment_class, Lambda)
+    assert environment_class.forms == (view,)
 
 
 def test_a_part_can_be_named_instead_of_made() -> None:

@@ -12,6 +12,7 @@ def check_agreement(subject: Subject) -> Finding | None:
     from omnimeter.agents.random_agent import RandomAgent
     from omnimeter.interaction import KernelEnvironmentClass, interact
     from omnimeter.interaction.batch import run_batch
+    from omnimeter.interaction.loop import as_seen_by
 
     environment_class = subject.environment_class
     if not isinstance(environment_class, KernelEnvironmentClass):
@@ -24,10 +25,9 @@ def check_agreement(subject: Subject) -> Finding | None:
     witness = None
     differing = 0
     for exercise, trace in zip(exercises, compiled, strict=True):
-        environment = environment_class.build(exercise.instance)
-        stepwise = interact(
-            environment, RandomAgent(), exercise.budget, exercise.stream, record=True
-        )
+        agent = RandomAgent()
+        environment = as_seen_by(environment_class, agent).build(exercise.instance)
+        stepwise = interact(environment, agent, exercise.budget, exercise.stream, record=True)
         if not trace.same_as(stepwise):
             differing += 1
             witness = witness or {

@@ -22,9 +22,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     from numba import njit
 
-    compiled: Callable[..., Any] = njit(
-        forceinline=True, error_model="numpy", no_cfunc_wrapper=True
-    )(function)
+    compiled: Callable[..., Any] = njit(forceinline=True, error_model="numpy")(function)
     return compiled
 
 

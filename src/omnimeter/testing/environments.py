@@ -162,6 +162,7 @@ class EnvironmentClassSuite(DrawingRules):
         from omnimeter.agents.random_agent import RandomAgent
         from omnimeter.interaction import KernelEnvironmentClass, interact
         from omnimeter.interaction.batch import run_batch
+        from omnimeter.interaction.loop import as_seen_by
 
         environment_class = self.make()
         if not isinstance(environment_class, KernelEnvironmentClass):
@@ -172,8 +173,9 @@ class EnvironmentClassSuite(DrawingRules):
         ]
         compiled = run_batch(environment_class, RandomAgent(), exercises, record=True)
         for each, trace in zip(exercises, compiled, strict=True):
-            environment = environment_class.build(each.instance)
-            plain = interact(environment, RandomAgent(), each.budget, each.stream, record=True)
+            agent = RandomAgent()
+            environment = as_seen_by(environment_class, agent).build(each.instance)
+            plain = interact(environment, agent, each.budget, each.stream, record=True)
             assert trace.same_as(plain), (
                 "The compiled loop and the ordinary one differ. All that an environment knows "
                 "must be in the state, and every kernel must write what it changes."
