@@ -38,11 +38,14 @@ checks: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/pytest -m slow
 
-# Ratios against hand-written C++, Gymnasium and start-up limits.
+# Ratios against hand-written C++, Gymnasium, MiniGrid and start-up limits.
 bench: $(STAMP)
+	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/stepping.py
 	$(BIN)/python benchmarks/loop.py
+	$(BIN)/python benchmarks/lambda_loop.py
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

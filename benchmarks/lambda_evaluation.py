@@ -1,8 +1,7 @@
 """One evaluation of Q-learning in Lambda environments, in a process of its own.
 
-Run ``python benchmarks/lambda_evaluation.py EXERCISES INTERACTIONS WORKERS``. It prints how many
-seconds the evaluation took, from the drawing of environments to the last outcome on disk, and how
-many of processor time cannot have been at once.
+Run ``python benchmarks/lambda_evaluation.py EXERCISES INTERACTIONS WORKERS``. It prints what the
+evaluation cost, from the drawing of environments to the last outcome on disk: see ``Cost``.
 """
 
 from __future__ import annotations
@@ -38,23 +37,15 @@ class Cost:
 
     seconds: float
     busy: float
-    memory: int
+    memory: float
 
 
 def cost(exercises: int, interactions: int, workers: int) -> Cost:
     """Let a fresh process do an evaluation."""
     numbers = [str(number) for number in (exercises, interactions, workers)]
     command = [sys.executable, __file__, *numbers]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        told = process.stdout.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"The evaluation ended with {process.returncode}: {' '.join(command)}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    seconds, busy = map(float, told.split())
-    return Cost(seconds, busy, used.ru_maxrss * unit)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return Cost(*map(float, done.stdout.split()))
 
 
 class Workers(Observer):
@@ -77,6 +68,15 @@ def _processor_seconds(process: int | None) -> float:
     return sum(map(int, numbers[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
+def _most_memory() -> int:
+    """The largest memory of this process so far.
+
+    What ``getrusage`` says would also count the process that started this one.
+    """
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
 def main(exercises: int, interactions: int, workers: int) -> None:
     parameters = {
         "environments": {"id": "lambda-v1", "parameters": {"cells": CELLS}},
@@ -89,8 +89,9 @@ def main(exercises: int, interactions: int, workers: int) -> None:
         before, used = perf_counter(), process_time()
         with writing(Path(directory) / "evaluation", evaluation.to_json()) as writer:
             result = evaluate(evaluation, writer, Options(workers=workers), watching)
-        print(perf_counter() - before, process_time() - used + watching.busiest)
+        seconds, busy = perf_counter() - before, process_time() - used + watching.busiest
     assert result.complete
+    print(seconds, busy, _most_memory())
 
 
 if __name__ == "__main__":

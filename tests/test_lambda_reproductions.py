@@ -1,7 +1,9 @@
 """The experiments of chapter 5: how they run, what they decide, and that they can disagree."""
 
 import json
+import zlib
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,19 +12,15 @@ from omnimeter.environments.lambda_class import Lambda, dynamics
 from omnimeter.interaction import take
 from omnimeter.interaction.together import take_together
 from omnimeter.reproductions.lambda_experiments import (
-    against_complexity,
+    complexity,
     curves,
     generated,
-    generated_words,
-    optimum,
-    readings,
     relations,
+    relations_words,
     runs,
     samples,
     simple,
-    simple_words,
     social,
-    social_words,
 )
 from omnimeter.reproductions.lambda_experiments.agents import (
     FOLLOWER,
@@ -31,6 +29,12 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     RANDOM,
     REFERENCES,
 )
+from omnimeter.reproductions.lambda_experiments.generated import readings
+from omnimeter.reproductions.lambda_experiments.generated import words as generated_words
+from omnimeter.reproductions.lambda_experiments.measures import COMPRESSED, MEASURES, PRODUCT
+from omnimeter.reproductions.lambda_experiments.simple import optimum
+from omnimeter.reproductions.lambda_experiments.simple import words as simple_words
+from omnimeter.reproductions.lambda_experiments.social import words as social_words
 
 EIGHT = Lambda(space=runs.SPACE, pattern=runs.PATTERN)
 POINTS = np.array([10, 20, 30, 40])
@@ -72,7 +76,8 @@ def test_everybody_gets_the_same_environments_alone_and_together(step_by_step):
     apart = samples.samples(environments=2, interactions=30)
     joint = samples.samples(environments=2, interactions=30, social=True)
     for one, other in zip(apart, joint, strict=True):
-        assert one.complexity.tolist() == other.complexity.tolist()
+        for measure in MEASURES:
+            assert np.array_equal(one.complexity[measure.name], other.complexity[measure.name])
         assert one.averages.keys() == other.averages.keys()
         assert all(runs.shape == (2, len(one.points)) for runs in other.averages.values())
 
@@ -185,12 +190,13 @@ def test_the_example_can_disagree(changed, place):
 
 
 def sample_of(cells, slope=-0.002, **heights):
-    """Environments of complexities 50 to 150; the learner's rewards fall with it."""
-    complexity = np.linspace(50, 150, 40)
-    fall = slope * (complexity - 100)[:, np.newaxis]
+    """Environments of compressed lengths 50 to 150; the learner's rewards fall with them."""
+    lengths = np.linspace(50, 150, 40)
+    fall = slope * (lengths - 100)[:, np.newaxis]
     averages = by_agent(oracle=flat(0.8), follower=flat(0.3), random=flat(0.0))
     averages |= by_agent(**heights)
     averages["q-learning"] = averages.get("q-learning", rising(0.5)) + fall
+    complexity = {COMPRESSED.name: lengths, PRODUCT.name: 100 * lengths}
     return samples.Sample(cells, complexity, POINTS, averages)
 
 
@@ -221,17 +227,80 @@ def test_sizes_that_matter_are_a_difference_with_its_reason():
     order, oracle, follower, *_ = generated_statements(found)
     assert order.holds is True
     assert oracle.holds is False
-    assert "not explained" in oracle.reason
+    assert "only the connections" in oracle.reason
     assert follower.holds is True
     assert follower.reason == ""
 
 
 def test_complexity_is_felt_by_the_learner_alone():
+    found = [sample_of(3), sample_of(9)]
+    related = relations.relations(found)
+    assert relations_words.hardly_affected(related, Q_LEARNING).holds is False
+    for measure in MEASURES:
+        learner, random = (
+            relations_words.learner_falls(found, related, agent, measure)
+            for agent in (Q_LEARNING, RANDOM)
+        )
+        assert learner.holds is True
+        assert (random.holds, random.reason) == (False, "")
+        by_place = relations.relations_of(related, Q_LEARNING, measure)
+        slope = by_place["9-cells"].slope.value
+        assert slope == pytest.approx(-0.2, abs=0.03)
+
+
+def test_both_measures_have_rows_and_figures_of_their_own():
     related = relations.relations([sample_of(3), sample_of(9)])
-    assert relations.learner_falls(related, Q_LEARNING).holds is True
-    assert relations.hardly_affected(related, Q_LEARNING).holds is False
-    assert relations.learner_falls(related, RANDOM).holds is False
-    assert related["9-cells"]["q-learning"].slope.value == pytest.approx(-0.2, abs=0.03)
+    rows = relations.relation_rows(related)
+    assert {row["measure"] for row in rows} == {"compressed-length", "product"}
+    figures = relations.relation_figures(related)
+    assert len(figures) == 2 * len(rows) == 32
+    for what in ("slope", "correlation"):
+        one, other = (figures[f"oracle.9-cells.{mark}{what}"] for mark in ("", "product."))
+        assert one == pytest.approx(other)
+
+
+def test_one_environment_far_out_is_a_reason():
+    found = [sample_of(3), sample_of(9)]
+    found[0].complexity[PRODUCT.name][0] = 1e6
+    related = relations.relations(found)
+    short, far = (
+        relations_words.learner_falls(found, related, Q_LEARNING, measure) for measure in MEASURES
+    )
+    assert short.holds is True
+    assert far.holds is False
+    assert "1,000,000" in far.reason
+    reading = relations_words.what_the_reading_does(found, Q_LEARNING)
+    assert reading.holds is None
+    assert "lowest 1%" in reading.found
+
+
+def test_complexities_are_those_of_the_class():
+    (found, *_) = samples.samples(environments=3, interactions=10)
+    taken = runs.exercises(Lambda(cells=3, stop=0.01), 3, 10, seed=3)
+    for number, exercise in enumerate(taken):
+        length = Lambda().complexity(exercise.instance)
+        pattern = len(exercise.instance.data["pattern"])
+        assert found.complexity["compressed-length"][number] == length
+        assert found.complexity["product"][number] == length * pattern
+
+
+def test_no_setting_of_the_library_gives_both_printed_lengths():
+    texts = runs.SPACE + runs.PATTERN, "20122220022222200222222002"
+    for level, strategy in product(range(1, 10), range(5)):
+        lengths = []
+        for text in texts:
+            compressor = zlib.compressobj(level, strategy=strategy)
+            lengths.append(len(compressor.compress(text.encode()) + compressor.flush()))
+        assert lengths != [complexity.PRINTED_LENGTH, 19]
+
+
+@pytest.mark.parametrize("reading", readings.READINGS)
+def test_every_reading_gives_valid_environments(reading):
+    taken = readings.READINGS[reading](6, 5, 10)
+    for exercise in taken:
+        assert Lambda().build(exercise.instance).actions >= 2
+        assert len(exercise.instance.data["space"].split("|")) == 6
+    assert taken == readings.READINGS[reading](6, 5, 10)
 
 
 def test_company_changes_the_learner_and_its_slope():
@@ -241,9 +310,9 @@ def test_company_changes_the_learner_and_its_slope():
     worse = [sample_of(cells, -0.004, q_learning=rising(0.35), **others) for cells in (3, 9)]
     strangers = apart[0].final(Q_LEARNING.name) + flat(-0.1)[:, 0]
     said = social_words.statements(apart, worse, relations.relations(worse), strangers)
-    assert holds(said) == [True] * 5
+    assert holds(said) == [True] * 6
     nothing = social_words.statements(apart, same, relations.relations(same), strangers)
-    assert holds(nothing) == [True, True, False, True, False]
+    assert holds(nothing) == [True, True, False, True, True, False]
     assert all(statement.reason for statement in nothing if statement.holds is False)
 
 
@@ -255,7 +324,7 @@ SMALL = {"environments": 6, "interactions": 60}
     [
         (simple, "lambda-simple", {"runs": 4, "interactions": 60}),
         (generated, "lambda-generated", SMALL),
-        (against_complexity, "lambda-complexity", SMALL),
+        (complexity, "lambda-complexity", SMALL),
         (social, "lambda-social", SMALL),
     ],
     ids=lambda given: given if isinstance(given, str) else "",
@@ -282,7 +351,7 @@ def test_the_example_in_full(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("experiment", [generated, against_complexity, social])
+@pytest.mark.parametrize("experiment", [generated, complexity, social])
 def test_what_differs_in_full_has_a_reason(experiment, tmp_path):
     result = experiment.reproduce(tmp_path)
     assert result.agrees

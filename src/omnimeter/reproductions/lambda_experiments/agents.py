@@ -6,21 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from omnimeter.agents.follower import Follower
-from omnimeter.agents.nothing import begin, finish
 from omnimeter.agents.oracle import Oracle
 from omnimeter.agents.q_learning import QLearning
-from omnimeter.agents.random_agent import RandomAgent, RandomState, act
-from omnimeter.contract import AgentKernels, Spec
+from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.contract import Spec
 from omnimeter.interaction import KernelAgent
-
-
-class Unhurried(RandomAgent):
-    """The random agent without a rate of its own.
-
-    Only agents that leave time alone run compiled when several share an environment.
-    """
-
-    kernels = AgentKernels(RandomState, begin, act, finish)
 
 
 @dataclass(frozen=True)
@@ -52,6 +42,6 @@ class Reference:
 ORACLE = Reference("oracle", "Oracle", Oracle, "#009e73", "-", "^")
 Q_LEARNING = Reference("q-learning", "Q-learning", QLearning, "#d55e00", "-", "o")
 FOLLOWER = Reference("follower", "Trivial follower", Follower, "#0072b2", "--", "s")
-RANDOM = Reference("random", "Random", Unhurried, "#6f7683", ":", "D")
+RANDOM = Reference("random", "Random", RandomAgent, "#6f7683", ":", "D")
 
 REFERENCES = (ORACLE, Q_LEARNING, FOLLOWER, RANDOM)

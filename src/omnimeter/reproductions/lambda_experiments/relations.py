@@ -10,36 +10,38 @@ import numpy as np
 
 from omnimeter.contract import FloatArray
 from omnimeter.reproductions.lambda_experiments.agents import REFERENCES, Reference
-from omnimeter.reproductions.lambda_experiments.curves import said
+from omnimeter.reproductions.lambda_experiments.measures import MEASURES, Measure
 from omnimeter.reproductions.lambda_experiments.samples import Sample
-from omnimeter.reproductions.reproduction import Statement
 from omnimeter.statistics import Correlation, Estimate, Line, correlation, regression
 
 WEAK = 0.3
 """A correlation whose interval is within this distance of 0 explains less than a tenth of what
 differs: such an agent is hardly affected."""
 
-PER = 100
-"""Slopes are told for so many bytes."""
-
 
 @dataclass(frozen=True)
 class Relation:
-    """How the rewards of one agent go with complexity.
+    """How the rewards of one agent go with one measure of complexity.
 
     Attributes:
+        agent: Its name.
+        among: In which environments.
+        measure: What complexity is.
         line: The least-squares line.
         correlation: Pearson's.
     """
 
+    agent: str
+    among: str
+    measure: Measure
     line: Line
     correlation: Correlation
 
     @property
     def slope(self) -> Estimate:
-        """The change of the reward for every 100 bytes."""
-        slope = self.line.slope
-        return replace(slope, value=PER * slope.value, low=PER * slope.low, high=PER * slope.high)
+        """The change of the reward for so much more complexity as the measure says."""
+        slope, per = self.line.slope, self.measure.per
+        return replace(slope, value=per * slope.value, low=per * slope.low, high=per * slope.high)
 
     @property
     def weak(self) -> bool:
@@ -52,18 +54,14 @@ class Relation:
         return self.slope.high < 0
 
 
-Relations = Mapping[str, Mapping[str, Relation]]
-"""By the environments that are meant and the name of an agent."""
-
-
 def among(found: Sequence[Sample]) -> dict[str, Sequence[Sample]]:
     """The environments of the two panels: those of the largest size, and all."""
     return {f"{found[-1].cells}-cells": found[-1:], "all-sizes": found}
 
 
-def complexities(found: Sequence[Sample]) -> FloatArray:
+def complexities(found: Sequence[Sample], measure: Measure) -> FloatArray:
     """The complexity of each environment."""
-    return np.concatenate([sample.complexity for sample in found])
+    return np.concatenate([sample.complexity[measure.name] for sample in found])
 
 
 def rewards(found: Sequence[Sample], agent: str) -> FloatArray:
@@ -71,28 +69,44 @@ def rewards(found: Sequence[Sample], agent: str) -> FloatArray:
     return np.concatenate([sample.final(agent) for sample in found])
 
 
-def relate(x: FloatArray, y: FloatArray) -> Relation:
-    """How rewards ``y`` go with complexities ``x``."""
-    return Relation(regression(x, y), correlation(x, y))
+def relate(
+    agent: str, where: str, measure: Measure, complexity: FloatArray, gained: FloatArray
+) -> Relation:
+    """How what an agent gained goes with complexity."""
+    line, strength = regression(complexity, gained), correlation(complexity, gained)
+    return Relation(agent, where, measure, line, strength)
 
 
-def relations(found: Sequence[Sample]) -> Relations:
-    """All of them, for both panels."""
+def relations(found: Sequence[Sample]) -> list[Relation]:
+    """All of them: for both measures, both panels and each agent."""
+    return [
+        relate(
+            agent.name, where, measure, complexities(chosen, measure), rewards(chosen, agent.name)
+        )
+        for measure in MEASURES
+        for where, chosen in among(found).items()
+        for agent in REFERENCES
+    ]
+
+
+def relations_of(
+    related: Sequence[Relation], agent: Reference, measure: Measure
+) -> dict[str, Relation]:
+    """Those of one agent by one measure, by the environments that are meant."""
     return {
-        name: {
-            agent.name: relate(complexities(chosen), rewards(chosen, agent.name))
-            for agent in REFERENCES
-        }
-        for name, chosen in among(found).items()
+        each.among: each
+        for each in related
+        if (each.agent, each.measure.name) == (agent.name, measure.name)
     }
 
 
-def relation_rows(related: Relations) -> list[dict[str, Any]]:
-    """All relations as records; slopes are for 100 bytes."""
+def relation_rows(related: Sequence[Relation]) -> list[dict[str, Any]]:
+    """All relations as records; slopes are for 100 bytes, or 10,000 of the product."""
     return [
         {
-            "agent": agent,
-            "among": where,
+            "agent": relation.agent,
+            "among": relation.among,
+            "measure": relation.measure.name,
             "slope": relation.slope.value,
             "slope-low": relation.slope.low,
             "slope-high": relation.slope.high,
@@ -101,17 +115,19 @@ def relation_rows(related: Relations) -> list[dict[str, Any]]:
             "correlation-high": relation.correlation.high,
             "p": relation.correlation.probability,
         }
-        for where, by_agent in related.items()
-        for agent, relation in by_agent.items()
+        for relation in related
     ]
 
 
-def relation_figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def relation_figures(related: Sequence[Relation]) -> dict[str, float]:
     """Slopes and correlations by name."""
     return {
-        f"{row['agent']}.{row['among']}.{what}": row[what]
-        for row in rows
-        for what in ("slope", "correlation")
+        f"{each.agent}.{each.among}.{each.measure.mark}{what}": value
+        for each in related
+        for what, value in (
+            ("slope", each.slope.value),
+            ("correlation", each.correlation.value),
+        )
     }
 
 
@@ -121,39 +137,13 @@ def point_rows(found: Sequence[Sample]) -> list[dict[str, Any]]:
         {
             "cells": sample.cells,
             "environment": number,
-            "complexity": float(complexity),
+            **_at(sample.complexity, number),
             **{agent.name: float(sample.final(agent.name)[number]) for agent in REFERENCES},
         }
         for sample in found
-        for number, complexity in enumerate(sample.complexity)
+        for number in range(sample.environments)
     ]
 
 
-def hardly_affected(related: Relations, agent: Reference) -> Statement:
-    """That complexity does not matter to an agent."""
-    found = {where: by_agent[agent.name] for where, by_agent in related.items()}
-    return Statement(
-        f"{agent.title}: hardly affected by complexity.",
-        "; ".join(
-            f"{where}: correlation {said(each.correlation, 2)}, slope {said(each.slope)} for "
-            f"{PER} bytes"
-            for where, each in found.items()
-        )
-        + f". Rule: the intervals of the correlation are within {WEAK} of 0.",
-        all(each.weak for each in found.values()),
-    )
-
-
-def learner_falls(related: Relations, agent: Reference) -> Statement:
-    """That an agent gets less the more complex an environment is."""
-    found = {where: by_agent[agent.name] for where, by_agent in related.items()}
-    return Statement(
-        f"{agent.title} does significantly worse the more complex the environment is.",
-        "; ".join(
-            f"{where}: slope {said(each.slope)} for {PER} bytes, correlation "
-            f"{said(each.correlation, 2)}, p = {each.correlation.probability:.1g}"
-            for where, each in found.items()
-        )
-        + ". Rule: the intervals of both slopes are below 0.",
-        all(each.falls for each in found.values()),
-    )
+def _at(columns: Mapping[str, FloatArray], number: int) -> dict[str, float]:
+    return {name: float(values[number]) for name, values in columns.items()}

@@ -10,6 +10,7 @@ import numpy as np
 from omnimeter.contract import Exercise, FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.reproductions.lambda_experiments.agents import Q_LEARNING, RANDOM, REFERENCES
+from omnimeter.reproductions.lambda_experiments.measures import MEASURES
 from omnimeter.reproductions.lambda_experiments.runs import (
     INTERACTIONS,
     alone,
@@ -35,16 +36,21 @@ class Sample:
 
     Attributes:
         cells: How many cells they have.
-        complexity: The compressed length of each one's description and pattern.
+        complexity: By the name of a measure the complexity of each one.
         points: After which interactions averages were kept.
         averages: By the name of an agent its average reward, one row per environment, one column
             per point.
     """
 
     cells: int
-    complexity: FloatArray
+    complexity: Mapping[str, FloatArray]
     points: IntArray
     averages: Mapping[str, FloatArray]
+
+    @property
+    def environments(self) -> int:
+        """How many there are."""
+        return len(next(iter(self.averages.values())))
 
     def final(self, agent: str) -> FloatArray:
         """An agent's average reward at the end, for each environment."""
@@ -75,7 +81,7 @@ def samples(
         taken = exercises(environment_class, environments, interactions, seed=cells)
         run = _together if social else _alone
         averages = run(environment_class, taken, points)
-        found.append(Sample(cells, _complexities(environment_class, taken), points, averages))
+        found.append(Sample(cells, _complexities(taken), points, averages))
     return found
 
 
@@ -102,5 +108,9 @@ def _together(
     return together(environment_class, REFERENCES, taken, points)
 
 
-def _complexities(environment_class: Lambda, taken: Sequence[Exercise]) -> FloatArray:
-    return np.array([environment_class.complexity(exercise.instance) for exercise in taken])
+def _complexities(taken: Sequence[Exercise]) -> dict[str, FloatArray]:
+    graded = {measure.name: Lambda(grade=measure.grade) for measure in MEASURES}
+    return {
+        name: np.array([grading.complexity(exercise.instance) for exercise in taken])
+        for name, grading in graded.items()
+    }

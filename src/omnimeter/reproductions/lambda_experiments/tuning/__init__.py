@@ -13,13 +13,13 @@ from omnimeter.contract import FloatArray
 from omnimeter.reproductions.files import write_records
 from omnimeter.reproductions.lambda_experiments.curves import REWARDS, said
 from omnimeter.reproductions.lambda_experiments.runs import INTERACTIONS
-from omnimeter.reproductions.lambda_experiments.tuning_grid import (
+from omnimeter.reproductions.lambda_experiments.tuning.grid import (
     Grid,
     Place,
     run_grid,
     session_rewards,
 )
-from omnimeter.reproductions.lambda_experiments.tuning_picture import draw
+from omnimeter.reproductions.lambda_experiments.tuning.picture import draw
 from omnimeter.reproductions.reproduction import Report, Reproduced, Statement, silent
 from omnimeter.statistics import Estimate, mean, paired_difference
 
@@ -127,10 +127,10 @@ def _why_unseen(grid: Grid, published: Place, gain: Estimate) -> str:
         return ""
     alike = int(np.sum(grid.means >= grid.means.max() - 2 * error))
     return (
-        f"Our combinations share their sessions, which shows a gain as small as {gain.value:.4f}. "
-        f"In {THEIR_SESSIONS:,} random sessions the standard error of a single mean is "
-        f"{error:.4f}: {alike} combinations lie within two of them below the best, and chance "
-        "decides which of them comes out first."
+        f"our combinations share their sessions, which shows a gain as small as {gain.value:.4f}. "
+        f"A single mean over {THEIR_SESSIONS:,} sessions of its own has a standard error of "
+        f"{error:.4f}, and {alike} combinations lie within two of these below the best: there, "
+        "chance decides which of them comes out first"
     )
 
 
@@ -141,10 +141,11 @@ def _cliff(grid: Grid, raised: FloatArray) -> Statement:
     return Statement(
         "Not in the thesis: why larger discount factors do so badly.",
         f"With alpha {PUBLISHED[0]}, going from gamma {BEFORE} to {BEYOND} changes the mean by "
-        f"{said(loss)}. Values begin at 2, and rewards are shifted to 0..2, so that getting "
-        "nothing for ever is worth 1 / (1 - gamma). Above gamma 0.5 that is more than 2: what was "
-        "not tried yet looks worse than nothing, and a greedy agent does not try it. With initial "
-        f"values of {RAISED} instead, gamma {BEYOND} regains {said(regained)}.",
+        f"{said(loss)}. Values begin at 2, and rewards are shifted to 0..2, so that a reward of 0 "
+        "for ever is worth 1 / (1 - gamma). Above gamma 0.5 that is more than 2: an action that "
+        "was never tried looks worse than one that brings nothing, and a greedy agent does not try "
+        f"it. With initial values of {RAISED} instead, the mean at gamma {BEYOND} changes by "
+        f"{said(regained)}.",
         None,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from omnimeter.contract import Exercise, FloatArray, Instance, stream
+from omnimeter.contract import Exercise, FloatArray, Instance, InvalidInputError, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.description import read_space
 from omnimeter.interaction.batch import run_batch
@@ -64,15 +64,45 @@ def _three_actions(cells: int, environments: int, interactions: int) -> list[Exe
 def _connections_anew(cells: int, environments: int, interactions: int) -> list[Exercise]:
     """The number of actions is drawn once; until the space is valid, only the rest is drawn."""
     taken = _all_anew(cells, environments, interactions)
-    return [replace(each, instance=_drawn(cells, each.number)) for each in taken]
+    return [replace(each, instance=_connected(cells, each.number)) for each in taken]
 
 
-def _drawn(cells: int, number: int) -> Instance:
+def _connected(cells: int, number: int) -> Instance:
     rng = stream(cells, "connections-anew", number).generator()
+    return Lambda(cells=cells, actions=_actions(rng, cells), stop=STOP).draw(rng)
+
+
+def _whole_turns(cells: int, environments: int, interactions: int) -> list[Exercise]:
+    """Displacements are drawn from 0 to the number of cells, which is staying once more."""
+    taken = _all_anew(cells, environments, interactions)
+    return [replace(each, instance=_turned(cells, each.number)) for each in taken]
+
+
+def _turned(cells: int, number: int) -> Instance:
+    rng = stream(cells, "whole-turns", number).generator()
+    while True:
+        shape = (cells, _actions(rng, cells) - 1)
+        steps = rng.integers(cells + 1, size=shape) * rng.choice((-1, 1), size=shape)
+        try:
+            return Lambda(space=_description(steps.tolist()), stop=STOP).draw(rng)
+        except InvalidInputError:
+            continue
+
+
+def _description(steps: Sequence[Sequence[int]]) -> str:
+    """The space in which the actions of each cell lead so many cells on or back."""
+    return "|".join(
+        "".join(f"{action}{'+' * step}{'-' * -step}" for action, step in enumerate(cell, start=1))
+        for cell in steps
+    )
+
+
+def _actions(rng: np.random.Generator, cells: int) -> int:
+    """Geometric from 2 up to the number of cells."""
     actions = 2
     while actions < cells and rng.random() < 0.5:
         actions += 1
-    return Lambda(cells=cells, actions=actions, stop=STOP).draw(rng)
+    return actions
 
 
 READINGS: dict[str, Callable[[int, int, int], list[Exercise]]] = {
@@ -80,9 +110,11 @@ READINGS: dict[str, Callable[[int, int, int], list[Exercise]]] = {
     "no-swaps": _no_swaps,
     "three-actions": _three_actions,
     "connections-drawn-anew": _connections_anew,
+    "whole-turns": _whole_turns,
 }
-"""First as everywhere else: an invalid space is drawn anew with its number of actions, and Good and
-Evil change places. Then with one thing otherwise at a time."""
+"""First as everywhere else: an invalid space is drawn anew with its number of actions, Good and
+Evil change places, and displacements are shorter than a whole turn. Then with one thing otherwise
+at a time."""
 
 
 def read_differently(environments: int, interactions: int, report: Report) -> list[Read]:

@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import FloatArray, IntArray
-from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.rules import Cycle, longest_cycle
 from omnimeter.reproductions.files import write_figure, write_records
-from omnimeter.reproductions.lambda_experiments import simple_words
 from omnimeter.reproductions.lambda_experiments.agents import REFERENCES
 from omnimeter.reproductions.lambda_experiments.curves import Curve, fields, final
-from omnimeter.reproductions.lambda_experiments.optimum import optimum
-from omnimeter.reproductions.lambda_experiments.picture_space import draw_space
 from omnimeter.reproductions.lambda_experiments.pictures import draw_curves, head, look
-from omnimeter.reproductions.lambda_experiments.runs import (
-    INTERACTIONS,
-    PATTERN,
-    SPACE,
-    alone,
-    exercises,
-    points_along,
-)
+from omnimeter.reproductions.lambda_experiments.runs import INTERACTIONS, PATTERN, SPACE
+from omnimeter.reproductions.lambda_experiments.simple.found import CYCLES, Found, find
+from omnimeter.reproductions.lambda_experiments.simple.space_picture import draw_space
+from omnimeter.reproductions.lambda_experiments.simple.words import statements
 from omnimeter.reproductions.reproduction import Report, Reproduced, silent
 
 RUNS = 200
 """With everybody placed anew in each; the thesis shows one."""
-
-CYCLES: tuple[Cycle, ...] = get_args(Cycle)
-"""When Good and Evil change places: the clause of section 3.6.2 can be read in several ways."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What the agents got in the eight cells.
-
-    Attributes:
-        points: After which interactions averages were kept.
-        averages: By clause and agent the average reward, one row per run, one column per point.
-        optimum: The most that can be had.
-    """
-
-    points: IntArray
-    averages: Mapping[str, Mapping[str, FloatArray]]
-    optimum: float
-
-    @property
-    def usual(self) -> Mapping[str, FloatArray]:
-        """The averages under the clause that is used elsewhere."""
-        return self.averages[CYCLES[0]]
 
 
 def reproduce(
@@ -64,34 +29,17 @@ def reproduce(
     interactions: int = INTERACTIONS,
 ) -> Reproduced:
     """Let the four agents act in the eight cells, each alone, and compare where they end."""
-    found = _find(runs, interactions, report)
+    found = find(runs, interactions, report)
     rows = _rows(found)
     return Reproduced(
         name="lambda-simple",
         title=f"Four agents in the eight-cell space: average reward in {interactions:,} "
         "interactions",
-        statements=simple_words.statements(found),
+        statements=statements(found),
         figures=_figures(found),
         rows=rows,
         files={"table": write_records(out / "agents.csv", rows), **_draw(found, out)},
     )
-
-
-def _find(runs: int, interactions: int, report: Report) -> Found:
-    points = points_along(interactions)
-    averages: dict[str, dict[str, FloatArray]] = {}
-    for number, cycle in enumerate(CYCLES):
-        report(f"{runs} runs of each agent, cycle {cycle}", number / len(CYCLES))
-        environment_class = Lambda(space=SPACE, pattern=PATTERN, cycle=cycle)
-        taken = exercises(environment_class, runs, interactions)
-        averages[cycle] = {
-            agent.name: alone(environment_class, agent, taken, points) for agent in REFERENCES
-        }
-    cells, actions = environment_class.cells, environment_class.actions
-    assert cells is not None  # the given space says how many
-    assert actions is not None
-    until_swap = (1 + longest_cycle(CYCLES[0], cells, actions)) / 2
-    return Found(points, averages, optimum(SPACE, PATTERN, interactions, until_swap))
 
 
 def _rows(found: Found) -> list[dict[str, Any]]:

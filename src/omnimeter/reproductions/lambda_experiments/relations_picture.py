@@ -19,13 +19,13 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     REFERENCES,
 )
 from omnimeter.reproductions.lambda_experiments.curves import said
+from omnimeter.reproductions.lambda_experiments.measures import MEASURES, Measure
 from omnimeter.reproductions.lambda_experiments.pictures import head, look
 from omnimeter.reproductions.lambda_experiments.relations import (
-    PER,
     Relation,
-    Relations,
     among,
     complexities,
+    relations_of,
     rewards,
 )
 from omnimeter.reproductions.lambda_experiments.samples import Sample
@@ -36,28 +36,27 @@ if TYPE_CHECKING:
 
 
 def draw_relations(
-    found: Sequence[Sample], related: Relations, title: str, path: Path
+    found: Sequence[Sample], related: Sequence[Relation], title: str, path: Path
 ) -> dict[str, Path]:
-    """Draw the two panels: environments of the largest size, and all."""
+    """Draw two panels, for environments of the largest size and for all, in a row per measure."""
     from matplotlib.figure import Figure
 
     with look():
-        figure = Figure(figsize=(12.4, 5.3))
-        for place, (where, chosen) in enumerate(among(found).items()):
-            panel = figure.add_axes((0.055 + 0.48 * place, 0.11, 0.445, 0.71))
-            x = complexities(chosen)
-            _draw_points(panel, chosen, x)
-            _draw_line(panel, x, related[where][Q_LEARNING.name])
-            cells = ", ".join(str(sample.cells) for sample in chosen)
-            panel.set_title(f"{len(x)} environments of {cells} cells", loc="left", fontsize=10.5)
-            if place:
-                panel.set_ylabel("")
+        figure = Figure(figsize=(12.4, 9.4))
+        for row, measure in enumerate(MEASURES):
+            lines = relations_of(related, Q_LEARNING, measure)
+            for place, (where, chosen) in enumerate(among(found).items()):
+                corner = (0.055 + 0.48 * place, 0.525 - 0.465 * row)
+                panel = figure.add_axes((*corner, 0.445, 0.36))
+                _draw_panel(panel, chosen, measure, lines[where])
+                if place:
+                    panel.set_ylabel("")
         handles, names = panel.get_legend_handles_labels()
         figure.legend(
             [handles[names.index(agent.title)] for agent in REFERENCES],
             [agent.title for agent in REFERENCES],
             loc="upper right",
-            bbox_to_anchor=(0.988, 0.962),
+            bbox_to_anchor=(0.988, 0.978),
             ncols=len(names),
             frameon=False,
             handletextpad=0.2,
@@ -65,8 +64,21 @@ def draw_relations(
             fontsize=9.5,
             labelcolor="linecolor",
         )
-        head(figure, title, "One point per agent and environment. The line is that of Q-learning.")
+        below = "One point per agent and environment. The line is that of Q-learning."
+        head(figure, title, f"{below} Rows: two readings of complexity.")
         return write_figure(figure, path)
+
+
+def _draw_panel(
+    panel: Axes, chosen: Sequence[Sample], measure: Measure, relation: Relation
+) -> None:
+    x = complexities(chosen, measure)
+    _draw_points(panel, chosen, x)
+    _draw_line(panel, x, relation)
+    cells = ", ".join(str(sample.cells) for sample in chosen)
+    panel.set_title(f"{len(x)} environments of {cells} cells", loc="left", fontsize=10.5)
+    panel.set(xlabel=measure.axis)
+    panel.xaxis.set_major_formatter(lambda length, _: f"{length:,.0f}")
 
 
 def _draw_points(panel: Axes, chosen: Sequence[Sample], x: FloatArray) -> None:
@@ -84,8 +96,7 @@ def _draw_points(panel: Axes, chosen: Sequence[Sample], x: FloatArray) -> None:
             label=agent.title,
             ls="none",
         )
-    panel.set(ylim=(-0.42, 1.06), xlabel="complexity: compressed length of space and pattern")
-    panel.set_ylabel("average reward")
+    panel.set(ylim=(-0.42, 1.06), ylabel="average reward")
     panel.grid(axis="y")
     panel.axhline(0, color=MUTED, lw=0.7, zorder=1)
 
@@ -98,7 +109,7 @@ def _draw_line(panel: Axes, x: FloatArray, relation: Relation) -> None:
     panel.text(
         0.015,
         0.03,
-        f"Q-learning: slope {slope} for {PER} bytes,\ncorrelation {strength}",
+        f"Q-learning: slope {slope} for {relation.measure.unit},\ncorrelation {strength}",
         transform=panel.transAxes,
         va="bottom",
         fontsize=SMALL,

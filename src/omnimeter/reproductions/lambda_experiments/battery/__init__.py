@@ -7,16 +7,13 @@ runs the battery.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from omnimeter.agents.sarsa import ExpectedSarsa, Sarsa
-from omnimeter.complexity import compressed_length
-from omnimeter.contract import Outcome, Spec
-from omnimeter.execution.workforce import Job, Options, workforce
 from omnimeter.protocols.battery import Battery
 from omnimeter.reproductions.files import write_records
 from omnimeter.reproductions.lambda_experiments.agents import (
@@ -26,9 +23,10 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     RANDOM,
     Reference,
 )
-from omnimeter.reproductions.lambda_experiments.battery_picture import draw
-from omnimeter.reproductions.lambda_experiments.battery_results import Results
-from omnimeter.reproductions.lambda_experiments.battery_words import statements
+from omnimeter.reproductions.lambda_experiments.battery.picture import draw
+from omnimeter.reproductions.lambda_experiments.battery.results import Results
+from omnimeter.reproductions.lambda_experiments.battery.taking import take_battery
+from omnimeter.reproductions.lambda_experiments.battery.words import statements
 from omnimeter.reproductions.reproduction import Report, Reproduced, silent
 from omnimeter.statistics import correlation, mean
 
@@ -48,9 +46,6 @@ AGENTS = (
     Reference("sarsa", "SARSA", Sarsa, "#b5559a", "-.", "v"),
     Reference("expected-sarsa", "Expected SARSA", ExpectedSarsa, "#c28200", "-.", "P"),
 )
-
-_PORTION = 500
-"""Exercises that a process is given at a time."""
 
 
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
@@ -92,58 +87,6 @@ def reproduce_with(
         rows=rows,
         files=files,
     )
-
-
-def take_battery(
-    battery: Battery, agents: Sequence[Reference], workers: int = 1, report: Report = silent
-) -> Results:
-    """What each agent gets in each exercise of a battery of Lambda environments.
-
-    Args:
-        battery: The test.
-        agents: Who takes it.
-        workers: How many processes carry it out.
-        report: Told about progress.
-
-    Raises:
-        RuntimeError: An exercise did not come to its end.
-    """
-    report(f"drawing {battery.tests} tests", 0.0)
-    shape = (battery.tests, len(battery.plan.items))
-    lengths = [compressed_length(each.instance.data["pattern"]) for each in battery.drawn]
-    rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
-    total, done = len(agents) * battery.expected(), 0
-    with workforce(Options(workers=workers)) as work:
-        for outcome, _ in work(_jobs(battery, list(rewards))):
-            exercise = outcome.exercise
-            rewards[exercise.agent].flat[exercise.number] = _payoff(outcome)
-            done += 1
-            if done % _PORTION == 0:
-                report(f"{total:,} exercises of {len(agents)} agents", 0.1 + 0.85 * done / total)
-    return Results(
-        cells=np.array([item.environments.parameters["cells"] for item in battery.plan.items]),
-        interactions=np.array([item.interactions for item in battery.plan.items]),
-        complexity=np.array(lengths, dtype=np.float64).reshape(shape),
-        rewards={agent.name: rewards[agent.spec] for agent in agents},
-    )
-
-
-def _jobs(battery: Battery, agents: Sequence[Spec]) -> Iterator[Job]:
-    """Portions of exercises of one agent in one class."""
-    items = len(battery.plan.items)
-    for agent in agents:
-        proposed = battery.propose(agent, [])
-        for place in range(items):
-            alike = proposed[place::items]
-            for first in range(0, len(alike), _PORTION):
-                portion = tuple(alike[first : first + _PORTION])
-                yield Job(portion, battery.payoff(), keep=False)
-
-
-def _payoff(outcome: Outcome) -> float:
-    if outcome.payoff is None:
-        raise RuntimeError(f"{outcome.exercise.agent.label} failed: {outcome.fault}")
-    return outcome.payoff
 
 
 def _figures(results: Results, ending: str) -> dict[str, float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from omnimeter.contract import FloatArray, stream
@@ -21,11 +19,9 @@ from omnimeter.reproductions.lambda_experiments.curves import (
     said,
     settled_after,
 )
+from omnimeter.reproductions.lambda_experiments.simple.found import Found
 from omnimeter.reproductions.reproduction import Statement
 from omnimeter.statistics import Estimate, difference, paired_difference
-
-if TYPE_CHECKING:
-    from omnimeter.reproductions.lambda_experiments.simple import Found
 
 NOUGHT = 0.01
 """An interval within this distance of 0 counts as 0."""
@@ -124,9 +120,8 @@ def _what_the_clause_does(found: Found) -> Statement:
     return Statement(
         "How often Good and Evil change places can be read in several ways: up to cells to the "
         "power of actions between two swaps, up to their product, or never.",
-        f"What everybody gets more than under the {usual}: "
-        + "; ".join(f"{cycle}: {', '.join(each)}" for cycle, each in changes.items())
-        + ".",
+        f"Ours is the {usual}. Compared with it, average rewards change so. "
+        + " ".join(f"With {cycle}: {', '.join(each)}." for cycle, each in changes.items()),
         None,
     )
 

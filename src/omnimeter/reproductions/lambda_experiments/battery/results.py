@@ -69,6 +69,14 @@ class Results:
         """The same for each number of cells."""
         return [self.only(place).correlation(agent) for place in range(len(self.cells))]
 
+    def usually_significant(self, agent: str, error: float) -> int:
+        """For how many numbers of cells the usual test of Pearson's r finds that it is below 0."""
+        from scipy.stats import pearsonr
+
+        columns = zip(self.complexity.T, self.rewards[agent].T, strict=True)
+        found = [pearsonr(*pair) for pair in columns if all(map(np.ptp, pair))]
+        return sum(each.statistic < 0 and each.pvalue < error for each in found)
+
     def line(self, agent: str) -> Line:
         """An agent's rewards against complexity, over all exercises."""
         return regression(self.complexity.ravel(), self.rewards[agent].ravel())

@@ -9,18 +9,13 @@ from typing import Any
 from omnimeter.reproductions.files import write_records
 from omnimeter.reproductions.lambda_experiments.agents import REFERENCES
 from omnimeter.reproductions.lambda_experiments.curves import fields, final
-from omnimeter.reproductions.lambda_experiments.picture_complexity import draw_relations
-from omnimeter.reproductions.lambda_experiments.picture_sizes import (
-    curve_rows,
-    curves_of,
-    draw_sizes,
-)
 from omnimeter.reproductions.lambda_experiments.relations import (
     point_rows,
     relation_figures,
     relation_rows,
     relations,
 )
+from omnimeter.reproductions.lambda_experiments.relations_picture import draw_relations
 from omnimeter.reproductions.lambda_experiments.runs import INTERACTIONS
 from omnimeter.reproductions.lambda_experiments.samples import (
     ENVIRONMENTS,
@@ -28,7 +23,12 @@ from omnimeter.reproductions.lambda_experiments.samples import (
     learner_among_strangers,
     samples,
 )
-from omnimeter.reproductions.lambda_experiments.social_words import changes, statements
+from omnimeter.reproductions.lambda_experiments.sizes_picture import (
+    curve_rows,
+    curves_of,
+    draw_sizes,
+)
+from omnimeter.reproductions.lambda_experiments.social.words import changes, statements
 from omnimeter.reproductions.reproduction import Report, Reproduced, silent
 from omnimeter.statistics import Estimate
 
@@ -67,7 +67,7 @@ def reproduce(
             **{f"{row['agent']}.{row['cells']}-cells": row["value"] for row in rows},
             **{f"{row['agent']}.{row['cells']}-cells.change": row["change"] for row in rows},
             "q-learning.3-cells.among-random": float(strangers.mean()),
-            **relation_figures(lines),
+            **relation_figures(related),
         },
         rows=rows,
         files={

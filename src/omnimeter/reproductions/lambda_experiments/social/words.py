@@ -15,16 +15,15 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     Reference,
 )
 from omnimeter.reproductions.lambda_experiments.curves import REWARDS, said
+from omnimeter.reproductions.lambda_experiments.measures import COMPRESSED, MEASURES
 from omnimeter.reproductions.lambda_experiments.relations import (
-    PER,
     Relation,
-    Relations,
     among,
     complexities,
-    learner_falls,
     relate,
     rewards,
 )
+from omnimeter.reproductions.lambda_experiments.relations_words import learner_falls
 from omnimeter.reproductions.lambda_experiments.samples import Sample
 from omnimeter.reproductions.reproduction import Statement
 from omnimeter.statistics import Estimate, paired_difference
@@ -45,7 +44,10 @@ def changes(alone: Sequence[Sample], found: Sequence[Sample]) -> dict[str, list[
 
 
 def statements(
-    alone: Sequence[Sample], found: Sequence[Sample], related: Relations, strangers: FloatArray
+    alone: Sequence[Sample],
+    found: Sequence[Sample],
+    related: Sequence[Relation],
+    strangers: FloatArray,
 ) -> list[Statement]:
     """The section's statements, each with the rule by which it was decided.
 
@@ -60,7 +62,7 @@ def statements(
         _not_affected(ORACLE, found, changed[ORACLE.name]),
         _not_affected(FOLLOWER, found, changed[FOLLOWER.name]),
         _learner_is_worse(alone, found, strangers),
-        learner_falls(related, Q_LEARNING),
+        *(learner_falls(found, related, Q_LEARNING, measure) for measure in MEASURES),
         _slope_is_steeper(alone, found),
     ]
 
@@ -95,25 +97,31 @@ def _why_not_worse(alone: Sample, found: Sample, strangers: FloatArray) -> str:
     loss = paired_difference(strangers, before, support=REWARDS)
     return (
         f"with {alone.cells} cells it is worse in {worse} of {len(before)} environments and better "
-        f"in {better}, in some by much. Among three random agents, whose places tell nothing but "
-        f"enlarge its table as much, its change would be {said(loss)}. So where the oracle and the "
-        "follower are does help it, and in a table this small that makes up for the slower filling"
+        f"in {better}. Among three random agents, who enlarge its table as much, the change is "
+        f"{said(loss)}. So it matters who the others are. Either the places of oracle and follower "
+        "tell it something, or fewer states come up because both keep close to Good; these runs do "
+        "not tell which"
     )
 
 
 def _slope_is_steeper(alone: Sequence[Sample], found: Sequence[Sample]) -> Statement:
     """The slope of the paired differences is the difference of the slopes."""
-    steeper: dict[str, Relation] = {}
+    steeper: list[Relation] = []
     for (where, here), there in zip(among(alone).items(), among(found).values(), strict=True):
         change = rewards(there, Q_LEARNING.name) - rewards(here, Q_LEARNING.name)
-        steeper[where] = relate(complexities(here), change)
-    holds = all(each.falls for each in steeper.values())
+        steeper += [
+            relate(Q_LEARNING.name, where, measure, complexities(here, measure), change)
+            for measure in MEASURES
+        ]
+    holds = all(each.falls for each in steeper)
     return Statement(
         "The slope of Q-learning against complexity is steeper among the others.",
-        "; ".join(
-            f"{where}: by {said(each.slope)} for {PER} bytes" for where, each in steeper.items()
+        "Difference of the slopes: "
+        + "; ".join(
+            f"{each.among}, {each.measure.title}: {said(each.slope)} for {each.measure.unit}"
+            for each in steeper
         )
-        + ". Rule: the intervals of these differences of slopes are below 0.",
+        + ". Rule: the intervals of these differences are below 0.",
         holds,
         "" if holds else _why_not_steeper(alone[-1], found[-1]),
     )
@@ -121,15 +129,17 @@ def _slope_is_steeper(alone: Sequence[Sample], found: Sequence[Sample]) -> State
 
 def _why_not_steeper(alone: Sample, found: Sample) -> str:
     """Fifths of the environments, from the simplest to the most complex."""
-    fifths = np.array_split(np.argsort(alone.complexity, kind="stable"), 5)
-    change = found.final(Q_LEARNING.name) - alone.final(Q_LEARNING.name)
-    left = found.final(Q_LEARNING.name)[fifths[-1]].mean()
+    fifths = np.array_split(np.argsort(alone.complexity[COMPRESSED.name], kind="stable"), 5)
+    before, among_others = alone.final(Q_LEARNING.name), found.final(Q_LEARNING.name)
+    change = among_others - before
+    last = fifths[-1]
     return (
-        f"with {alone.cells} cells the loss does not simply grow with complexity: from the "
-        "simplest fifth of the environments to the most complex the change is "
+        f"with {alone.cells} cells the loss does not simply grow with complexity. From the fifth "
+        "of the environments with the smallest compressed length to that with the largest the "
+        "change is "
         + ", ".join(f"{change[fifth].mean():.2f}" for fifth in fifths)
-        + f". In the last fifth Q-learning is down to {left:.2f}, so little is left to lose. Over "
-        "all sizes, more cells go both with more complexity and with a greater loss"
+        + f". In the last of these Q-learning has {before[last].mean():.2f} alone and "
+        f"{among_others[last].mean():.2f} among others; a random agent has 0"
     )
 
 

@@ -14,7 +14,7 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     Reference,
 )
 from omnimeter.reproductions.lambda_experiments.curves import REWARDS, final, said, settled_after
-from omnimeter.reproductions.lambda_experiments.readings import READINGS, Read
+from omnimeter.reproductions.lambda_experiments.generated.readings import READINGS, Read
 from omnimeter.reproductions.lambda_experiments.samples import Sample
 from omnimeter.reproductions.reproduction import Statement
 from omnimeter.statistics import Estimate, difference, paired_difference
@@ -25,7 +25,7 @@ HARDLY = 0.1
 GAPS = (-2.0, 2.0)
 """Where differences of two rewards lie."""
 
-USUAL, NO_SWAPS, THREE_ACTIONS, CONNECTIONS = READINGS
+USUAL, NO_SWAPS, THREE_ACTIONS, CONNECTIONS, WHOLE_TURNS = READINGS
 
 
 def statements(
@@ -88,14 +88,19 @@ def _size_hardly_matters(
 def _why_size_matters(agent: Reference, readings: Sequence[Read]) -> str:
     """What changes the difference between the sizes, one thing at a time; no cause is guessed."""
     across = {reading: said(_across(readings, reading, agent)) for reading in READINGS}
-    actions = _listed([read.actions for read in _of(readings, USUAL, agent)], 1)
+    usual, kept = (
+        _listed([read.actions for read in _of(readings, reading, agent)], 1)
+        for reading in (USUAL, CONNECTIONS)
+    )
     return (
-        "the text leaves open how environments are generated, and that decides. From the smallest "
-        f"size to the largest the {agent.title.lower()} gains {across[USUAL]} as here, where the "
-        f"environments have {actions} actions on average; {across[THREE_ACTIONS]} if all have "
-        f"three; {across[NO_SWAPS]} if Good and Evil never change places; and "
-        f"{across[CONNECTIONS]} if an invalid space keeps its number of actions. What is left "
-        "under each of these is not explained"
+        "the text does not say what is drawn again when a space is not valid. We draw the whole "
+        f"description again, and have {usual} actions on average. From the smallest size to the "
+        f"largest the {agent.title.lower()} then gains {across[USUAL]}. If only the connections "
+        f"are drawn again there are {kept} actions, and it gains {across[CONNECTIONS]}. With one "
+        f"thing changed in ours it gains {across[WHOLE_TURNS]} if displacements may be whole "
+        f"turns, {across[THREE_ACTIONS]} if all spaces have three actions, and "
+        f"{across[NO_SWAPS]} if Good and Evil never change places. Which of these the thesis had "
+        "is not known"
     )
 
 
@@ -116,8 +121,8 @@ def _follower_is_bad_in_three_cells(found: Sequence[Sample], readings: Sequence[
         f"It meets Evil in {_listed([100 * read.with_evil for read in shares], 0)} % of the "
         f"interactions with {_sizes(found)} cells, and is behind the oracle by "
         f"{_listed([float(_behind(sample).mean()) for sample in found], 2)}. "
-        f"In 3 cells it is further behind by {' and '.join(map(said, gaps))} than in larger "
-        "spaces. Rule: the intervals of these are above 0.",
+        f"How much further behind it is in 3 cells than in each larger size: "
+        f"{' and '.join(map(said, gaps))}. Rule: the intervals of these are above 0.",
         holds,
         "" if holds else _why_three_cells_are_not_bad(readings),
     )
@@ -131,10 +136,10 @@ def _why_three_cells_are_not_bad(readings: Sequence[Read]) -> str:
     smallest, *larger = (oracle.averages - follower.averages for oracle, follower in pairs)
     further = [said(difference(smallest, each, support=GAPS)) for each in larger]
     return (
-        "the cause that the text gives is there, but in a small space the follower meets Good more "
-        f"often too ({_listed([100 * read.with_good for read in shares], 0)} % of the "
-        "interactions). The text does not say how an invalid space is replaced. If it kept its "
-        f"number of actions, the follower would be further behind by {' and '.join(further)}"
+        "how often it meets Good differs with the size too: in "
+        f"{_listed([100 * read.with_good for read in shares], 0)} % of the interactions. And it "
+        "depends on how spaces are drawn: if only the connections of an invalid space are drawn "
+        f"again, it is further behind in 3 cells by {' and '.join(further)}"
     )
 
 

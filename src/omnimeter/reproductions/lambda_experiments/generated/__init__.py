@@ -10,15 +10,15 @@ from omnimeter.contract import stream
 from omnimeter.reproductions.files import write_records
 from omnimeter.reproductions.lambda_experiments.agents import FOLLOWER, Q_LEARNING, REFERENCES
 from omnimeter.reproductions.lambda_experiments.curves import fields, final, passes
-from omnimeter.reproductions.lambda_experiments.generated_words import statements
-from omnimeter.reproductions.lambda_experiments.picture_sizes import (
+from omnimeter.reproductions.lambda_experiments.generated.readings import Read, read_differently
+from omnimeter.reproductions.lambda_experiments.generated.words import statements
+from omnimeter.reproductions.lambda_experiments.runs import INTERACTIONS
+from omnimeter.reproductions.lambda_experiments.samples import ENVIRONMENTS, Sample, samples
+from omnimeter.reproductions.lambda_experiments.sizes_picture import (
     curve_rows,
     curves_of,
     draw_sizes,
 )
-from omnimeter.reproductions.lambda_experiments.readings import Read, read_differently
-from omnimeter.reproductions.lambda_experiments.runs import INTERACTIONS
-from omnimeter.reproductions.lambda_experiments.samples import ENVIRONMENTS, Sample, samples
 from omnimeter.reproductions.reproduction import Report, Reproduced, silent
 from omnimeter.statistics import Estimate
 

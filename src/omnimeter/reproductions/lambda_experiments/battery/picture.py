@@ -11,7 +11,7 @@ import numpy as np
 from omnimeter.contract import FloatArray
 from omnimeter.reproductions.files import write_figure
 from omnimeter.reproductions.lambda_experiments.agents import Q_LEARNING, Reference
-from omnimeter.reproductions.lambda_experiments.battery_results import Results
+from omnimeter.reproductions.lambda_experiments.battery.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from omnimeter.contract import FloatArray
 from omnimeter.reproductions.files import write_figure
-from omnimeter.reproductions.lambda_experiments.tuning_grid import Grid, Place
+from omnimeter.reproductions.lambda_experiments.tuning.grid import Grid, Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
