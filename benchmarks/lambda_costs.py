@@ -12,7 +12,7 @@ from lambda_evaluation import cost
 from measuring import verdict
 
 SPEED_UP = 1.8
-LARGE = (1_000, 2_000_000)
+LARGE = (500, 2_000_000)
 """Exercises, and interactions in each: long enough for the start of processes to be forgotten."""
 
 GROWTH = 1.1
@@ -29,7 +29,7 @@ def processes() -> bool:
         print("There is only one core here, so two processes were not compared with one.")
         return True
     cost(8, 100, 1)  # compiles the loop
-    turns = [[cost(*LARGE, workers) for workers in (1, 2)] for _ in range(2)]
+    turns = [[cost(*LARGE, workers) for workers in (1, 2)] for _ in range(TURNS)]
     one, two = (min(each.seconds for each in column) for column in zip(*turns, strict=True))
     alone, shared = (min(each.busy for each in column) for column in zip(*turns, strict=True))
     print(f"  with one process {one:.1f} s, with two {two:.1f} s")

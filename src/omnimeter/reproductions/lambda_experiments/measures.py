@@ -48,7 +48,7 @@ PRODUCT = Measure(
     "product",
     "product",
     "product",
-    "product of that compressed length and the length of the pattern",
+    "compressed length of space and pattern, times the length of the pattern",
     10_000,
     "10,000",
     "product.",

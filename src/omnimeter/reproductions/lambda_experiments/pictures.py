@@ -21,6 +21,9 @@ LOWEST, HIGHEST = -0.12, 1.0
 HEIGHT_OF_NAME = 0.062
 """Of a panel."""
 
+HEIGHT_OF_TITLE = 0.26
+"""In inches."""
+
 
 @contextmanager
 def look() -> Iterator[None]:
@@ -76,4 +79,5 @@ def written(value: float, digits: int = 2) -> str:
 def head(figure: Figure, title: str, below: str) -> None:
     """What a figure shows, in bold, and how it was made."""
     figure.suptitle(title, x=0.012, y=0.985, ha="left", va="top", fontweight="bold", fontsize=12)
-    figure.text(0.012, 0.935, below, ha="left", va="top", fontsize=SMALL, color=MUTED)
+    under = 0.985 - HEIGHT_OF_TITLE / figure.get_figheight()
+    figure.text(0.012, under, below, ha="left", va="top", fontsize=SMALL, color=MUTED)

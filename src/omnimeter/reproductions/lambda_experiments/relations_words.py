@@ -83,8 +83,9 @@ def what_the_reading_does(found: Sequence[Sample], agent: Reference) -> Statemen
     gained = rewards(chosen, agent.name)
     plain, product = (_of_ranks(x, gained) for x in (one, other))
     return Statement(
-        "The formula of section 5.4 has lost the sign before the length of the pattern. We read it "
-        "as a product, and show the compressed length alone beside it.",
+        "The formula of section 5.4 has lost the sign between the compressed length and the length "
+        "of the pattern. Most likely it was that of a product; its example has the compressed "
+        "length alone.",
         f"Both order the environments in much the same way: the correlation of their ranks is "
         f"{said(_of_ranks(one, other), 2)} over all sizes. But half of the environments lie in the "
         f"lowest {_half_lie_below(other):.0%} of the range of products, and in the lowest "

@@ -120,7 +120,7 @@ def _what_the_clause_does(found: Found) -> Statement:
     return Statement(
         "How often Good and Evil change places can be read in several ways: up to cells to the "
         "power of actions between two swaps, up to their product, or never.",
-        f"Ours is the {usual}. Compared with it, average rewards change so. "
+        f"Ours is the {usual}. Compared with it, average rewards change as follows. "
         + " ".join(f"With {cycle}: {', '.join(each)}." for cycle, each in changes.items()),
         None,
     )
