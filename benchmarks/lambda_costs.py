@@ -54,16 +54,26 @@ def memory() -> bool:
 def generated() -> bool:
     """The reproduction of 300 environments for four agents, after one that compiles."""
     with tempfile.TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "omnimeter", "reproduce", "lambda-generated"]
-        best = float("inf")
-        for turn in range(TURNS + 1):
-            before = perf_counter()
-            run = [*command, "--out", f"{directory}/{turn}"]
-            done = subprocess.run(run, capture_output=True, text=True, check=False)
-            if done.returncode > 1:  # 1 says that a figure differs from the text
-                print(done.stderr)
-                return False
-            if turn:
-                best = min(best, perf_counter() - before)
-    print(f"omnimeter reproduce lambda-generated: {best:.1f} s from the command to its end")
-    return verdict("  of 10 s", best / GENERATED_SECONDS, at_most=1)
+        turns = [_reproduce(f"{directory}/{turn}") for turn in range(TURNS + 1)]
+    waiting, busy = (min(column) for column in zip(*turns[1:], strict=True))
+    print("omnimeter reproduce lambda-generated, from the command to its end")
+    print(f"  {waiting:.1f} s, of processor time {busy:.1f} s in all processes")
+    return verdict("  of 10 s", waiting / GENERATED_SECONDS, at_most=1)
+
+
+def _reproduce(directory: str) -> tuple[float, float]:
+    """Seconds of waiting and of processor time."""
+    command = [sys.executable, "-m", "omnimeter", "reproduce", "lambda-generated"]
+    before, used = perf_counter(), _children()
+    done = subprocess.run(
+        [*command, "--out", directory], capture_output=True, text=True, check=False
+    )
+    if done.returncode > 1:  # 1 says that a figure differs from the text
+        raise SystemExit(done.stderr)
+    return perf_counter() - before, _children() - used
+
+
+def _children() -> float:
+    """Processor seconds of all processes that were started from here and are over."""
+    times = os.times()
+    return times.children_user + times.children_system

@@ -260,6 +260,17 @@ def test_draws_with_other_spaces_are_passed_over() -> None:
         assert env.reset()[1]["instance"]["actions"] == expected
 
 
+def test_a_class_of_many_spaces_keeps_the_complexity_of_its_first_draw() -> None:
+    env = gymnasium.make("omnimeter/cups-v1", most=1000)
+    found = {env.reset(seed=seed)[1]["complexity"] for seed in range(5)}
+    assert found == {float(env.action_space.n)}
+
+
+def test_lambda_environments_of_one_size_have_many_complexities() -> None:
+    env = gymnasium.make("omnimeter/lambda-v1", cells=5, actions=3)
+    assert len({env.reset(seed=seed)[1]["complexity"] for seed in range(10)}) > 3
+
+
 def test_a_class_that_never_draws_the_same_spaces_needs_an_instance() -> None:
     with pytest.raises(InvalidInputError, match="Give an instance, a complexity"):
         OmnimeterEnv(place(Growing)).reset()

@@ -20,6 +20,7 @@ from omnimeter.contract import (
     Instance,
     InvalidInputError,
     OmnimeterError,
+    Space,
     Spec,
     UnknownNameError,
     stream,
@@ -27,6 +28,9 @@ from omnimeter.contract import (
 
 MOST_DRAWS = 1000
 """How many instances with other spaces are passed over before it is an error."""
+
+TRIED_FIRST = 32
+"""Draws that show whether a class often draws the same spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class Source:
     Args:
         spec: The class.
         always: Which of its instances. Where it does not name one, a first draw decides on the
-            spaces; it is always the same draw, so that the same spec has the same spaces.
+            spaces; it is always the same draw, so that the same spec has the same spaces. Where the
+            class hardly ever draws these spaces again, all have the complexity of that draw.
     """
 
     def __init__(self, spec: Spec, always: Wanted) -> None:
@@ -110,9 +115,11 @@ class Source:
         else:
             rng = stream(0, "gymnasium").generator()
             first = self._built(self.environment_class.draw(rng, always.complexity))
-        self._always = always
         self.actions = first.environment.actions
         self.space = first.environment.space
+        if always == Wanted() and not self._recurs(rng):
+            always = Wanted(complexity=first.complexity)
+        self._always = always
 
     def draw(self, rng: np.random.Generator, now: Wanted, last: Drawn | None = None) -> Drawn:
         """The next instance.
@@ -135,6 +142,11 @@ class Source:
         if not self._fits(drawn.environment):
             raise self._other_spaces("This instance", drawn.environment)
         return drawn
+
+    def _recurs(self, rng: np.random.Generator) -> bool:
+        """Whether some of the next draws have the same spaces."""
+        drawn = (self._built(self.environment_class.draw(rng)) for _ in range(TRIED_FIRST))
+        return any(self._fits(each.environment) for each in drawn)
 
     def _new(self, rng: np.random.Generator, complexity: float | None) -> Drawn:
         for _ in range(MOST_DRAWS):
@@ -170,8 +182,14 @@ class Source:
     def _other_spaces(self, what: str, environment: Environment) -> InvalidInputError:
         return InvalidInputError(
             f"{what} of {self._label} has {environment.actions} actions and observations "
-            f"{environment.space.sizes}; this Gymnasium environment was made for {self.actions} "
-            f"and {self.space.sizes}.",
+            f"{_sizes(environment.space)}; this Gymnasium environment was made for {self.actions} "
+            f"and {_sizes(self.space)}.",
             "Give an instance, a complexity, or those parameters of the class that decide on the "
             "actions and observations.",
         )
+
+
+def _sizes(space: Space) -> str:
+    if len(space.sizes) <= 8:
+        return str(space.sizes)
+    return f"of {len(space.sizes)} numbers"

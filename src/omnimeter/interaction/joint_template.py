@@ -2,7 +2,8 @@
 
 Each seat has a row of what ``batch.Batch`` keeps, so that pieces, records and traces are made as
 for exercises beside each other. The kernels of the seats differ, so what calls them is written out
-once for each.
+once for each. What the environment shows is looked at in one place: each further one would compile
+all forms of observation once more.
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ def run(
             progress[k, STARTED] = 1
             paid[k] = reward
 {begin}
-{observe}
     first = 0
     while progress[first, STATUS] != RUNNING:
         first += 1
@@ -44,15 +44,16 @@ def run(
     now = progress[first, NOW]
     room = slots[first + 1] - slots[first]
     done = 0
-    if record:
-        at = 0
-        for k in range(seats):
-            if progress[k, STATUS] == RUNNING:
-                for j in range(widths[k]):
-                    observations[seen_at[k] + j] = scratch[at + j]
-            at += widths[k]
     status = RUNNING
     while True:
+        at = 0
+        for k in range(seats):
+            environment_observe_from(environment, k, borrow(scratch, at, at + widths[k]))
+            if record and progress[k, STATUS] == RUNNING:
+                seen = seen_at[k] + done * widths[k]
+                for j in range(widths[k]):
+                    observations[seen + j] = scratch[at + j]
+            at += widths[k]
         if count >= most[0]:
             status = BY_COUNT
             break
@@ -76,8 +77,6 @@ def run(
                     rewards_at_hand[:, 1] = paid[k]
         if status == NO_REWARD:
             break
-{observe}
-        at = 0
         for k in range(seats):
             if progress[k, STATUS] == RUNNING:
                 progress[k, COUNT] = count + 1
@@ -85,10 +84,6 @@ def run(
                 times[slots[k] + done] = now
                 if record:
                     actions[slots[k] + done] = chosen[k]
-                    seen = seen_at[k] + (done + 1) * widths[k]
-                    for j in range(widths[k]):
-                        observations[seen + j] = scratch[at + j]
-            at += widths[k]
         count += 1
         done += 1
 {leave}
@@ -102,10 +97,6 @@ _SIT_DOWN = """
 
 _BEGIN = """
         agent{seat}_begin(agent{seat})
-"""
-
-_OBSERVE = """
-        environment_observe_from(environment, {seat}, seen{seat})
 """
 
 # Only integers have the operator |: whoever gives something else cannot be compiled.
@@ -161,7 +152,6 @@ def runner(environment: Sequence[str], seats: Sequence[Seat]) -> str:
         environment_fields=_whole("environments", environment),
         sit_down=each(_SIT_DOWN),
         begin=each(_BEGIN),
-        observe=each(_OBSERVE),
         act=each(_ACT),
         leave=each(_LEAVE),
     )

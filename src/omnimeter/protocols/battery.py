@@ -43,7 +43,7 @@ class Battery(Protocol):
 
     The score is the mean payoff over the exercises of the sequence, all with the same weight. With
     two tests or more each exercise of the sequence is a stratum, and only the spread over tests
-    makes the interval. In one test alone an exercise has no spread. All its exercises are then
+    makes the interval. In one test alone an exercise has no spread. All exercises are then
     taken as one sample: that some are harder counts as uncertainty too, so the interval is rather
     too long than too short. An exercise of the sequence without any payoff may be worth anything.
     Exercises that ended in a fault are left out of the value and counted beside it; faults of the
@@ -123,8 +123,7 @@ class Battery(Protocol):
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean payoff over the exercises of the sequence, with its 95 % interval."""
-        parts = len(self.plan.items)
-        return Scoring(parts, self.bounds(), single=self.tests == 1).score(outcomes)
+        return Scoring(len(self.plan.items), self.bounds()).score(outcomes)
 
     def stratum(self, exercise: Exercise) -> int:
         """Which exercise of the sequence; in one test alone, all are one stratum."""

@@ -23,14 +23,10 @@ class Scoring:
     Attributes:
         parts: How many parts there are, such as levels of complexity.
         bounds: Between which numbers every payoff lies.
-        single: Whether each part has one exercise only. The spread inside a part is then not
-            known, and all are taken as one sample. How far the parts lie apart counts as
-            uncertainty too, so the interval is rather too long than too short.
     """
 
     parts: int
     bounds: tuple[float, float]
-    single: bool = False
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean payoff with its 95 % interval.
@@ -63,12 +59,17 @@ class Scoring:
         return outcome.exercise.number % self.parts
 
     def _estimate(self, paid: Sequence[Paid], support: tuple[float, float]) -> Estimate:
-        """The mean over the parts. A part without any payoff may be worth anything."""
+        """The mean over the parts. A part without any payoff may be worth anything.
+
+        As long as no part has two payoffs, the spread inside parts is not known, and all are taken
+        as one sample. How far the parts lie apart then counts as uncertainty too: the interval is
+        rather too long than too short.
+        """
         present: dict[int, list[float]] = {}
         for part, payoff in paid:
             present.setdefault(part, []).append(payoff)
         groups = [present[part] for part in sorted(present)]
-        if self.single:
+        if all(len(group) == 1 for group in groups):
             groups = [[payoff for group in groups for payoff in group]]
         found = stratified_mean(groups, support=support)
         unknown = self.parts - len(present)

@@ -35,6 +35,7 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
     pairs = [
         ("Test", _with_summary(Kind.PROTOCOL, evaluation.protocol.id)),
         ("Battery", _battery(evaluation.protocol)),
+        ("Together", _all(_company(exercise) for exercise in exercises)),
         ("Environments", _all(exercise.environment_class.label for exercise in exercises)),
         ("Complexity", _range(exercise.complexity for exercise in exercises)),
         ("Budget of an exercise", _all(budget_words(each.budget) for each in exercises)),
@@ -87,6 +88,13 @@ def _battery(protocol: Spec) -> str:
     name = given.get("title") if isinstance(given, Mapping) else given
     tests = protocol.parameters.get("tests", 1)
     return f"{name}, {counted(tests, 'test')}" if name and isinstance(tests, int) else ""
+
+
+def _company(exercise: Exercise) -> str:
+    """Who was in the environment at once; empty for an agent alone."""
+    if not exercise.company:
+        return ""
+    return f"{listed([member.label for member in exercise.company])}, in the same environments"
 
 
 def _payoff(spec: Spec) -> str:
