@@ -17,7 +17,6 @@ from omnimeter.environments.lambda_class.dynamics import (
     AFTER,
     BESIDE,
     CYCLE,
-    MIRRORED,
     VANISH,
     WARM_UP,
     LambdaState,
@@ -33,7 +32,7 @@ class LambdaParameters(ctypes.Structure):
     _fields_ = (
         ("cells", WHOLE), ("actions", WHOLE),
         ("consumed_after", WHOLE), ("vanish", WHOLE), ("beside", WHOLE), ("cycle", WHOLE),
-        ("warm_up", WHOLE), ("mirrored", WHOLE),
+        ("warm_up", WHOLE),
         ("division", REAL), ("paths", ADDRESS),
         ("pattern_length", WHOLE), ("good_rewards", WHOLE), ("evil_rewards", WHOLE),
         ("objects", WHOLE),
@@ -84,7 +83,7 @@ def _environment(state: LambdaState, seed: int) -> LambdaParameters:
     return LambdaParameters(
         len(state.rewards), rules[ACTIONS],
         rules[AFTER], rules[VANISH], rules[BESIDE], rules[CYCLE],
-        rules[WARM_UP], rules[MIRRORED],
+        rules[WARM_UP],
         state.division[0], address(state.paths),
         len(state.pattern), len(state.good), len(state.evil), len(state.behaviours),
         address(state.pattern), address(state.good), address(state.evil),

@@ -42,6 +42,7 @@ def processes() -> bool:
 
 def memory() -> bool:
     """The largest memory with few exercises and with ten times as many, in fresh processes."""
+    cost(8, 100, 1)  # compiles the loop, which takes more memory than anything after it
     few, many = (cost(count, INTERACTIONS, 1).memory for count in (FEW, MANY))
     print(f"the largest memory of an evaluation with exercises of {INTERACTIONS} interactions")
     print(f"  {FEW} exercises {few / 1e6:.0f} MB, {MANY} exercises {many / 1e6:.0f} MB")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 from choosing import begun, check_shares
 from omnimeter.agents.follower import Follower
 from omnimeter.agents.oracle import Oracle
-from omnimeter.contract import Agent, Briefing, InvalidInputError, Space
+from omnimeter.contract import Agent, Briefing, InvalidInputError, Space, stream
+from omnimeter.environments.lambda_class import Lambda
+from omnimeter.environments.lambda_class.observing import FORMS
 from omnimeter.interaction import KernelAgent
 
 # Good, Evil, itself (and somebody else), then where actions 0 to 3 lead.
 
-FOLLOWING = Briefing(4, Space((5,) * 7))
+FOLLOWING = Briefing(4, Space((5,) * 7), view="structure")
 
 
 def choices(agent: Agent, observation: list[int], count: int = 6000) -> Counter[int]:
@@ -60,7 +63,7 @@ def test_follower_by_chance(observation: list[int], shares: dict[int, float]) ->
 
 def test_follower_in_company() -> None:
     agent = Follower()
-    agent.begin(Briefing(2, Space((5,) * 7)), 0)
+    agent.begin(Briefing(2, Space((5,) * 7), view="structure"), 0)
     assert choices(agent, [3, 1, 0, 4, 4, 0, 3], 5) == {1: 5}
 
 
@@ -80,7 +83,7 @@ def test_follower_goes_to_good_and_avoids_evil(
 
 # The same, then where Good and Evil intend to go, then the worth of each action.
 
-FORESEEING = Briefing(4, Space((5,) * 9 + (4,) * 4))
+FORESEEING = Briefing(4, Space((5,) * 9 + (4,) * 4), view="foresight")
 
 
 @pytest.mark.parametrize(
@@ -120,27 +123,35 @@ def test_oracle_by_chance(observation: list[int], shares: dict[int, float]) -> N
 
 def test_oracle_in_company() -> None:
     agent = Oracle()
-    agent.begin(Briefing(2, Space((5,) * 8 + (2,) * 2)), 0)
+    agent.begin(Briefing(2, Space((5,) * 8 + (2,) * 2), view="foresight"), 0)
     assert choices(agent, [3, 1, 0, 4, 0, 3, 3, 1, 0, 1], 5) == {1: 5}
 
 
-@pytest.mark.parametrize(
-    ("agent", "sizes"),
-    [
-        (Follower(), (5,) * 6),  # one position is missing
-        (Follower(), (5, 5, 5, 5, 5, 5, 4)),  # not all of them cells
-        (Follower(), (16,)),
-        (Oracle(), (5,) * 8 + (4,) * 4),
-        (Oracle(), (5,) * 9 + (5,) * 4),
-        (Oracle(), (5,) * 8 + (6,) + (4,) * 4),
-        (Oracle(), (5,) * 7),
-        (Oracle(), (4,)),
-    ],
-)
-def test_refusals_of_other_observations(agent: KernelAgent, sizes: tuple[int, ...]) -> None:
-    with pytest.raises(InvalidInputError, match="needs observations") as refusal:
-        agent.begin(Briefing(4, Space(sizes)), 0)
-    assert "lambda-v1" in str(refusal.value.advice)
+@pytest.mark.parametrize("objects", [[], ["still"], ["still"] * 4])
+@pytest.mark.parametrize(("agent", "needed"), [(Follower, "structure"), (Oracle, "foresight")])
+@pytest.mark.parametrize("form", FORMS)
+def test_other_forms_are_refused(
+    form: Any, agent: type[KernelAgent], needed: str, objects: list[str]
+) -> None:
+    """Among them are forms whose vectors have the right sizes by chance."""
+    world = Lambda(cells=4, actions=4, objects=objects, observation=form)
+    briefing = world.build(world.draw(stream(0).generator())).briefing()
+    if form == needed:
+        agent().begin(briefing, 0)
+        return
+    told = rf"needs the form {needed}; here it is {form}\."
+    with pytest.raises(InvalidInputError, match=told) as refusal:
+        agent().begin(briefing, 0)
+    assert refusal.value.advice == "Leave observation out."
+
+
+@pytest.mark.parametrize("agent", [Follower, Oracle])
+def test_other_classes_are_refused(agent: type[KernelAgent]) -> None:
+    with pytest.raises(InvalidInputError, match="there is no such form") as refusal:
+        agent().begin(Briefing(4, Space((5,) * 7)), 0)
+    assert "lambda-v1" in refusal.value.advice
+    with pytest.raises(InvalidInputError, match="an observation has 6 components"):
+        agent().begin(Briefing(4, Space((5,) * 6), view=agent.view), 0)
 
 
 def test_each_asks_for_its_view() -> None:

@@ -10,6 +10,7 @@ from omnimeter.environments.lambda_class.patterns import (
     draw_pattern,
     format_pattern,
     parse_pattern,
+    pattern_length,
 )
 
 
@@ -25,6 +26,7 @@ def test_patterns_round_trip(case: tuple[list[int], int]) -> None:
     text = format_pattern(pattern, actions)
     assert parse_pattern(text, actions).tolist() == pattern
     assert format_pattern(parse_pattern(text, actions), actions) == text
+    assert pattern_length(text, actions) == len(pattern)
 
 
 def test_the_pattern_of_the_thesis_is_read() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lambda_parts import agents_of, arranged, evil_of, good_of, others_of, ring, started, step
 from omnimeter.contract import Instance, stream
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.dynamics import PHASE
+from omnimeter.environments.lambda_class.dynamics import EVIL, GOOD, PHASE
 from omnimeter.interaction import KernelEnvironment
 from omnimeter.interaction.randomness import below
 
@@ -67,12 +67,13 @@ def test_a_mirrored_environment_pays_the_opposite(
     """This is why chance is worth nothing: each start is as likely as its mirror image."""
     seated = environment_class.seating([None] * agents)
     drawn = seated.draw(np.random.default_rng(seed)).data
-    both = []
-    for mirrored in (False, True):
-        data = {**drawn, "good": rewards, "evil": rewards, "mirrored": mirrored}
-        both.append(seated.build(Instance(data)))
-        both[-1].start_together(np.random.default_rng(seed))
-    one, other = both
+    one, other = (
+        seated.build(Instance({**drawn, "good": rewards, "evil": rewards})) for _ in range(2)
+    )
+    for environment in (one, other):
+        environment.start_together(np.random.default_rng(seed))
+    other.state.places[[GOOD, EVIL]] = other.state.places[[EVIL, GOOD]]
+    other.state.rewards[:] *= -1
     for actions in random_actions(one, seed):
         assert (good_of(one), evil_of(one)) == (evil_of(other), good_of(other))
         assert step(one, *actions) == [-reward for reward in step(other, *actions)]
@@ -286,8 +287,8 @@ def test_a_warm_up_is_what_random_agents_do(chosen: dict[str, Any], agents: int,
         for each in (count, 0)
     )
     for _ in range(count):
-        step(cold, *[below(cold.state.seating, cold.actions) for _ in range(agents)])
-    for name in ("rng", "seating", "places", "rewards", "clock", "script_now"):
+        step(cold, *[below(cold.state.agents_rng, cold.actions) for _ in range(agents)])
+    for name in ("rng", "agents_rng", "places", "rewards", "clock", "script_now"):
         assert np.array_equal(getattr(warm.state, name), getattr(cold.state, name)), name
 
 

@@ -116,7 +116,7 @@ def test_displacements_that_tie_go_forward() -> None:
         ("1+2|1+", "7 (cell 2, after action 1)", "the end", "'+' or '2'"),
         ("1+2|1|1", "6 (cell 2, after action 1)", "'|'", "'+', '-' or '2'"),
         ("1+|1+2", "6 (cell 2, after action 1)", "'2'", "'+', '|' or the end"),
-        ("1+ |1+", "3 (cell 1, after action 1)", "' '", "'+', '2', '|' or the end"),
+        ("1+ +|1+", "3 (cell 1, after action 1)", "' '", "'+', '2', '|' or the end"),
         ("12345678911|1", "10 (cell 1, after action 9)", "'11'", "'+', '-', '10', '|' or the end"),
         ("x1+", "1 (cell 1, where action 1 should stand)", "'x'", "'1'"),
     ],

@@ -29,7 +29,7 @@ OBJECTS = ["still", "still"]
 
 
 @pytest.mark.parametrize(
-    ("form", "text"), [("string", "πω2A1:⊖:⊕ω1A2::"), ("string-others", "πω2A1:⊙:⊙ω1A2::")]
+    ("form", "text"), [("string", "πω2A1:⊖:⊕ω1A2:"), ("string-others", "πω2A1:⊙:⊙ω1A2:")]
 )
 def test_the_strings_of_the_thesis(form: Any, text: str) -> None:
     """Section 3.6.4: the same situation for the agent, and for those who cannot tell."""
@@ -58,7 +58,7 @@ def test_all_forms_of_one_situation() -> None:
     # Good goes right from 1 to 2, Evil from 3 to 4; staying in 2 is then worth more than leaving
     assert seen["foresight"] == [*seen["structure"], 2, 4, 2, 2, 0, 0, 2]
     assert seen["adjacent"] == [2, 0, 0, 1, 0, 0]
-    assert string_of(seen["string"], 5) == "ω1:⊕A3:πA1A2A5:⊖ω2::A4:"
+    assert string_of(seen["string"], 5) == "ω1:⊕A3:πA1A2A5:⊖ω2::A4"
 
 
 def test_neighbours_hold_what_is_in_their_cells() -> None:
@@ -126,6 +126,8 @@ def test_agents_get_the_form_that_they_ask_for() -> None:
     environment = started(seated)
     sizes = [environment.space_of(seat).sizes for seat in range(4)]
     assert sizes == [(4,) * 6, (4,) * 9, (4, 8, 8, 8), (4,) * 9]
+    told = tuple(environment.briefing(seat).view for seat in range(4))
+    assert told == seated.forms
 
 
 def test_a_given_form_is_for_everybody() -> None:

@@ -306,5 +306,12 @@ def test_learners_refuse_large_tables(sizes: tuple[int, ...], actions: int) -> N
         QLearning().begin(Briefing(actions, Space(sizes)), 0)
 
 
+def test_learners_refuse_rewards_without_a_lowest() -> None:
+    for kind in LEARNERS:
+        with pytest.raises(InvalidInputError, match="lowest possible one"):
+            kind().begin(Briefing(2, Space((2,)), rewards=(-inf, 1.0)), 0)
+        kind().begin(Briefing(2, Space((2,)), rewards=(-1.0, inf)), 0)
+
+
 def test_learners_ask_for_the_state() -> None:
     assert {kind.view for kind in LEARNERS} == {"state"}

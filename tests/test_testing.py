@@ -113,6 +113,7 @@ def test_every_rule_has_a_part_that_breaks_it(suite: type) -> None:
     ("suite", "part"),
     [
         (EnvironmentClassSuite, broken_environments.Dials),
+        (EnvironmentClassSuite, broken_environments.SharedDials),
         (AgentSuite, broken_agents.Careful),
         (ProtocolSuite, broken_protocols.Ladder),
         (PayoffSuite, Average),
@@ -120,6 +121,18 @@ def test_every_rule_has_a_part_that_breaks_it(suite: type) -> None:
 )
 def test_parts_that_keep_the_rules_pass(suite: type, part: Callable[[], Any]) -> None:
     assert verdicts(suite, part) == {}
+
+
+def test_a_form_without_its_name_is_caught() -> None:
+    class Nameless(broken_environments.SharedDial):
+        def view_of(self, seat: int) -> str | None:
+            return None
+
+    class NamelessDials(broken_environments.SharedDials):
+        shared = Nameless
+
+    (failure,) = verdicts(EnvironmentClassSuite, NamelessDials).values()
+    assert "the briefing names the form None" in str(failure)
 
 
 def test_a_protocol_without_end_is_caught() -> None:

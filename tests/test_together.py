@@ -332,8 +332,9 @@ def test_steps_from_python() -> None:
     assert isinstance(second[1].observation, int)
     with pytest.raises(ValueError, match="action 3 does not exist"):
         environment.step_together([0, 3])
-    with pytest.raises(ValueError, match="shape"):
-        environment.step_together([0, 1, 2])
+    for actions in ([0, 1, 2], [1], []):
+        with pytest.raises(ValueError, match=f"{len(actions)} actions for 2 seats"):
+            environment.step_together(actions)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])

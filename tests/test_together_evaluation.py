@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,8 +16,15 @@ from agreement import digest
 from omnimeter.catalogue import Kind, make
 from omnimeter.cli.entry import app
 from omnimeter.contract import Budget, Ending, Exercise, FaultKind, InvalidInputError, Spec, stream
-from omnimeter.execution import Isolation, Options, check, evaluate
-from omnimeter.execution.conduct import Conductor, environment_class, make_agent, portion
+from omnimeter.execution import Isolation, Options, check, conduct, evaluate
+from omnimeter.execution.conduct import (
+    Conductor,
+    environment_class,
+    make_agent,
+    portion,
+    takers,
+)
+from omnimeter.execution.running import _jobs
 from omnimeter.interaction import together
 from omnimeter.interaction.together import run_together, take_together
 from omnimeter.protocols import Evaluation, Result, summarise
@@ -67,6 +76,74 @@ def test_one_of_a_company_can_be_evaluated_alone(tmp_path: Path) -> None:
     assert alone.outcomes[WANDERER] == both.outcomes[WANDERER]
     with pytest.raises(InvalidInputError, match="does not belong to the company"):
         check(evaluation(NARROW, company=company), NONE)
+
+
+COUNTS = """
+import itertools
+from omnimeter import Agent
+begun = itertools.count()
+class Theirs(Agent):
+    def begin(self, briefing, rng):
+        self.action = next(begun) % 3  # not repeatable: it depends on how often it was there
+    def act(self, reward, observation):
+        return self.action
+"""
+
+
+def test_every_joint_run_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "their_agent.py"
+    path.write_text(COUNTS)
+    company = (Spec(f"{path}:Theirs"), WANDERER, NARROW)
+    taken: list[Exercise] = []
+
+    def watched(*given: Any, **conditions: Any) -> Any:
+        taken.append(given[2])
+        return take_together(*given, **conditions)
+
+    monkeypatch.setattr(conduct, "take_together", watched)
+    result = run(tmp_path / "e", evaluation(*company))
+    assert result.complete
+    assert [exercise.number for exercise in taken] == list(range(6))
+    traces = dict(Record(tmp_path / "e").traces())
+    for outcomes in zip(*result.outcomes.values(), strict=True):
+        own, *others = (traces[outcome.exercise.key] for outcome in outcomes)
+        assert own.observations is not None
+        (seen,) = (each for each in others if each.observations.shape[1] > 1)  # type: ignore[union-attr]
+        assert seen.observations is not None
+        assert np.array_equal(seen.observations[:, 2], own.observations[:, 0])  # where it was
+
+
+def test_a_company_goes_on_with_whoever_is_missing(tmp_path: Path) -> None:
+    what = evaluation(WANDERER, NARROW, STOPPER)
+    whole = run(tmp_path / "whole", what)
+    with writing(tmp_path / "half", what.to_json()) as writer:
+        stored = [done for outcomes in whole.outcomes.values() for done in outcomes]
+        traces = dict(Record(tmp_path / "whole").traces())
+        kept = stored[:3] + stored[8:14]
+        writer.append(kept, {done.exercise.key: traces[done.exercise.key] for done in kept})
+    again = run(tmp_path / "half", what)
+    assert again.complete
+    assert again.outcomes == whole.outcomes
+    found = dict(Record(tmp_path / "half").traces())
+    assert all(found[key].same_as(traces[key]) for key in traces)
+
+
+def proposed(what: Evaluation) -> dict[Spec, list[Exercise]]:
+    return {agent: what.make_protocol().propose(agent, []) for agent in what.agents}
+
+
+def test_a_job_has_whole_joint_runs_of_one_company_in_one_class() -> None:
+    what = evaluation(WANDERER, NARROW, exercises=12)
+    everything = {agent: [*taken] for agent, taken in proposed(what).items()}
+    for agent, taken in everything.items():  # some of each alone
+        taken += [replace(each, company=()) for each in proposed(what)[agent][:5]]
+    jobs = list(_jobs(everything, what.make_protocol().payoff(), False, NONE))
+    for job in jobs:
+        assert len({(takers(each), each.environment_class) for each in job.exercises}) == 1
+        for single in job.singly():
+            assert [each.agent for each in single.exercises] == list(takers(single.exercises[0]))
+    found = [each.key for job in jobs for each in job.exercises]
+    assert sorted(found) == sorted(each.key for taken in everything.values() for each in taken)
 
 
 RAISES = """

@@ -112,6 +112,88 @@ def test_objects_that_only_act_may_ask_too():
     assert set(trace.actions.tolist()) == {0}
 
 
+class Arrays:
+    """What it calls a view has nothing to do with forms of observation."""
+
+    def view(self):
+        return self
+
+    def act(self, reward, observation):
+        return 0
+
+
+class Shy:
+    @property
+    def view(self):
+        raise RuntimeError("do not look")
+
+    def act(self, reward, observation):
+        return 0
+
+
+@pytest.mark.parametrize("thing", [Arrays, Shy])
+def test_objects_that_mean_something_else_by_the_word_get_the_usual_form(thing):
+    world = Lambda(cells=5, actions=3)
+    agent = adapt(thing())
+    assert agent.view is None
+    trace = take(world, agent, exercise(world), record=True)
+    assert trace.fault is None
+    assert trace.observations.shape[1] == 6
+
+
+STRANGE = """
+from omnimeter import Agent
+
+
+class Raises(Agent):
+    @property
+    def view(self):
+        raise RuntimeError("do not look")
+
+    def act(self, reward, observation):
+        return 0
+
+
+class Method(Agent):
+    def view(self):
+        return "state"
+
+    def act(self, reward, observation):
+        return 0
+"""
+
+
+@pytest.mark.parametrize("isolation", [Isolation.NONE, Isolation.PROCESS])
+@pytest.mark.parametrize(
+    ("name", "said"), [("Raises", "when naming its view: do not look"), ("Method", "asks for the")]
+)
+def test_agents_that_cannot_name_their_view_are_at_fault(tmp_path, isolation, name, said):
+    (tmp_path / "strange.py").write_text(STRANGE)
+    conductor = Conductor(isolation)
+    try:
+        agent = Spec(f"{tmp_path / 'strange.py'}:{name}")
+        (trace,) = conductor.traces([exercise(Lambda(), agent)])
+    finally:
+        conductor.close()
+    assert trace.fault is not None
+    assert trace.fault.kind is FaultKind.AGENT_ERROR
+    assert said in trace.fault.message
+
+
+class Unseatable(Lambda):
+    """A class that fails when somebody wants to sit down."""
+
+    def seating(self, views):
+        raise ZeroDivisionError("no chairs")
+
+
+def test_a_class_that_fails_to_seat_is_no_fault_of_the_agent():
+    trace = take(Unseatable(), Keeper(), exercise(Lambda()))
+    assert trace.fault is not None
+    assert trace.fault.kind is FaultKind.INFRASTRUCTURE
+    assert "ZeroDivisionError" in trace.fault.message
+
+
 @pytest.mark.parametrize("isolation", [Isolation.NONE, Isolation.PROCESS])
 def test_isolation_changes_nothing(tmp_path, isolation):
     (tmp_path / "asking.py").write_text(ASKING)

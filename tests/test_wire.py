@@ -45,7 +45,7 @@ from omnimeter.interaction.messages import (
     read,
 )
 from omnimeter.interaction.remote import AgentProcess
-from omnimeter.interaction.seats import AgentFault, read_move
+from omnimeter.interaction.seats import AgentFault, read_move, view_of
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,32 @@ def test_the_documented_program_is_an_agent() -> None:
         trace, _ = take_timed(seat, "", 0.2)
         assert trace.fault is None
         assert len(trace) > 10  # without its own word, the round trip counts
+
+
+ASKED = """"wire": 1, "view": True}
+        case "view":
+            reply |= {"type": "view", "view": WANTED}"""
+
+
+@pytest.mark.parametrize(
+    ("program", "view"),
+    [
+        (documented_program(), None),  # it is never asked: it would say nothing
+        (documented_program().replace('"wire": 1}', ASKED.replace("WANTED", "None")), None),
+        (documented_program().replace('"wire": 1}', ASKED.replace("WANTED", "'few'")), "few"),
+        (documented_program().replace('"wire": 1}', ASKED.replace("WANTED", "[7]")), "[7]"),
+    ],
+)
+def test_only_programs_that_know_of_views_are_asked_for_theirs(
+    program: str, view: str | None
+) -> None:
+    with AgentProcess(Spec("presser"), SHORT, (sys.executable, "-c", program)) as seat:
+        if view == "[7]":
+            with pytest.raises(AgentFault, match=r"asks for the view \[7\]"):
+                view_of(seat)
+        else:
+            assert view_of(seat) == view
+        assert works(seat)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +203,8 @@ def test_briefings_arrive_exactly() -> None:
         Briefing(3, single(5), (-1.0, 1.0), {"a": [1, None]}),
         Briefing(2, Space((2, 3)), (-math.inf, math.inf)),
         Briefing(2, Space((4,)), (0.1, 0.30000000000000004)),
+        Briefing(2, Space((4, 4)), view="structure"),
     ):
         message = read(line(1, {"type": "begin", "briefing": briefing_to_json(briefing)}))
         assert briefing_from_json(message["briefing"]) == briefing
+        assert ("view" in message["briefing"]) == (briefing.view is not None)

@@ -19,7 +19,7 @@ namespace {
 // What an environment is made of, as Python gives it.
 struct LambdaParameters {
     int64_t cells, actions;
-    int64_t consumed_after, vanish, beside, cycle, warm_up, mirrored;
+    int64_t consumed_after, vanish, beside, cycle, warm_up;
     double division;
     const int64_t *paths;
     int64_t pattern_length, good_rewards, evil_rewards, objects;
@@ -75,7 +75,6 @@ class Lambda {
             good = chance.below(rules.cells);
             evil = chance.below(rules.cells);
         } while (good == evil);
-        if (rules.mirrored) std::swap(good, evil);
         for (Object &object : objects) object.cell = chance.below(rules.cells);
         own = seating.below(rules.cells);
         draw_swap();

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import Briefing, IntArray, kernel
+from omnimeter.contract import Briefing, IntArray, InvalidInputError, kernel
 from omnimeter.interaction.randomness import generator_state
 
 GOOD, EVIL = range(2)
@@ -50,7 +50,30 @@ def another_way(action: Any, observation: Any, exits: Any) -> Any:
     return way_to(observation[exits + action], observation, exits, action) >= 0
 
 
-def exits_state(briefing: Briefing, exits: int) -> ExitsState:
-    """A state with a fresh generator."""
+def exits_state(briefing: Briefing, who: str, view: str, after: int = 0) -> ExitsState:
+    """A state with a fresh generator, for observations in the right form.
+
+    Args:
+        briefing: What the agent is told.
+        who: The agent.
+        view: The form of observation that it needs.
+        after: How many components follow the cells that the actions lead to.
+
+    Raises:
+        InvalidInputError: Observations have another form.
+    """
+    exits = len(briefing.space.sizes) - briefing.actions - after
+    if briefing.view != view:
+        raise InvalidInputError(
+            f"The {who} needs the form {view}; here "
+            + (f"it is {briefing.view}." if briefing.view else "there is no such form."),
+            "Leave observation out." if briefing.view else "Use lambda-v1, or another agent.",
+        )
+    if exits < POSITIONS:  # the form of another class: kernels would read beyond it
+        raise InvalidInputError(
+            f"The {who} needs Lambda's form {view}; here an observation has "
+            f"{len(briefing.space.sizes)} components.",
+            "Use lambda-v1, or another agent.",
+        )
     merits = np.zeros(briefing.actions, dtype=np.int64)
     return ExitsState(generator_state(), merits, np.array([exits]))

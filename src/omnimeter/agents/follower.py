@@ -8,14 +8,13 @@ from omnimeter.agents.choices import any_alike, best_of
 from omnimeter.agents.exits import (
     EVIL,
     GOOD,
-    POSITIONS,
     ExitsState,
     another_way,
     exits_state,
     way_to,
 )
 from omnimeter.agents.nothing import begin, finish
-from omnimeter.contract import AgentKernels, Briefing, InvalidInputError, kernel
+from omnimeter.contract import AgentKernels, Briefing, kernel
 from omnimeter.interaction import KernelAgent
 
 
@@ -50,13 +49,4 @@ class Follower(KernelAgent):
 
     def prepare(self, briefing: Briefing) -> ExitsState:
         """A fresh generator, if observations tell where actions lead."""
-        sizes = briefing.space.sizes
-        exits = len(sizes) - briefing.actions
-        if exits < POSITIONS or len(set(sizes)) != 1:
-            raise InvalidInputError(
-                "The follower needs observations with the cells of Good, of Evil and of its own, "
-                f"and of those that the {briefing.actions} actions lead to; these have sizes "
-                f"{sizes}.",
-                "Use it with lambda-v1 and the observation 'structure', or another agent here.",
-            )
-        return exits_state(briefing, exits)
+        return exits_state(briefing, "follower", self.view)

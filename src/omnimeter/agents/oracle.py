@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from omnimeter.agents.choices import any_alike, best_of
-from omnimeter.agents.exits import POSITIONS, ExitsState, another_way, exits_state, way_to
+from omnimeter.agents.exits import ExitsState, another_way, exits_state, way_to
 from omnimeter.agents.nothing import begin, finish
-from omnimeter.contract import AgentKernels, Briefing, InvalidInputError, kernel
+from omnimeter.contract import AgentKernels, Briefing, kernel
 from omnimeter.interaction import KernelAgent
 
 INTENTIONS = 2
@@ -44,14 +44,4 @@ class Oracle(KernelAgent):
 
     def prepare(self, briefing: Briefing) -> ExitsState:
         """A fresh generator, if observations tell what is to come."""
-        sizes, actions = briefing.space.sizes, briefing.actions
-        exits = len(sizes) - 2 * actions - INTENTIONS
-        cells, worths = sizes[:-actions], sizes[-actions:]
-        if exits < POSITIONS or len(set(cells)) != 1 or set(worths) != {actions}:
-            raise InvalidInputError(
-                "The oracle needs observations with the cells of Good, of Evil and of its own, of "
-                f"those that the {actions} actions lead to, where Good and Evil intend to go, and "
-                f"the worth of each action; these have sizes {sizes}.",
-                "Use it with lambda-v1 and the observation 'foresight', or another agent here.",
-            )
-        return exits_state(briefing, exits)
+        return exits_state(briefing, "oracle", self.view, INTENTIONS + briefing.actions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from omnimeter.agents.temporal_difference import (
     ACTIONS,
@@ -67,27 +67,9 @@ class Sarsa(TemporalDifferenceAgent):
     So that action is chosen before the last one's value is corrected. It differs from Q-learning
     even without exploration where the same is seen twice running. Rewards count from the lowest
     possible one.
-
-    Args:
-        alpha: The learning rate, above 0 and at most 1.
-        gamma: The discount factor, at least 0 and below 1.
-        initial: The value of every action at first.
-        exploration: The probability of any action instead of the best.
-        ties: Which of equally good actions: a ``random`` one with uniform probability, or the
-            ``first``.
     """
 
     kernels = AgentKernels(TableState, begin, act, finish)
-
-    def __init__(
-        self,
-        alpha: float = 0.05,
-        gamma: float = 0.35,
-        initial: float = 2.0,
-        exploration: float = 0.1,
-        ties: Literal["random", "first"] = "random",
-    ) -> None:
-        super().__init__(alpha, gamma, initial, exploration, ties)
 
 
 class ExpectedSarsa(TemporalDifferenceAgent):
@@ -95,24 +77,6 @@ class ExpectedSarsa(TemporalDifferenceAgent):
 
     The best action has what is left of the probability after exploring, which is shared alike by
     all actions. Without exploration it is Q-learning. Rewards count from the lowest possible one.
-
-    Args:
-        alpha: The learning rate, above 0 and at most 1.
-        gamma: The discount factor, at least 0 and below 1.
-        initial: The value of every action at first.
-        exploration: The probability of any action instead of the best.
-        ties: Which of equally good actions: a ``random`` one with uniform probability, or the
-            ``first``.
     """
 
     kernels = AgentKernels(TableState, begin, act_expecting, finish_expecting)
-
-    def __init__(
-        self,
-        alpha: float = 0.05,
-        gamma: float = 0.35,
-        initial: float = 2.0,
-        exploration: float = 0.1,
-        ties: Literal["random", "first"] = "random",
-    ) -> None:
-        super().__init__(alpha, gamma, initial, exploration, ties)

@@ -113,26 +113,28 @@ def learn_then_act(state: Any, reward: Any, row: Any, best: Any, worth: Any) -> 
 
 
 class TemporalDifferenceAgent(KernelAgent):
-    """An agent that learns values in a table. Subclasses set ``kernels``.
-
-    Args:
-        alpha: The learning rate, above 0 and at most 1.
-        gamma: The discount factor, at least 0 and below 1.
-        initial: The value of everything at first.
-        exploration: The probability of any action instead of the best.
-        ties: Which of equally good actions: a ``random`` one or the ``first``.
-    """
+    """An agent that learns values in a table. Subclasses set ``kernels``."""
 
     view = "state"
 
     def __init__(
         self,
-        alpha: float,
-        gamma: float,
-        initial: float,
-        exploration: float,
-        ties: Literal["random", "first"],
+        alpha: float = 0.05,
+        gamma: float = 0.35,
+        initial: float = 2.0,
+        exploration: float = 0.1,
+        ties: Literal["random", "first"] = "random",
     ) -> None:
+        """Say how it learns and how it chooses.
+
+        Args:
+            alpha: The learning rate, above 0 and at most 1.
+            gamma: The discount factor, at least 0 and below 1.
+            initial: The value of every action at first.
+            exploration: The probability of any action instead of the best.
+            ties: Which of equally good actions: a ``random`` one with uniform probability, or the
+                ``first``.
+        """
         if not 0 < alpha <= 1:
             raise InvalidInputError(
                 f"The learning rate alpha is {alpha}.", "Give a number above 0, at most 1."
@@ -156,6 +158,11 @@ class TemporalDifferenceAgent(KernelAgent):
     def prepare(self, briefing: Briefing) -> TableState:
         """Nothing learnt yet."""
         actions, lowest = briefing.actions, briefing.rewards[0]
+        if not math.isfinite(lowest):
+            raise InvalidInputError(
+                "Rewards count from the lowest possible one, and here there is none.",
+                "Use another agent, or declare the lowest reward in rewards.",
+            )
         shared = self.exploration / actions
         return TableState(
             generator_state(),

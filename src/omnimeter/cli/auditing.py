@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -68,9 +68,8 @@ def _print(label: str, result: Audit) -> None:
         claimed = "yes" if finding.claimed else "no"
         table.add_row(sign, finding.check, claimed, escape(finding.summary))
         if finding.witness and not finding.passed:
-            table.add_row(
-                "", "", "", f"[dim]witness: {json.dumps(finding.to_json()['witness'])}[/dim]"
-            )
+            witness = json.dumps(_one_instance(finding.to_json()["witness"]))
+            table.add_row("", "", "", f"[dim]witness: {witness}[/dim]")
     out = console()
     out.print(table)
     if not result.ok:
@@ -80,3 +79,9 @@ def _print(label: str, result: Audit) -> None:
     else:
         verdict = "keeps what it claims, but [yellow]mind what fails above[/yellow]"
     out.print(f"\n[bold]{label}[/bold] {verdict}.")
+
+
+def _one_instance(witness: dict[str, Any]) -> dict[str, Any]:
+    """A witness for a person, who needs one instance of several."""
+    instances = witness.get("instances", [])
+    return witness if len(instances) < 2 else {**witness, "instances": [instances[0], "..."]}

@@ -25,12 +25,14 @@ class Briefing:
         space: The observations there can be.
         rewards: The lowest and the highest possible reward.
         remarks: What a protocol chooses to tell besides, as JSON-able data.
+        view: The form of observation that this agent is given; ``None`` where there is only one.
     """
 
     actions: int
     space: Space
     rewards: tuple[float, float] = (-1.0, 1.0)
     remarks: Mapping[str, Any] = field(default_factory=dict)
+    view: str | None = None
 
 
 LONGEST_DELAY = 1e6

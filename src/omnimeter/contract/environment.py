@@ -84,9 +84,13 @@ class Environment(ABC):
         """The observations there can be in a seat."""
         return self.space
 
+    def view_of(self, seat: int) -> str | None:  # noqa: ARG002 - for classes with several
+        """The name of the form of observation in a seat, where the class has several."""
+        return None
+
     def briefing(self, seat: int = 0) -> Briefing:
         """What the agent in a seat is told about this environment."""
-        return Briefing(self.actions, self.space_of(seat), self.rewards)
+        return Briefing(self.actions, self.space_of(seat), self.rewards, view=self.view_of(seat))
 
     def start_together(self, rng: np.random.Generator) -> Sequence[Percept]:
         """Begin anew; what ``start`` gives, for each seat."""
@@ -143,8 +147,11 @@ class EnvironmentClass(ABC):
     def seating(self, views: Sequence[str | None]) -> EnvironmentClass:
         """The same class for agents that take an exercise together, one for each view.
 
+        What it draws and how it grades stay the same.
+
         Args:
             views: The form of observation that each agent asks for, in the order of their seats.
+                ``None``, or a form that there is not, gets the class's default.
 
         Raises:
             InvalidInputError: There are not so many seats.
@@ -166,6 +173,10 @@ class EnvironmentClass(ABC):
         observation: Observation,
         reward: float = 0.0,  # noqa: ARG002
     ) -> Mapping[str, Any]:
-        """What a person is shown for an observation and the last reward, as JSON-able data."""
+        """What a person is shown for an observation and the last reward, as JSON-able data.
+
+        Where a class has several forms of observation, the class that ``seating`` gave must be
+        asked: the observation is read in the form of its first seat.
+        """
         shown = observation if isinstance(observation, int) else [int(x) for x in observation]
         return {"observation": shown}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import groupby
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, EnvironmentClass, Exercise, Outcome, Payoff, Spec, Trace
@@ -14,7 +15,7 @@ from omnimeter.interaction.batch import can_run_compiled, run_batch
 from omnimeter.interaction.limits import Limits
 from omnimeter.interaction.remote import AgentProcess
 from omnimeter.interaction.seats import Seat
-from omnimeter.interaction.together import has_joint_kernels, run_together
+from omnimeter.interaction.together import has_joint_kernels, run_together, take_together
 
 QUICK = 5_000_000
 """Interactions that compiled loops do in about a tenth of a second."""
@@ -60,11 +61,11 @@ def runs_compiled(surroundings: EnvironmentClass, agent: Agent, exercise: Exerci
 
 
 def portion(exercise: Exercise, isolation: Isolation) -> int:
-    """How many exercises like this one make a job that takes about a tenth of a second.
+    """How many runs like that of this exercise make a job of about a tenth of a second.
 
-    Only compiled exercises are quick enough to be done together.
+    Only compiled ones are quick enough for more than one.
     """
-    members = exercise.company or (exercise.agent,)
+    members = takers(exercise)
     if any(is_isolated(member, isolation) for member in members):
         return 1
     surroundings = environment_class(exercise.environment_class)
@@ -76,6 +77,16 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
     if not compiled:
         return 1
     return max(1, min(64, QUICK // max(1, exercise.budget.most * len(members))))
+
+
+def takers(exercise: Exercise) -> tuple[Spec, ...]:
+    """Who is in the environment: a company, or one agent alone."""
+    return exercise.company or (exercise.agent,)
+
+
+def run_of(exercise: Exercise) -> str:
+    """A name for the run of an exercise, which the members of a company have in common."""
+    return exercise.of(exercise.company[0]).key if exercise.company else exercise.key
 
 
 class Conductor:
@@ -96,11 +107,17 @@ class Conductor:
         self._keep(())
 
     def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
-        """The traces of some exercises of one agent in one class, in order."""
+        """The traces of some exercises, in order.
+
+        Args:
+            exercises: All in one class, and of one agent alone or of one company. Those of its
+                members in the same joint run stand next to each other: it is run once.
+            record: Whether to keep actions and observations too.
+        """
         first = exercises[0]
         if first.company:
-            for exercise in exercises:
-                yield self._joint_run(exercise, record)[exercise.company.index(exercise.agent)]
+            for _, run in groupby(exercises, run_of):
+                yield from self._joint_run(list(run), record)
             return
         self._keep([first.agent])
         surroundings = environment_class(first.environment_class)
@@ -112,18 +129,23 @@ class Conductor:
             fresh = self._seated(first.agent) if number else agent
             yield take(surroundings, fresh, exercise, record=record)
 
-    def _joint_run(self, exercise: Exercise, record: bool) -> list[Trace]:
-        """The traces of all the company: the exercises of its members are one and the same run."""
-        self._keep(exercise.company)
-        surroundings = environment_class(exercise.environment_class)
-        agents = [self._seated(member) for member in exercise.company]
-        (traces,) = run_together(surroundings, agents, [exercise], record=record)
-        return traces
+    def _joint_run(self, run: Sequence[Exercise], record: bool) -> list[Trace]:
+        """The traces of those members of a company whose exercises are given, all of one run."""
+        first = run[0]
+        self._keep(first.company)
+        surroundings = environment_class(first.environment_class)
+        agents = [self._seated(member) for member in first.company]
+        kernels = [agent for agent in agents if isinstance(agent, KernelAgent)]
+        if len(kernels) == len(agents):
+            (traces,) = run_together(surroundings, kernels, [first], record=record)
+        else:
+            traces = take_together(surroundings, agents, first, record=record)
+        return [traces[first.company.index(exercise.agent)] for exercise in run]
 
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
     ) -> Iterator[tuple[Outcome, Trace]]:
-        """What came of some exercises of one agent in one class, in order."""
+        """What came of some exercises, which are such as ``traces`` takes, in order."""
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             yield outcome_of(exercise, trace, payoff), trace
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
 from time import monotonic
 
 from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Spec
-from omnimeter.execution.conduct import is_isolated, make_agent, portion
+from omnimeter.execution.conduct import is_isolated, make_agent, portion, run_of, takers
 from omnimeter.execution.progress import Observer
 from omnimeter.execution.workforce import Finished, Job, Options, workforce
 from omnimeter.protocols.evaluation import Evaluation, Result, judge
@@ -118,19 +120,36 @@ def _proposed(protocol: Protocol, progress: _Progress) -> dict[Spec, list[Exerci
 def _jobs(
     proposed: dict[Spec, list[Exercise]], payoff: Payoff, keep: bool, options: Options
 ) -> Iterator[Job]:
-    """Portions of work: one agent, one class, small enough to be spread and to show progress."""
-    for exercises in proposed.values():
-        fair = max(1, len(exercises) // (4 * options.workers))
-        for alike in _by_class(exercises):
-            longest = max(alike, key=lambda exercise: exercise.budget.most)
-            size = min(fair, portion(longest, options.isolation))
-            for first in range(0, len(alike), size):
-                yield Job(tuple(alike[first : first + size]), payoff, keep)
+    """Portions of work, small enough to be spread and to show progress.
+
+    One agent or company after the other, so that processes can be kept for them. The classes take
+    turns, so that an interrupted evaluation has had about the same share of each.
+    """
+    exercises = [exercise for each in proposed.values() for exercise in each]
+    for taken in _grouped(exercises, takers):
+        alike = _grouped(taken, lambda exercise: exercise.environment_class)
+        portions = [each for group in alike for each in _portions(group, options)]
+        for _, work in sorted(portions, key=itemgetter(0)):
+            yield Job(work, payoff, keep)
 
 
-def _by_class(exercises: list[Exercise]) -> Iterable[list[Exercise]]:
-    """The exercises in each environment class: compiled loops do one class at a time."""
-    groups: dict[Spec, list[Exercise]] = {}
+def _grouped(
+    exercises: Iterable[Exercise], of: Callable[[Exercise], Hashable]
+) -> Iterable[list[Exercise]]:
+    """The exercises that have something in common."""
+    groups: dict[Hashable, list[Exercise]] = {}
     for exercise in exercises:
-        groups.setdefault(exercise.environment_class, []).append(exercise)
+        groups.setdefault(of(exercise), []).append(exercise)
     return groups.values()
+
+
+def _portions(
+    alike: Sequence[Exercise], options: Options
+) -> Iterator[tuple[float, tuple[Exercise, ...]]]:
+    """Portions of the exercises in one class, each with the share of them that comes before it."""
+    runs = list(_grouped(alike, run_of))
+    longest = max(alike, key=lambda exercise: exercise.budget.most)
+    fair = max(1, len(runs) // (4 * options.workers))
+    size = min(fair, portion(longest, options.isolation))
+    for first in range(0, len(runs), size):
+        yield first / len(runs), tuple(chain.from_iterable(runs[first : first + size]))

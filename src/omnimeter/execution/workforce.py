@@ -8,12 +8,13 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import groupby
 from multiprocessing import get_context
 
 import numpy as np
 
 from omnimeter.contract import Ending, Exercise, Fault, FaultKind, Outcome, Payoff, Trace
-from omnimeter.execution.conduct import Conductor, Isolation, outcome_of
+from omnimeter.execution.conduct import Conductor, Isolation, outcome_of, run_of
 from omnimeter.interaction.limits import Limits
 
 Finished = tuple[Outcome, Trace | None]
@@ -39,10 +40,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Job:
-    """Some exercises of one agent in one class.
+    """Some exercises in one class, of one agent alone or of one company.
 
     Attributes:
-        exercises: The exercises.
+        exercises: The exercises. Those of a joint run stand next to each other.
         payoff: What judges their traces.
         keep: Whether the traces are kept.
     """
@@ -52,8 +53,8 @@ class Job:
     keep: bool
 
     def singly(self) -> Iterator[Job]:
-        """The same work, one exercise at a time."""
-        return (replace(self, exercises=(exercise,)) for exercise in self.exercises)
+        """The same work, one run at a time."""
+        return (replace(self, exercises=tuple(run)) for _, run in groupby(self.exercises, run_of))
 
 
 @contextmanager

@@ -85,12 +85,13 @@ class ActingAgent(FunctionAgent):
 
     Args:
         thing: Has ``act``, and may have ``begin(briefing, rng)`` and
-            ``finish(reward, observation)``.
+            ``finish(reward, observation)``. If its ``view`` is a text, that is the form of
+            observation that it asks for.
     """
 
     def __init__(self, thing: Any) -> None:
         super().__init__(thing.act)
-        self.view = getattr(thing, "view", None)
+        self.view = _named_view(thing)
         self._begin = getattr(thing, "begin", None)
         self._finish = getattr(thing, "finish", None)
 
@@ -145,6 +146,18 @@ class PredictingAgent(Agent):
         if isinstance(answer, tuple) and not isinstance(answer, Move) and len(answer) == 2:
             answer, self._state = answer
         return _single(answer)
+
+
+def _named_view(thing: object) -> str | None:
+    """The form of observation that an object asks for.
+
+    Whoever wrote it may have meant something else by the word: what is no text is passed over.
+    """
+    try:
+        view = getattr(thing, "view", None)
+    except Exception:  # a stranger's property may raise anything
+        return None
+    return view if isinstance(view, str) else None
 
 
 def _wants_reward(function: Callable[..., Any]) -> bool:

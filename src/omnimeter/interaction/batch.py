@@ -24,8 +24,8 @@ from omnimeter.interaction.kernel_parts import (
     seed_state,
 )
 from omnimeter.interaction.layout import end_to_end, integers, starts
-from omnimeter.interaction.loop import invalid_reward, take
-from omnimeter.interaction.seats import invalid_action, invalid_delay
+from omnimeter.interaction.loop import as_seen_by, invalid_reward, take
+from omnimeter.interaction.seats import AgentFault, invalid_action, invalid_delay
 
 LARGEST = 2**18
 """Interactions that one call may record: memory stays flat, and warm, as work grows."""
@@ -57,20 +57,26 @@ def run_batch(
         exercises: Those for which ``can_run_compiled`` says no take the ordinary loop.
         record: Whether to keep actions and observations too.
     """
-    seen = environment_class.seating([agent.view])
-    assert isinstance(seen, KernelEnvironmentClass)  # the same class, as this agent sees it
-    environment_class = seen
+    try:
+        seen = as_seen_by(environment_class, agent)
+    except AgentFault:
+        seen = None
+    if not isinstance(
+        seen, KernelEnvironmentClass
+    ):  # the ordinary loop finds out whose fault it is
+        yield from (take(environment_class, agent, each, record=record) for each in exercises)
+        return
     group: list[_Seated | Exercise] = []
     room = 0
     for exercise in exercises:
         timed = exercise.budget.seconds is not None
         need = LARGEST // TIMED_TOGETHER if timed else min(exercise.budget.most, LARGEST)
         if group and room + need > LARGEST:
-            yield from _run_group(environment_class, agent, group, record)
+            yield from _run_group(seen, agent, group, record)
             group, room = [], 0
-        group.append(_seat(environment_class, agent, exercise))
+        group.append(_seat(seen, agent, exercise))
         room += need
-    yield from _run_group(environment_class, agent, group, record)
+    yield from _run_group(seen, agent, group, record)
 
 
 class _Seated(NamedTuple):
@@ -136,6 +142,7 @@ def _compiled(
 
 def _batch(seated: Sequence[_Seated], record: bool) -> Batch:
     environments = [each.environment for each in seated]
+    spaces = [environment.space for environment in environments]
     parts = (
         *end_to_end([environment.state for environment in environments]),
         *end_to_end([each.state for each in seated]),
@@ -143,9 +150,10 @@ def _batch(seated: Sequence[_Seated], record: bool) -> Batch:
     return Batch(
         [each.exercise for each in seated],
         parts,
-        [environment.space for environment in environments],
+        spaces,
         [environment.actions for environment in environments],
         record,
+        scratch=max(len(space.sizes) for space in spaces),  # one after the other
     )
 
 
@@ -158,6 +166,7 @@ class Batch:
         spaces: The observations there can be for each of them.
         actions: The number of actions of each.
         record: Whether to keep actions and observations too.
+        scratch: How many integers the loop needs for what is seen at one moment.
     """
 
     def __init__(
@@ -167,12 +176,14 @@ class Batch:
         spaces: Sequence[Space],
         actions: Sequence[int],
         record: bool,
+        *,
+        scratch: int,
     ) -> None:
         self.record = record
         self.exercises = exercises
         self.parts = parts
         self.widths = integers(len(space.sizes) for space in spaces)
-        self.scratch = np.empty(self.widths.sum(), dtype=np.int64)
+        self.scratch = np.empty(scratch, dtype=np.int64)
         self.actions = integers(actions)
         self.most = integers(each.budget.most for each in exercises)
         self.end = integers(each.budget.end for each in exercises)

@@ -30,7 +30,7 @@ from omnimeter.interaction.messages import (
     read,
     refusal_to_json,
 )
-from omnimeter.interaction.seats import AgentFault, InProcess
+from omnimeter.interaction.seats import AgentFault, InProcess, view_of
 
 RESERVE = 4 << 20
 """Bytes that are given back when there is no memory left, so that this can still be said."""
@@ -66,7 +66,7 @@ class Host:
             case "hello":
                 return self._hello(message)
             case "view":
-                return {"type": "view", "view": _made(message).view}
+                return {"type": "view", "view": view_of(_made(message))}
             case "begin":
                 return self._begin(message)
             case "act":
@@ -82,7 +82,7 @@ class Host:
     def _hello(self, message: Message) -> Message:
         sys.path[:] = message["path"]  # a module is found here if the harness finds it
         _limit(message["memory_mb"])
-        return {"type": "hello", "wire": VERSION}
+        return {"type": "hello", "wire": VERSION, "view": True}
 
     def _begin(self, message: Message) -> Message:
         self._seat = None

@@ -103,6 +103,7 @@ class KernelEnvironment(Environment):
         space: The observations there can be, in the first seat.
         rewards: The lowest and the highest possible reward.
         others: The observations there can be in each further seat.
+        views: The form of observation in each seat, where the class has several.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class KernelEnvironment(Environment):
         space: Space,
         rewards: tuple[float, float] = (-1.0, 1.0),
         others: Sequence[Space] = (),
+        views: Sequence[str] = (),
     ) -> None:
         self.kernels = kernels
         self.state = state
@@ -121,9 +123,13 @@ class KernelEnvironment(Environment):
         self.rewards = rewards
         self.spaces = (space, *others)
         self.seats = len(self.spaces)
+        self.views = tuple(views)
 
     def space_of(self, seat: int) -> Space:  # noqa: D102 - see Environment
         return self.spaces[seat]
+
+    def view_of(self, seat: int) -> str | None:  # noqa: D102 - see Environment
+        return self.views[seat] if self.views else None
 
     def start(self, rng: Chance) -> Percept:  # noqa: D102 - see Environment
         self.state = settled(self.state)
@@ -151,6 +157,8 @@ class KernelEnvironment(Environment):
         return self._table.start()
 
     def step_together(self, actions: Sequence[int]) -> list[Percept]:  # noqa: D102 - see Environment
+        if len(actions) != self.seats:
+            raise ValueError(f"there are {len(actions)} actions for {self.seats} seats")
         for action in actions:
             if not 0 <= action < self.actions:
                 raise self._no_such(action)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
@@ -24,6 +24,7 @@ from omnimeter.contract import (
     Environment,
     EnvironmentClass,
     Exercise,
+    OmnimeterError,
     Percept,
     Stream,
     Timeout,
@@ -40,6 +41,7 @@ from omnimeter.interaction.seats import (
     infrastructure_error,
     read_move,
     shown,
+    view_of,
 )
 
 Streams = Callable[[str], Stream]
@@ -74,8 +76,33 @@ def take(
 
 
 def as_seen_by(environment_class: EnvironmentClass, agent: Agent | Seat) -> EnvironmentClass:
-    """The class with the form of observation that an agent asks for, where there are several."""
-    return environment_class.seating([agent.view]) if environment_class.views else environment_class
+    """The class with the form of observation that an agent asks for, where there are several.
+
+    Raises:
+        AgentFault: The agent cannot say what it asks for, or the class fails.
+        OmnimeterError: The class refuses.
+    """
+    if not environment_class.views:
+        return environment_class
+    return seated(environment_class, [view_of(agent)])
+
+
+def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> EnvironmentClass:
+    """The class for one agent per view.
+
+    Raises:
+        AgentFault: The class failed, which is our failure, not the agents'.
+        OmnimeterError: It refuses so many.
+    """
+    try:
+        found = environment_class.seating(views)
+        if not isinstance(found, EnvironmentClass):
+            raise TypeError(f"seating gave {shown(found)} instead of an environment class")
+    except OmnimeterError:
+        raise
+    except BaseException as error:
+        raise environment_error(error) from error
+    return found
 
 
 def interact(

@@ -88,13 +88,14 @@ def read(text: bytes) -> Message:
 
 def briefing_to_json(briefing: Briefing) -> Message:
     """What an agent is told, as plain data. A reward without a bound is ``null``."""
-    return {
+    data: dict[str, Any] = {
         "actions": briefing.actions,
         "sizes": list(briefing.space.sizes),
         "single": briefing.space.single,
         "rewards": [float(bound) if isfinite(bound) else None for bound in briefing.rewards],
         "remarks": dict(briefing.remarks),
     }
+    return data if briefing.view is None else {**data, "view": briefing.view}
 
 
 def briefing_from_json(data: Message) -> Briefing:
@@ -108,6 +109,7 @@ def briefing_from_json(data: Message) -> Briefing:
             float("inf") if highest is None else highest,
         ),
         data["remarks"],
+        data.get("view"),
     )
 
 

@@ -35,7 +35,13 @@ from omnimeter.interaction.messages import (
     percept_to_json,
     text_of,
 )
-from omnimeter.interaction.seats import AgentFault, Seat, agent_error, infrastructure_error
+from omnimeter.interaction.seats import (
+    AgentFault,
+    Seat,
+    agent_error,
+    infrastructure_error,
+    read_view,
+)
 
 __all__ = ["HOST", "AgentProcess", "Limits"]
 
@@ -81,6 +87,7 @@ class AgentProcess(Seat):
         self._command = command
         self._child: Child | None = None
         self._conversation: Conversation
+        self._can_name_view = False  # what the process said when it was greeted
         self._view: tuple[str | None] | None = None  # known once it was asked for
 
     def __enter__(self) -> Self:
@@ -108,7 +115,7 @@ class AgentProcess(Seat):
 
     @property
     def view(self) -> str | None:
-        """The form of observation that the agent asks for.
+        """The form of observation that the agent asks for; none where it does not know of forms.
 
         Raises:
             InvalidInputError: There is no such agent, or it cannot be made.
@@ -117,12 +124,15 @@ class AgentProcess(Seat):
         if self._view is None:
             self._settle()
             self._ready_child().forget()
-            message = {"type": "view", "agent": self.spec.to_json()}
-            reply = self._exchange(message, self.limits.seconds_to_begin, "to name its view")
-            self._refuse(reply)
-            self._expect("view", reply)
-            self._view = (text_of(reply, "view") if reply.get("view") is not None else None,)
+            self._view = (self._ask_view() if self._can_name_view else None,)
         return self._view[0]
+
+    def _ask_view(self) -> str | None:
+        message = {"type": "view", "agent": self.spec.to_json()}
+        reply = self._exchange(message, self.limits.seconds_to_begin, "to name its view")
+        self._refuse(reply)
+        self._expect("view", reply)
+        return read_view(reply.get("view"))
 
     def begin(self, briefing: Briefing, seed: int) -> None:
         """Make a new agent and brief it.
@@ -193,6 +203,7 @@ class AgentProcess(Seat):
             self._expect("hello", reply)
             if reply.get("wire") != VERSION:
                 raise self._failed(f"does not speak version {VERSION} of the wire format")
+            self._can_name_view = reply.get("view") is True
         except AgentFault as trouble:
             self._end()
             fault = trouble.fault

@@ -77,6 +77,31 @@ def read_delay(seconds: object) -> int:
     raise invalid_delay(seconds)
 
 
+def read_view(given: object) -> str | None:
+    """What an agent gave as the form of observation that it asks for."""
+    if given is None or isinstance(given, str):
+        return given
+    raise agent_error(
+        f"The agent asks for the view {shown(given)}; a view is the name of a form of observation, "
+        "or None."
+    )
+
+
+def view_of(agent: Agent | Seat) -> str | None:
+    """The form of observation that an agent asks for.
+
+    Raises:
+        AgentFault: It asks for something that is no name, or raises when it is asked.
+    """
+    if isinstance(agent, Seat):
+        return agent.view
+    try:
+        given = agent.view
+    except BaseException as error:
+        raise raised_error("naming its view", error) from error
+    return read_view(given)
+
+
 def invalid_action(given: object, actions: int) -> AgentFault:
     """The fault of an answer that is not an action."""
     return agent_error(
@@ -154,7 +179,7 @@ class InProcess(Seat):
 
     @property
     def view(self) -> str | None:  # noqa: D102 - see Seat
-        return self._agent.view
+        return view_of(self._agent)
 
     def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see Seat
         try:

@@ -31,9 +31,9 @@ from omnimeter.interaction.kernel_parts import (
     start_together,
 )
 from omnimeter.interaction.layout import settled
-from omnimeter.interaction.loop import environment_error, read_reward
+from omnimeter.interaction.loop import environment_error, read_reward, seated
 from omnimeter.interaction.members import Member
-from omnimeter.interaction.seats import AgentFault, Seat
+from omnimeter.interaction.seats import AgentFault, Seat, view_of
 
 
 def take_together(
@@ -59,8 +59,8 @@ def take_together(
     """
     members = [Member(agent, record) for agent in agents]
     views = [member.view() if environment_class.views else None for member in members]
-    seating = environment_class.seating(views)
     try:
+        seating = seated(environment_class, views)
         environment = _built(seating, exercise, len(members))
         _start(environment, members, exercise)
         _go_on(environment, members, exercise)
@@ -95,8 +95,8 @@ def _built(seating: EnvironmentClass, exercise: Exercise, seats: int) -> Environ
 def _start(environment: Environment, members: Sequence[Member], exercise: Exercise) -> None:
     try:
         percepts = start_together(environment, exercise.stream("environment").seed)
-        for seat, (member, percept) in enumerate(_read(members, percepts)):
-            member.see(percept, environment.space_of(seat))
+        for seat, percept in _read(members, percepts):
+            members[seat].see(percept, environment.space_of(seat))
         briefings = [environment.briefing(seat) for seat in range(len(members))]
     except BaseException as error:
         raise environment_error(error) from error
@@ -130,24 +130,25 @@ def _go_on(environment: Environment, members: Sequence[Member], exercise: Exerci
 def _step(environment: Environment, members: Sequence[Member]) -> None:
     try:
         percepts = environment.step_together([member.action for member in members])
-        for member, percept in _read(members, percepts):
-            member.receive(percept)
+        for seat, percept in _read(members, percepts):
+            members[seat].receive(percept)
     except BaseException as error:
         raise environment_error(error) from error
 
 
-def _read(members: Sequence[Member], percepts: Sequence[Percept]) -> list[tuple[Member, Percept]]:
-    """What those who are still there are given."""
+def _read(members: Sequence[Member], percepts: Sequence[Percept]) -> list[tuple[int, Percept]]:
+    """What is given to those who are still there, with the seat of each."""
+    given = enumerate(zip(members, percepts, strict=True))
     return [
-        (member, Percept(read_reward(reward), observation))
-        for member, (reward, observation) in zip(members, percepts, strict=True)
+        (seat, Percept(read_reward(reward), observation))
+        for seat, (member, (reward, observation)) in given
         if member.trace is None
     ]
 
 
 def run_together(
     environment_class: EnvironmentClass,
-    agents: Sequence[Agent | Seat],
+    agents: Sequence[KernelAgent],
     exercises: Iterable[Exercise],
     *,
     record: bool = False,
@@ -158,7 +159,8 @@ def run_together(
 
     Args:
         environment_class: The class of all the exercises' instances.
-        agents: Who takes them together; each gets ``begin`` for every exercise.
+        agents: Who takes them together, each prepared anew for every exercise. Only agents of
+            kernels can be: others are made anew, for ``take_together``.
         exercises: All of the same company.
         record: Whether to keep actions and observations too.
     """
@@ -182,7 +184,7 @@ def has_joint_kernels(environment_class: EnvironmentClass, agents: Sequence[Agen
 
 def _compiled(
     environment_class: EnvironmentClass,
-    agents: Sequence[Agent | Seat],
+    agents: Sequence[KernelAgent],
     exercise: Exercise,
     record: bool,
 ) -> list[Trace] | None:
@@ -192,11 +194,16 @@ def _compiled(
     """
     if not has_joint_kernels(environment_class, agents) or not can_run_compiled(exercise):
         return None
-    members = [agent for agent in agents if isinstance(agent, KernelAgent)]
-    seating = environment_class.seating([member.view for member in members])
-    run = joint_runner(seating.kernels, tuple(member.kernels for member in members))
     try:
-        batch = _batch(seating, members, exercise, record)
+        asked = [view_of(agent) if environment_class.views else None for agent in agents]
+        seating = seated(environment_class, asked)
+    except AgentFault:
+        return None
+    if not has_joint_kernels(seating, agents):
+        return None
+    run = joint_runner(seating.kernels, tuple(agent.kernels for agent in agents))
+    try:
+        batch = _batch(seating, agents, exercise, record)
         batch.run(run)
     except Exception:
         return None
@@ -222,4 +229,11 @@ def _batch(
         np.zeros(seats, dtype=np.int64),
         np.zeros(seats),
     )
-    return Batch(taken, parts, environment.spaces, [environment.actions] * seats, record)
+    return Batch(
+        taken,
+        parts,
+        environment.spaces,
+        [environment.actions] * seats,
+        record,
+        scratch=sum(len(space.sizes) for space in environment.spaces),  # all at once
+    )

@@ -13,21 +13,21 @@ from omnimeter.contract import (
     Environment,
     Exercise,
     Instance,
-    Percept,
     Space,
     Spec,
     Stream,
     canonical,
     stream,
 )
-from omnimeter.testing.drawing import DrawingRules
 from omnimeter.testing.global_chance import left_alone, seeded_globally
+from omnimeter.testing.percepts import check_percept
+from omnimeter.testing.seating import SeatingRules
 
 LONG = 2000
 """Interactions after which an environment that ends by itself would have ended."""
 
 
-class EnvironmentClassSuite(DrawingRules):
+class EnvironmentClassSuite(SeatingRules):
     """The rules for environment classes, as tests.
 
     Set ``environment_class``, or override ``make``.
@@ -60,9 +60,9 @@ class EnvironmentClassSuite(DrawingRules):
     def test_percepts_keep_the_contract(self) -> None:
         """Rewards are numbers in the declared range, observations belong to the space."""
         for environment, _ in self.built():
-            _check_percept(environment, environment.start(self.chance("play").generator()))
+            check_percept(environment, environment.start(self.chance("play").generator()))
             for action in self.actions_for(environment):
-                _check_percept(environment, environment.step(action))
+                check_percept(environment, environment.step(action))
 
     def test_invalid_actions_are_refused(self) -> None:
         """An action that does not exist raises an error."""
@@ -189,15 +189,3 @@ def exercise(instance: Instance, interactions: int, seed: int, number: int) -> E
     """An exercise for parts that need not be in the catalogue."""
     named = Spec("suite")
     return Exercise(named, named, instance, Budget(interactions), seed, number)
-
-
-def _check_percept(environment: Environment, percept: Percept) -> None:
-    assert isinstance(percept, Percept), f"{percept!r} was given instead of a Percept."
-    reward, observation = percept
-    assert isinstance(reward, float | int), f"The reward {reward!r} is not a plain number."
-    low, high = environment.rewards
-    assert low <= reward <= high, f"The reward {reward} is outside the declared {(low, high)}."
-    assert environment.space.contains(observation), (
-        f"The observation {observation!r} is not in {environment.space}. A single space has "
-        "integers, any other an int64 vector with every component below its size."
-    )

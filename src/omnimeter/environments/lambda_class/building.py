@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +12,16 @@ from omnimeter.contract import EnvironmentKernels, Instance, IntArray
 from omnimeter.environments.lambda_class import dynamics, observing
 from omnimeter.environments.lambda_class.description import read_space
 from omnimeter.environments.lambda_class.dynamics import LambdaState
-from omnimeter.environments.lambda_class.objects import BEHAVIOURS, script_of
+from omnimeter.environments.lambda_class.objects import BEHAVIOURS, check_object, script_of
 from omnimeter.environments.lambda_class.observing import FORMS, space_of
 from omnimeter.environments.lambda_class.patterns import parse_pattern
-from omnimeter.environments.lambda_class.rules import longest_cycle
+from omnimeter.environments.lambda_class.rules import checked, longest_cycle
 from omnimeter.interaction import KernelEnvironment
 from omnimeter.interaction.randomness import generator_state
 
-KERNELS = {
-    form: EnvironmentKernels(
+
+def _kernels(observe: Callable[..., None]) -> EnvironmentKernels:
+    return EnvironmentKernels(
         state=LambdaState,
         reset=dynamics.reset,
         step=dynamics.step,
@@ -27,9 +29,18 @@ KERNELS = {
         step_together=dynamics.step_together,
         observe_from=observing.observe_from,
     )
-    for form, observe in observing.OBSERVERS.items()
-}
-"""By the first agent's form of observation."""
+
+
+ALONE = {form: _kernels(observe) for form, observe in observing.OBSERVERS.items()}
+"""For one agent, by its form of observation."""
+
+TOGETHER = _kernels(observing.observe_first)
+"""For several, whatever forms they have: compiled once for all of them."""
+
+
+def kernels_of(forms: Sequence[str]) -> EnvironmentKernels:
+    """How environments move that have a seat for each form of observation."""
+    return ALONE[forms[0]] if len(forms) == 1 else TOGETHER
 
 
 def build(instance: Instance, forms: Sequence[str]) -> KernelEnvironment:
@@ -38,7 +49,7 @@ def build(instance: Instance, forms: Sequence[str]) -> KernelEnvironment:
     cells, actions = paths.shape
     state = _state(instance, paths, forms)
     first, *others = (space_of(form, cells, actions, len(state.places)) for form in forms)
-    return KernelEnvironment(KERNELS[forms[0]], state, actions, first, others=others)
+    return KernelEnvironment(kernels_of(forms), state, actions, first, others=others, views=forms)
 
 
 @lru_cache(maxsize=1024)
@@ -50,13 +61,14 @@ def paths_of(description: str) -> IntArray:
 
 
 def _state(instance: Instance, paths: IntArray, forms: Sequence[str]) -> LambdaState:
-    data = instance.data
+    # A description may come from anywhere, and kernels trust what they are given.
+    data = {**instance.data, **checked(instance.data)}
     cells, actions = paths.shape
-    scripts = [script_of(each, actions) for each in data["objects"]]
+    scripts = [script_of(check_object(each, actions), actions) for each in data["objects"]]
     ends = np.cumsum([0, *map(len, scripts)])
     return LambdaState(
         rng=generator_state(),
-        seating=generator_state(),
+        agents_rng=generator_state(),
         paths=paths.ravel().copy(),
         pattern=parse_pattern(data["pattern"], actions),
         places=np.zeros(2 + len(forms) + len(scripts), dtype=np.int64),
@@ -64,7 +76,7 @@ def _state(instance: Instance, paths: IntArray, forms: Sequence[str]) -> LambdaS
         good=np.array(data["good"], dtype=np.float64),
         evil=np.array(data["evil"], dtype=np.float64),
         division=np.array([float(data["division"])]),
-        rules=_rules(instance, cells, actions),
+        rules=_rules(data, cells, actions),
         clock=np.zeros(4, dtype=np.int64),
         behaviours=np.array([_behaviour(each) for each in data["objects"]], dtype=np.int64),
         scripts=np.array([action for script in scripts for action in script], dtype=np.int64),
@@ -76,10 +88,9 @@ def _state(instance: Instance, paths: IntArray, forms: Sequence[str]) -> LambdaS
     )
 
 
-def _rules(instance: Instance, cells: int, actions: int) -> IntArray:
-    data = instance.data
+def _rules(data: Mapping[str, Any], cells: int, actions: int) -> IntArray:
     warm_up = data["warm_up"]
-    rules = np.zeros(8, dtype=np.int64)
+    rules = np.zeros(7, dtype=np.int64)
     rules[dynamics.ACTIONS] = actions
     rules[dynamics.AFTER] = data["consumption"] == "after"
     rules[dynamics.VANISH] = data["vanish"]
@@ -87,7 +98,6 @@ def _rules(instance: Instance, cells: int, actions: int) -> IntArray:
     rules[dynamics.SHARING] = data["sharing"]
     rules[dynamics.CYCLE] = longest_cycle(data["cycle"], cells, actions)
     rules[dynamics.WARM_UP] = -1 if warm_up == "cycle" else warm_up
-    rules[dynamics.MIRRORED] = data["mirrored"]
     return rules
 
 

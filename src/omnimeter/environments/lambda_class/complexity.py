@@ -13,7 +13,9 @@ import numpy as np
 
 from omnimeter.complexity import compressed_length
 from omnimeter.contract import InvalidInputError
-from omnimeter.environments.lambda_class.patterns import format_pattern
+from omnimeter.environments.lambda_class.description import parse_space
+from omnimeter.environments.lambda_class.patterns import format_pattern, pattern_length
+from omnimeter.environments.lambda_class.space import SEPARATOR
 
 Grade = Literal["environment", "pattern", "product", "length"]
 
@@ -39,16 +41,12 @@ def graded(grade: str, space: str, pattern: str) -> float:
         case "pattern":
             return float(compressed_length(pattern))
         case "product":
-            return float(compressed_length(text) * pattern_length(pattern))
+            actions = parse_space(space.partition(SEPARATOR)[0]).actions  # one cell has them all
+            return float(compressed_length(text) * pattern_length(pattern, actions))
         case "length":
             return float(len(text))
         case _:
             return float(compressed_length(text))
-
-
-def pattern_length(pattern: str) -> int:
-    """How many actions a pattern has."""
-    return pattern.count(",") + 1 if "," in pattern else len(pattern)
 
 
 def pattern_of_complexity(

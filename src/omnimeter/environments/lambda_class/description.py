@@ -30,6 +30,7 @@ def read_space(text: str) -> CellSpace:
         InvalidInputError: The text is malformed, or the space is not fit for an environment.
         UnknownNameError: There is no such topology.
     """
+    text = SEPARATOR.join(part.strip() for part in text.split(SEPARATOR))  # as it is often printed
     space = named_space(text) if NAME.fullmatch(text) else parse_space(text)
     check_space(space)
     return space

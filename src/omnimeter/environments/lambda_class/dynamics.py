@@ -20,7 +20,7 @@ from omnimeter.interaction.randomness import below, next_bits
 GOOD, EVIL, FIRST_SEAT = range(3)
 """Whose cell is where in ``places``; after the seats come the further objects."""
 
-ACTIONS, AFTER, VANISH, BESIDE, SHARING, CYCLE, WARM_UP, MIRRORED = range(8)
+ACTIONS, AFTER, VANISH, BESIDE, SHARING, CYCLE, WARM_UP = range(7)
 """The rules: how many actions there are, then what ``rules.py`` says. CYCLE is the longest time
 between two swaps, 0 for never. WARM_UP is a number of interactions, or -1 to draw it as the time of
 a swap is drawn."""
@@ -32,7 +32,7 @@ come), and which of their rewards Good and Evil drop now."""
 RANDOM, STILL, PATTERN = range(3)
 """How a further object behaves."""
 
-LONGEST_WARM_UP = 10_000
+LONGEST_DRAWN_WARM_UP = 10_000
 """More interactions of a random agent are not drawn: they would only take time."""
 
 
@@ -41,7 +41,7 @@ class LambdaState(NamedTuple):
 
     Attributes:
         rng: The chance of Good, Evil and the further objects.
-        seating: The chance of the agents' first cells and of their warm-up, so that what the
+        agents_rng: The chance of the agents' first cells and of their warm-up, so that what the
             others do depends neither on the agents nor on their number.
         paths: The cell that each action leads to, for one cell after the other.
         pattern: The actions that Good and Evil repeat.
@@ -62,7 +62,7 @@ class LambdaState(NamedTuple):
     """
 
     rng: NDArray[np.uint64]
-    seating: NDArray[np.uint64]
+    agents_rng: NDArray[np.uint64]
     paths: IntArray
     pattern: IntArray
     places: IntArray
@@ -84,13 +84,13 @@ class LambdaState(NamedTuple):
 @kernel
 def reset(state: Any) -> Any:
     """Put everybody into a cell by chance; the first reward is 0."""
-    state.seating[0] = next_bits(state.rng)
+    state.agents_rng[0] = next_bits(state.rng)
     cells = len(state.rewards)
     place_good_and_evil(state)
     for other in range(FIRST_SEAT + len(state.forms), len(state.places)):
         state.places[other] = below(state.rng, cells)
     for seat in range(len(state.forms)):
-        state.places[FIRST_SEAT + seat] = below(state.seating, cells)
+        state.places[FIRST_SEAT + seat] = below(state.agents_rng, cells)
     for cell in range(cells):
         state.rewards[cell] = 0.0
     for behaviour in range(len(state.behaviours)):
@@ -112,9 +112,8 @@ def place_good_and_evil(state: Any) -> None:
     while good == evil:
         good = below(state.rng, cells)
         evil = below(state.rng, cells)
-    mirrored = state.rules[MIRRORED]
-    state.places[GOOD + mirrored] = good
-    state.places[EVIL - mirrored] = evil
+    state.places[GOOD] = good
+    state.places[EVIL] = evil
 
 
 @kernel
@@ -130,11 +129,11 @@ def warm_up(state: Any) -> None:
     """Let random agents interact before the test, past what may be garbage at the beginning."""
     count = state.rules[WARM_UP]
     if count < 0:
-        count = min(1 + below(state.rng, state.rules[CYCLE]), LONGEST_WARM_UP)
+        count = min(1 + below(state.rng, state.rules[CYCLE]), LONGEST_DRAWN_WARM_UP)
     actions = state.rules[ACTIONS]
     for _ in range(count):
         for seat in range(len(state.forms)):
-            state.actions[seat] = below(state.seating, actions)
+            state.actions[seat] = below(state.agents_rng, actions)
         step_together(state, state.actions, state.paid)
     for seat in range(len(state.forms)):
         state.actions[seat] = 0
@@ -148,7 +147,7 @@ def step(state: Any, action: Any) -> Any:
         step_together(state, state.actions, state.paid)
         state.actions[0] = 0  # what was done is no part of how things stand
         return state.paid[0]
-    # Alone there is nothing to go through in turn, which takes a tenth less time.
+    # Alone there is nothing to go through in turn: 4 to 14 % less time, depending on the agent.
     good, evil = state.places[GOOD], state.places[EVIL]
     cell = leads_to(state, state.places[FIRST_SEAT], action)
     state.places[FIRST_SEAT] = cell

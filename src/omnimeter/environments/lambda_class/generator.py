@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation
-from omnimeter.environments.lambda_class.building import KERNELS, build
+from omnimeter.environments.lambda_class.building import build, kernels_of
 from omnimeter.environments.lambda_class.complexity import (
     TRIES,
     Grade,
@@ -31,16 +31,15 @@ from omnimeter.environments.lambda_class.rules import (
     Consumption,
     Cycle,
     Frame,
-    division_of,
-    rewards_of,
-    warm_up_of,
+    checked,
+    one_of,
 )
 from omnimeter.environments.lambda_class.scene import scene
 from omnimeter.environments.lambda_class.space import CellSpace
-from omnimeter.environments.lambda_class.space_drawing import draw_space
-from omnimeter.environments.lambda_class.validity import check_number_of_cells
+from omnimeter.environments.lambda_class.space_drawing import check_drawn_cells, draw_space
 from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
 
+Redraw = Literal["all", "connections"]
 Form = Literal["structure", "state", "string", "string-others", "adjacent", "foresight"]
 
 
@@ -81,9 +80,11 @@ class Lambda(KernelEnvironmentClass):
             the ``pattern`` alone, or the plain ``length``.
         observation: The form of observation for every agent; by default each gets the form that it
             asks for, and ``structure`` if it asks for none.
+        redraw: What is drawn again when a drawn space is not valid: ``all`` of it, with the numbers
+            of cells and actions that are not given, or only the ``connections``.
     """
 
-    kernels = KERNELS["structure"]
+    kernels = kernels_of(("structure",))
     views: ClassVar[Sequence[str]] = FORMS
 
     def __init__(
@@ -107,6 +108,7 @@ class Lambda(KernelEnvironmentClass):
         warm_up: int | Literal["cycle"] = 0,
         grade: Grade = "environment",
         observation: Form | None = None,
+        redraw: Redraw = "all",
     ) -> None:
         self.cells = cells
         self.most_cells = most_cells
@@ -115,9 +117,10 @@ class Lambda(KernelEnvironmentClass):
         self.pattern = None if pattern is None else self._given_pattern(pattern)
         check_stop(stop)
         self.stop = stop
-        self.objects = [check_object(each) for each in objects or []]
-        self.grade = grade
-        self.observation = observation
+        self.objects = [check_object(each, self.actions) for each in objects or []]
+        self.redraw = one_of("redraw", redraw, Redraw)
+        self.grade = one_of("grade", grade, Grade)
+        self.observation = None if observation is None else one_of("form", observation, Form)
         self._sit((observation or "structure",))
         given = {
             "consumption": consumption,
@@ -126,17 +129,14 @@ class Lambda(KernelEnvironmentClass):
             "beside": beside,
         }
         said = {name: value for name, value in given.items() if value is not None}
-        rules = {**FRAMES[frame], **said}
-        self.rules: dict[str, Any] = {
-            **rules,
-            "division": division_of(rules["division"]),
+        always = {
             "sharing": sharing,
-            "good": rewards_of("good", good),
-            "evil": rewards_of("evil", evil),
+            "good": good,
+            "evil": evil,
             "cycle": cycle,
-            "warm_up": warm_up_of(warm_up, cycle),
-            "mirrored": False,
+            "warm_up": warm_up,
         }
+        self.rules = checked({**FRAMES[one_of("frame", frame, Frame)], **said, **always})
         self._check_sizes()
 
     def _given_space(self, text: str) -> CellSpace:
@@ -163,8 +163,9 @@ class Lambda(KernelEnvironmentClass):
         return text
 
     def _check_sizes(self) -> None:
-        for cells in (self.most_cells, self.most_cells if self.cells is None else self.cells):
-            check_number_of_cells(cells)
+        check_drawn_cells(self.most_cells)
+        if self.space is None and self.cells is not None:
+            check_drawn_cells(self.cells)
         if self.actions is not None and self.actions < 2:
             raise InvalidInputError(
                 f"There cannot be {self.actions} actions.", "Give 2 or more: staying is one."
@@ -191,7 +192,8 @@ class Lambda(KernelEnvironmentClass):
     def _draw_space(self, rng: np.random.Generator) -> CellSpace:
         if self.space is not None:
             return self.space
-        return draw_space(rng, self.cells, self.most_cells, self.actions)
+        keep_sizes = self.redraw == "connections"
+        return draw_space(rng, self.cells, self.most_cells, self.actions, keep_sizes=keep_sizes)
 
     def _pattern_of(
         self, rng: np.random.Generator, space: CellSpace, complexity: float
@@ -226,7 +228,7 @@ class Lambda(KernelEnvironmentClass):
 
     def _sit(self, forms: tuple[str, ...]) -> None:
         self.forms = forms
-        self.kernels = KERNELS[forms[0]]
+        self.kernels = kernels_of(forms)
 
     def build(self, instance: Instance) -> KernelEnvironment:
         """Make the space and everybody in it."""
@@ -253,5 +255,8 @@ class Lambda(KernelEnvironmentClass):
     def scene(
         self, instance: Instance, observation: Observation, reward: float = 0.0
     ) -> Mapping[str, Any]:
-        """Coloured cells with neutral symbols, and the last reward as up, neutral or down."""
+        """Coloured cells with neutral symbols, and the last reward as up, neutral or down.
+
+        The class that ``seating`` gave must be asked: only that one knows the form.
+        """
         return scene(instance, self.forms, np.atleast_1d(observation).tolist(), reward)

@@ -24,7 +24,7 @@ FORMS = ("structure", "state", "string", "string-others", "adjacent", "foresight
 
 STRUCTURE, STATE, STRING, STRING_OTHERS, ADJACENT, FORESIGHT = range(len(FORMS))
 
-END_OF_CELL, SELF, PLUS, MINUS, EITHER, FIRST_OTHER = range(6)
+NEXT_CELL, SELF, PLUS, MINUS, EITHER, FIRST_OTHER = range(6)
 """The codes of symbols in the string forms. EITHER is Good or Evil for those who cannot tell; after
 the other agents and objects come the actions. Everybody and every action stand in one cell only, so
 that all strings of an environment have the same length."""
@@ -47,8 +47,8 @@ def space_of(form: str, cells: int, actions: int, places: int) -> Space:
     sizes = {
         "structure": structure,
         "state": (cells,) * places,
-        "string": (symbols,) * (cells + places + actions),
-        "string-others": (symbols,) * (cells + places + actions),
+        "string": (symbols,) * (cells - 1 + places + actions),
+        "string-others": (symbols,) * (cells - 1 + places + actions),
         "adjacent": (cells, *(8,) * actions),
         "foresight": structure + (cells, cells) + (actions,) * actions,
     }
@@ -150,13 +150,16 @@ def write_adjacent(state: Any, seat: Any, out: Any) -> None:
 
 @kernel
 def write_string(state: Any, seat: Any, out: Any) -> None:
-    """For each cell: who is there, which actions lead there, and the end of the cell (3.6.4)."""
+    """Who is in each cell and which actions lead there, with a sign between cells (3.6.4)."""
     own = FIRST_SEAT + seat
     actions = state.rules[ACTIONS]
     tells = state.forms[seat] == STRING
     first_action = FIRST_OTHER + len(state.places) - 3
     at = 0
     for cell in range(len(state.rewards)):
+        if cell > 0:
+            out[at] = NEXT_CELL
+            at += 1
         if state.places[own] == cell:
             out[at] = SELF
             at += 1
@@ -177,8 +180,12 @@ def write_string(state: Any, seat: Any, out: Any) -> None:
             if state.paths[state.places[own] * actions + action] == cell:
                 out[at] = first_action + action
                 at += 1
-        out[at] = END_OF_CELL
-        at += 1
+
+
+@kernel
+def observe_first(state: Any, out: Any) -> None:
+    """What the first agent sees, in the form that it has."""
+    observe_from(state, 0, out)
 
 
 @kernel

@@ -5,7 +5,7 @@ With more than ten actions the numbers are separated by commas: ``2,0,11``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,17 +26,12 @@ def parse_pattern(text: str, actions: int) -> IntArray:
         InvalidInputError: The pattern is empty, or something in it is not one of the actions.
     """
     known = {str(action): action for action in range(actions)}
-    numbers = []
-    for position, symbol in _symbols(text, actions):
-        if symbol not in known:
-            raise InvalidInputError(
-                f"The pattern is wrong at character {position}: found "
-                f"{repr(symbol) if symbol else 'nothing'}, expected an action from 0 to "
-                f"{actions - 1}.",
-                _advice(actions),
-            )
-        numbers.append(known[symbol])
-    return np.array(numbers, dtype=np.int64)
+    separator = _separator(actions)
+    symbols = text.split(separator) if separator else list(text) or [""]
+    try:
+        return np.array([known[symbol] for symbol in symbols], dtype=np.int64)
+    except KeyError:
+        raise _fault(symbols, known, separator) from None
 
 
 def format_pattern(pattern: Iterable[int], actions: int) -> str:
@@ -47,6 +42,17 @@ def format_pattern(pattern: Iterable[int], actions: int) -> str:
         actions: How many actions there are, staying included.
     """
     return _separator(actions).join(str(int(action)) for action in pattern)
+
+
+def pattern_length(text: str, actions: int) -> int:
+    """How many actions a pattern has.
+
+    Args:
+        text: The pattern.
+        actions: How many actions there are, staying included.
+    """
+    separator = _separator(actions)
+    return text.count(separator) + 1 if separator else len(text)
 
 
 def draw_pattern(rng: np.random.Generator, actions: int, stop: float) -> IntArray:
@@ -89,13 +95,16 @@ def _separator(actions: int) -> str:
     return "," if actions > len(DIGITS) else ""
 
 
-def _symbols(text: str, actions: int) -> Iterator[tuple[int, str]]:
-    """What should be actions, each with the position of its first character, from 1."""
-    separator = _separator(actions)
-    position = 1
-    for symbol in text.split(separator) if separator else list(text) or [""]:
-        yield position, symbol
-        position += len(symbol) + len(separator)
+def _fault(symbols: Sequence[str], known: Mapping[str, int], separator: str) -> InvalidInputError:
+    """What is wrong with the first of the symbols that is no action."""
+    wrong = next(number for number, symbol in enumerate(symbols) if symbol not in known)
+    position = 1 + sum(len(symbol) + len(separator) for symbol in symbols[:wrong])
+    symbol, actions = symbols[wrong], len(known)
+    return InvalidInputError(
+        f"The pattern is wrong at character {position}: found "
+        f"{repr(symbol) if symbol else 'nothing'}, expected an action from 0 to {actions - 1}.",
+        _advice(actions),
+    )
 
 
 def _advice(actions: int) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from omnimeter.contract import InvalidInputError
+from omnimeter.contract import InvalidInputError, UnknownNameError
 
 Frame = Literal["implemented", "conceptual"]
 Consumption = Literal["before", "after"]
@@ -19,12 +19,49 @@ FRAMES: dict[str, dict[str, Any]] = {
 """What is done where nothing else is said: sections 5.1 and 3.6.3 of the Lambda thesis."""
 
 LONGEST_CYCLE = 2**31 - 1
-"""No exercise is longer; kernels draw smaller numbers only."""
+"""Kernels draw no greater numbers. Where the bound is above it, this is the bound."""
+
+LONGEST_WARM_UP = 1_000_000
+"""Interactions; each beginning takes the time of all of them."""
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The rules of an environment as they are kept in its description.
+
+    Raises:
+        InvalidInputError: A value cannot be.
+        UnknownNameError: A word means nothing.
+    """
+    for name in ("vanish", "beside", "sharing"):
+        if not isinstance(given[name], bool):
+            raise InvalidInputError(f"{name} is {given[name]!r}.", "Give true or false.")
+    cycle = one_of("cycle", given["cycle"], Cycle)
+    return {
+        "consumption": one_of("consumption", given["consumption"], Consumption),
+        "division": division_of(given["division"]),
+        "vanish": given["vanish"],
+        "beside": given["beside"],
+        "sharing": given["sharing"],
+        "good": rewards_of("good", given["good"]),
+        "evil": rewards_of("evil", given["evil"]),
+        "cycle": cycle,
+        "warm_up": warm_up_of(given["warm_up"], cycle),
+    }
+
+
+def one_of(name: str, given: object, words: Any) -> Any:
+    """A word of those that a parameter may be."""
+    if given not in get_args(words):
+        raise UnknownNameError(name, str(given), get_args(words))
+    return given
 
 
 def division_of(given: float | str) -> float | str:
     """A division factor from 1 to infinity, as JSON knows it."""
-    number = float(given)
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = 0.0
     if not number >= 1:  # nor is what is not a number
         raise InvalidInputError(
             f"Rewards in cells cannot be divided by {given}.", "Give division from 1 to inf."
@@ -32,9 +69,15 @@ def division_of(given: float | str) -> float | str:
     return "inf" if number == inf else number
 
 
-def rewards_of(name: str, given: float | Sequence[float]) -> list[float]:
+def rewards_of(name: str, given: object) -> list[float]:
     """What Good or Evil drops, in turn: numbers above 0, at most 1."""
-    rewards = [float(each) for each in (given if isinstance(given, Sequence) else [given])]
+    rewards = []
+    for each in given if isinstance(given, list | tuple) else [given]:
+        if not isinstance(each, int | float) or isinstance(each, bool):
+            raise InvalidInputError(
+                f"{name} is {given!r}.", f"Give {name} one number or several, in (0, 1]."
+            )
+        rewards.append(float(each))
     for position, reward in enumerate(rewards, start=1):
         if not (isfinite(reward) and 0 < reward <= 1):
             where = f" at position {position}" if len(rewards) > 1 else ""
@@ -56,9 +99,10 @@ def warm_up_of(given: int | str, cycle: str) -> int | str:
                 "Give warm_up as a number, or cycle=power.",
             )
         return given
-    if not isinstance(given, int) or given < 0:
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= LONGEST_WARM_UP:
         raise InvalidInputError(
-            f"A warm-up cannot last for {given} interactions.", "Give 0 or more, or cycle."
+            f"A warm-up cannot last for {given} interactions.",
+            f"Give a number from 0 to {LONGEST_WARM_UP:,}, or cycle.",
         )
     return given
 

@@ -12,9 +12,9 @@ from omnimeter.contract import Instance
 from omnimeter.environments.lambda_class.building import paths_of
 from omnimeter.environments.lambda_class.observing import (
     EITHER,
-    END_OF_CELL,
     FIRST_OTHER,
     MINUS,
+    NEXT_CELL,
     PLUS,
     SEES_EVIL,
     SEES_GOOD,
@@ -100,7 +100,7 @@ def _of_string(seen: Sequence[int], cells: int, others: int) -> tuple[int, list[
     symbols: list[list[str]] = [[] for _ in range(cells)]
     own = cell = 0
     for code in seen:
-        if code == END_OF_CELL:
+        if code == NEXT_CELL:
             cell += 1
         elif code in _WRITTEN:
             symbols[cell].append(_WRITTEN[code])

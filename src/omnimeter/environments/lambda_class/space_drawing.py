@@ -20,6 +20,7 @@ from omnimeter.environments.lambda_class.validity import (
 
 TRIES = 100_000
 FEWEST = 2  # cells, and actions with the one that stays
+MOST_CELLS = 1000  # a description has a sign for each cell that an action passes
 
 
 def draw_space(
@@ -27,8 +28,10 @@ def draw_space(
     cells: int | None = None,
     most_cells: int = 9,
     actions: int | None = None,
+    *,
+    keep_sizes: bool = False,
 ) -> CellSpace:
-    """A random valid space; what turns out invalid is drawn again, with its sizes.
+    """A random valid space; what turns out invalid is drawn again.
 
     Args:
         rng: Where chance comes from.
@@ -36,30 +39,57 @@ def draw_space(
         most_cells: Up to which number of cells; it takes the probability of all above it.
         actions: How many actions with the one that stays; left out, geometric with p = 1/2 from 2
             up to the number of cells, in the same way.
+        keep_sizes: Whether the sizes that are drawn are kept when the rest is drawn again.
 
     Raises:
         InvalidInputError: A number is out of range, or no valid space was found.
     """
     _check(cells, most_cells, actions)
+    number, arrows = _sizes(rng, cells, most_cells, actions)
+    fixed = keep_sizes or (cells is not None and actions is not None)
     for _ in range(TRIES):
-        number = _geometric(rng, most_cells) if cells is None else cells
-        arrows = (_geometric(rng, number) if actions is None else actions) - 1
-        if cells is None or actions is None:
-            targets = rng.integers(number, size=(number, arrows))
-        else:
-            # A valid space has a way into every cell. With nothing but the targets to draw,
-            # drawing only among those that have one changes no valid space's probability, and
-            # spares the many tries that fail in sparse spaces.
-            targets = _draw_entered(rng, number, arrows)
+        # A valid space has a way into every cell. With nothing but the targets to draw, drawing
+        # only among those that have one changes no valid space's probability, and spares the many
+        # tries that fail in sparse spaces.
+        draw = _draw_entered if fixed else _draw_targets
+        targets = draw(rng, number, arrows)
         if is_strongly_connected(targets.tolist()):
             return _describe(rng, targets)
+        if not fixed:
+            number, arrows = _sizes(rng, cells, most_cells, actions)
     raise InvalidInputError(
         f"No valid space was found in {TRIES:,} tries.", "Ask for fewer cells or more actions."
     )
 
 
+def _sizes(
+    rng: np.random.Generator, cells: int | None, most_cells: int, actions: int | None
+) -> tuple[int, int]:
+    """How many cells there are, and how many arrows leave each."""
+    number = _geometric(rng, most_cells) if cells is None else cells
+    return number, (_geometric(rng, number) if actions is None else actions) - 1
+
+
+def _draw_targets(rng: np.random.Generator, cells: int, arrows: int) -> IntArray:
+    return rng.integers(cells, size=(cells, arrows))
+
+
+def check_drawn_cells(cells: int) -> None:
+    """Refuse a number of cells with which no space is drawn.
+
+    Raises:
+        InvalidInputError: There are fewer than two cells, or too many.
+    """
+    check_number_of_cells(cells)
+    if cells > MOST_CELLS:
+        raise InvalidInputError(
+            f"Spaces are drawn with at most {MOST_CELLS:,} cells, not with {cells:,}.",
+            "Ask for fewer cells, or give a space such as torus-50x50.",
+        )
+
+
 def _check(cells: int | None, most_cells: int, actions: int | None) -> None:
-    check_number_of_cells(most_cells if cells is None else cells)
+    check_drawn_cells(most_cells if cells is None else cells)
     if actions is not None and actions < FEWEST:
         raise InvalidInputError(
             f"A space needs at least {FEWEST} actions, staying included, but {actions} was asked "

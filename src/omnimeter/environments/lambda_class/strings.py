@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from omnimeter.environments.lambda_class.observing import (
     EITHER,
-    END_OF_CELL,
     FIRST_OTHER,
     MINUS,
+    NEXT_CELL,
     PLUS,
     SELF,
 )
 
-SYMBOLS = {END_OF_CELL: ":", SELF: "π", PLUS: "⊕", MINUS: "⊖", EITHER: "⊙"}
+SYMBOLS = {NEXT_CELL: ":", SELF: "π", PLUS: "⊕", MINUS: "⊖", EITHER: "⊙"}
 
 
 def string_of(codes: Sequence[int], actions: int) -> str:
@@ -21,15 +21,15 @@ def string_of(codes: Sequence[int], actions: int) -> str:
 
     Its own symbol comes first in a cell, then Good and Evil, then the other agents and objects by
     number, then the actions that lead there. The actions are A1 (which stays), A2 and so on, as in
-    the text. ``πω2A1:⊖:⊕ω1A2::`` says that the agent and object 2 are in the first of four cells.
+    the text. ``πω2A1:⊖:⊕ω1A2:`` says that the agent and object 2 are in the first of four cells.
 
     Args:
         codes: The observation.
         actions: The number of actions.
     """
     written = [int(code) for code in codes]
-    cells = written.count(END_OF_CELL)
-    others = len(written) - cells - actions - 3  # without the agent, Good and Evil
+    cells = written.count(NEXT_CELL) + 1
+    others = len(written) - (cells - 1) - actions - 3  # without the agent, Good and Evil
     return "".join(_symbol(code, others) for code in written)
 
 

@@ -1,0 +1,63 @@
+"""The order in which exercises are done: an interrupted evaluation has had its share of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+
+import pytest
+
+from omnimeter.contract import Exercise, Spec
+from omnimeter.execution import Isolation, Options
+from omnimeter.execution.running import _jobs
+from omnimeter.execution.workforce import Job
+from omnimeter.protocols.battery import Battery
+
+AGENTS = (Spec("random-v1"), Spec("follower-v1"))
+
+
+def jobs(proposed: dict[Spec, list[Exercise]], options: Options) -> list[Job]:
+    return list(_jobs(proposed, Battery("thesis-table-6-1").payoff(), False, options))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(isolation=Isolation.NONE),
+        Options(isolation=Isolation.PROCESS),
+        Options(workers=2, isolation=Isolation.NONE),
+    ],
+)
+def test_the_classes_take_turns(options: Options) -> None:
+    battery = Battery("thesis-table-6-1", tests=40)
+    (agent, *_) = AGENTS
+    found = jobs({agent: battery.propose(agent, [])}, options)
+    done: Counter[Spec] = Counter()
+    largest = max(len(job.exercises) for job in found)
+    for number, job in enumerate(found, start=1):
+        done.update(each.environment_class for each in job.exercises)
+        if number >= 7:  # every class has had its first turn
+            assert len(done) == 7
+            assert max(done.values()) - min(done.values()) <= largest
+    assert largest <= 10
+    assert set(done.values()) == {40}
+
+
+def test_classes_with_more_exercises_have_more_turns() -> None:
+    (agent, *_) = AGENTS
+    few = Battery("thesis-table-6-1", tests=10).propose(agent, [])
+    many = Battery("thesis-table-6-1", tests=80).propose(agent, [])
+    (easy, hard) = (few[0].environment_class, few[-1].environment_class)
+    taken = [each for each in few if each.environment_class == easy]
+    taken += [each for each in many if each.environment_class == hard]
+    done: Counter[Spec] = Counter()
+    for job in jobs({agent: taken}, Options(isolation=Isolation.PROCESS)):
+        done.update(each.environment_class for each in job.exercises)
+        assert abs(8 * done[easy] - done[hard]) <= 8
+
+
+def test_one_agent_after_the_other_so_that_its_process_is_kept() -> None:
+    battery = Battery("thesis-table-6-1", tests=3)
+    found = jobs({agent: battery.propose(agent, []) for agent in AGENTS}, Options())
+    takers = [agent for agent, _ in groupby(found, lambda job: job.exercises[0].agent)]
+    assert takers == list(AGENTS)
