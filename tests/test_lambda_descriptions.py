@@ -53,7 +53,7 @@ def test_words_without_a_meaning_are_refused(given: dict[str, Any]) -> None:
 
 
 def test_blanks_around_bars_are_no_part_of_a_description() -> None:
-    assert str(read_space("1+ | 1+ |1-")) == "1+|1+|1-"
+    assert str(read_space("1+ | 1+ |1+")) == "1+|1+|1+"
 
 
 def _actions(world: Lambda, count: int) -> list[int]:
