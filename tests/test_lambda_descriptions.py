@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from omnimeter.catalogue import Kind, describe
 from omnimeter.contract import Instance, OmnimeterError
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.description import read_space
@@ -50,6 +51,12 @@ def test_words_without_a_meaning_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(OmnimeterError) as raised:
         Lambda(**given)
     assert raised.value.advice
+
+
+def test_a_person_is_told_which_words_there_are() -> None:
+    parameters = {each.name: each for each in describe(Kind.ENVIRONMENT, "lambda").parameters}
+    assert parameters["cycle"].annotation == "Literal['power', 'product', 'never']"
+    assert parameters["consumption"].annotation == "Literal['before', 'after'] | None"
 
 
 def test_blanks_around_bars_are_no_part_of_a_description() -> None:

@@ -55,7 +55,7 @@ def _fitted(
         raise InvalidInputError(
             f"The parameter {parameter.name!r} of {label} cannot be {_shown(value)}: "
             f"{_said(error)}.",
-            f"Expected: {annotation_text(parameter)}.",
+            f"Expected: {annotation_text(target, parameter)}.",
         ) from error
 
 

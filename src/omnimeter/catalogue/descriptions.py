@@ -82,7 +82,7 @@ def _constructor_items(part: Any, names: list[str]) -> dict[str, str]:
 def _parameter(part: Any, parameter: inspect.Parameter, said: dict[str, str]) -> Parameter:
     return Parameter(
         name=parameter.name,
-        annotation=annotation_text(parameter),
+        annotation=annotation_text(part, parameter),
         required=is_required(parameter),
         default=_default(part, parameter),
         doc=said.get(parameter.name, ""),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from omnimeter.contract import InvalidInputError
 
@@ -29,13 +31,24 @@ def is_required(parameter: inspect.Parameter) -> bool:
     return parameter.default is inspect.Parameter.empty
 
 
-def annotation_text(parameter: inspect.Parameter) -> str:
-    """The annotation as it stands in the source; empty when there is none."""
+def annotation_text(target: Any, parameter: inspect.Parameter) -> str:
+    """The annotation as it stands in the source; empty when there is none.
+
+    A name for a choice of words is replaced by the words: they are what a person can give.
+    """
     if parameter.annotation is inspect.Parameter.empty:
         return ""
-    if isinstance(parameter.annotation, str):
-        return parameter.annotation
-    return inspect.formatannotation(parameter.annotation)
+    if not isinstance(parameter.annotation, str):
+        return inspect.formatannotation(parameter.annotation)
+    module = sys.modules.get(getattr(target, "__module__", ""))
+
+    def words(name: re.Match[str]) -> str:
+        meant = getattr(module, name.group(), None)
+        if get_origin(meant) is not Literal:
+            return name.group()
+        return f"Literal[{', '.join(map(repr, get_args(meant)))}]"
+
+    return re.sub(r"\b[A-Za-z_]\w*\b", words, parameter.annotation)
 
 
 def check_names(target: Callable[..., Any], given: Mapping[str, Any], label: str) -> None:
