@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omnimeter.catalogue import Kind, make, parse
@@ -95,19 +95,33 @@ def test_one_action_with_two_digits_is_one_action() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.sampled_from(["environment", "product", "pattern", "length"]),
+    st.sampled_from(["environment", "pattern", "length"]),
     st.sampled_from([{}, {"cells": 9}, {"space": "ring-5"}, {"cells": 12, "actions": 12}]),
     st.integers(0, 2**32),
 )
 def test_a_wanted_complexity_is_drawn_exactly(grade: Any, given: dict[str, Any], seed: int) -> None:
-    # With other actions few products are the same, and a draw may find none of them.
-    assume(grade != "product" or "actions" in given or "space" in given)
     environment_class = Lambda(grade=grade, **given)
     rng = np.random.default_rng(seed)
     wanted = environment_class.complexity(environment_class.draw(rng))
     drawn = environment_class.draw(rng, wanted)
     assert environment_class.complexity(drawn) == wanted
     environment_class.build(drawn).start(rng)
+
+
+def test_a_wanted_product_is_drawn_exactly_or_not_at_all() -> None:
+    """Few lengths have a given product, so that a search may end without any."""
+    environment_class = Lambda(space="ring-5", grade="product")
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(20):
+        wanted = environment_class.complexity(environment_class.draw(rng))
+        try:
+            drawn = environment_class.draw(rng, wanted)
+        except InvalidInputError:
+            continue
+        assert environment_class.complexity(drawn) == wanted
+        found += 1
+    assert found >= 15
 
 
 @pytest.mark.parametrize("wanted", [3, 60.5, 1e6])
