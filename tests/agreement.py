@@ -46,7 +46,7 @@ def needed(spec: Spec, environment: Environment) -> Spec:
     required = [each.name for each in describe(Kind.AGENT, spec.id).parameters if each.required]
     rows = min(environment.space.count, LONGEST_TABLE)  # who needs more will refuse, everywhere
     table = [key % environment.actions for key in range(rows)]
-    samples: dict[str, Any] = {"table": table}
+    samples: dict[str, Any] = {"table": table, "agent": "q-learning-v1", "seconds": 0.01}
     return Spec(spec.id, {name: samples[name] for name in required})
 
 

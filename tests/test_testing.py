@@ -26,9 +26,15 @@ SUITES: dict[Kind, type] = {
 }
 
 NEEDED: dict[str, dict[str, Any]] = {
+    "anytime-timed-v1": {"environments": "cups-v1", "time": 0.001, "sittings": 3},
+    "anytime-untimed-v1": {"environments": "cups-v1", "interactions": 60, "sittings": 3},
     "apprentice-v1": {"table": [0, 1, 2]},
     "battery-v1": {"battery": "thesis-table-6-1", "tests": 2},
     "sample-v1": {"environments": "cups-v1", "exercises": 4, "interactions": 10},
+    "slowed-v1": {"agent": "q-learning-v1", "seconds": 0.01},
+    "universal-adjusted-v1": {"environments": "cups-v1", "exercises": 4, "adjustment": "share-v1"},
+    "universal-rewards-v1": {"environments": "cups-v1", "exercises": 4},
+    "universal-timed-v1": {"environments": "cups-v1", "exercises": 4, "seconds": 0.01},
 }
 """Parameters of parts that cannot be made without."""
 

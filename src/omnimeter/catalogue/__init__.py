@@ -5,7 +5,7 @@ from omnimeter.catalogue.kinds import Kind
 from omnimeter.catalogue.listings import Entry, forget, listing
 from omnimeter.catalogue.making import make
 from omnimeter.catalogue.resolution import resolve
-from omnimeter.catalogue.specs import parse, read_spec, with_parameters, write_spec
+from omnimeter.catalogue.specs import inner_part, parse, read_spec, with_parameters, write_spec
 
 __all__ = [
     "Description",
@@ -14,6 +14,7 @@ __all__ = [
     "Parameter",
     "describe",
     "forget",
+    "inner_part",
     "listing",
     "make",
     "parse",

@@ -14,6 +14,7 @@ class Kind(StrEnum):
     AGENT = "agent"
     PROTOCOL = "protocol"
     PAYOFF = "payoff"
+    ADJUSTMENT = "adjustment"
     REPRODUCTION = "reproduction"
 
     @property
@@ -39,9 +40,10 @@ def objection(kind: Kind, thing: object) -> str:
             if any(_offers(thing, method) for method in ("act", "predict", "__call__")):
                 return ""
             return "it is not a subclass of omnimeter.Agent, nor can it act, predict or be called"
-        case Kind.PAYOFF:
+        case Kind.PAYOFF | Kind.ADJUSTMENT:
             missing = [method for method in ("__call__", "bounds") if not _offers(thing, method)]
-            return f"a payoff defines {' and '.join(missing)}, and this does not" if missing else ""
+            wanted = f"{kind.phrase} defines {' and '.join(missing)}"
+            return f"{wanted}, and this does not" if missing else ""
         case Kind.REPRODUCTION:
             return "" if callable(thing) else "it cannot be called"
 

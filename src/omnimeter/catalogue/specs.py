@@ -45,9 +45,36 @@ def parse(kind: Kind, text: str) -> Spec:
 def _normalised(kind: Kind, spec: Spec) -> Spec:
     place = read_place(spec.id)
     if place is None:
-        return replace(spec, id=find(kind, spec.id).name)
+        return _with_inner(kind, replace(spec, id=find(kind, spec.id).name))
     check_digest(spec)
-    return replace(spec, digest=file_digest(place.source)) if place.is_file else spec
+    spec = replace(spec, digest=file_digest(place.source)) if place.is_file else spec
+    return _with_inner(kind, spec)
+
+
+def inner_part(kind: Kind, spec: Spec) -> Spec | None:
+    """The part of the same kind that a part is made of: its parameter of that name.
+
+    ``slowed(agent=random, seconds=1)`` is made of the agent ``random``. What names no part may mean
+    something else to whoever has such a parameter, and is left to them.
+    """
+    given = spec.parameters.get(kind.value)
+    try:
+        if isinstance(given, str):
+            return parse(kind, given)
+        if isinstance(given, Mapping) and isinstance(given.get("id"), str):
+            return _normalised(kind, Spec.from_json(given))
+    except (UnknownNameError, InvalidInputError):
+        return None
+    return None
+
+
+def _with_inner(kind: Kind, spec: Spec) -> Spec:
+    """The same with the full id of the part that it is made of and, for a file, its digest."""
+    inner = inner_part(kind, spec)
+    if inner is None:
+        return spec
+    written = inner.to_json() if inner.digest else inner.label
+    return replace(spec, parameters={**spec.parameters, kind.value: written})
 
 
 def check_digest(spec: Spec) -> None:

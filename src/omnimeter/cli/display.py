@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -27,13 +27,21 @@ def print_json(data: Any) -> None:
 
 
 @contextmanager
-def busy(doing: str, *, hidden: bool = False) -> Iterator[None]:
-    """A sign of life on the error side for work of unknown length."""
-    if hidden:
+def busy(doing: str, *, hidden: bool = False, compiling: bool = False) -> Iterator[None]:
+    """A sign of life on the error side for work of unknown length.
+
+    Args:
+        doing: What is being done.
+        hidden: Whether to show nothing.
+        compiling: Whether something may have to be compiled, which is then said.
+    """
+    out = console(errors=True)
+    with ExitStack() as signs:
+        if compiling:
+            signs.enter_context(announced(out, hidden=hidden))
+        if not hidden:
+            signs.enter_context(out.status(doing))
         yield
-    else:
-        with console(errors=True).status(doing):
-            yield
 
 
 @contextmanager
@@ -48,8 +56,6 @@ def progress(*, hidden: bool = False) -> Iterator[Progress]:
         TimeElapsedColumn,
     )
 
-    from omnimeter.interaction import compilation
-
     bars = Progress(
         SpinnerColumn(),
         TextColumn("[progress.description]{task.description}"),
@@ -62,14 +68,22 @@ def progress(*, hidden: bool = False) -> Iterator[Progress]:
         disable=hidden,
     )
 
+    with announced(bars.console, hidden=hidden), bars:
+        yield bars
+
+
+@contextmanager
+def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
+    """Says what is being compiled, meanwhile."""
+    from omnimeter.interaction import compilation
+
     def tell(message: str) -> None:
-        bars.console.print(f"[dim]{message}[/dim]")
+        out.print(f"[dim]{message}[/dim]")
 
     if not hidden:
         compilation.announcements.append(tell)
     try:
-        with bars:
-            yield bars
+        yield
     finally:
         if not hidden:
             compilation.announcements.remove(tell)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from omnimeter.cli import auditing, listing, reporting, reproducing, running, showing
+from omnimeter.cli import auditing, listing, reporting, reproducing, running, showing, sitting
 
 app = typer.Typer(
     name="omnimeter",
@@ -20,6 +20,8 @@ app = typer.Typer(
 app.command("list")(listing.list_parts)
 app.command("show")(showing.show)
 app.command("run")(running.run)
+app.command("test")(sitting.sit)
+app.command("compare", help=sitting.COMPARE)(sitting.sit)
 app.command("audit")(auditing.audit)
 app.command("reproduce")(reproducing.reproduce)
 app.command("report")(reporting.report)

@@ -14,7 +14,8 @@ def list_parts(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="environment, agent, protocol, payoff or reproduction; all if left out."
+            help="environment, agent, protocol, payoff, adjustment or reproduction; "
+            "all if left out."
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import signal
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -12,34 +9,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from omnimeter.cli.display import busy, console, print_json, progress
+from omnimeter.cli import options
+from omnimeter.cli.display import busy, console, print_json
+from omnimeter.cli.evaluating import (
+    carry_out,
+    default_directory,
+    leave,
+    missing,
+    refuse,
+    running_options,
+    write_page,
+)
 from omnimeter.cli.scores import print_result, result_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from omnimeter.protocols import Evaluation
 
-    from omnimeter.protocols import Evaluation, Result
-
-Agents = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--agent",
-        "-a",
-        help="An id (random), with parameters (random(rate=10)), or a place "
-        "(my_agent.py:MyAgent). May be given several times.",
-    ),
-]
+EXAMPLE = "omnimeter run --agent random --class cups"
 
 
 def run(
     context: typer.Context,
-    agent: Agents = None,
-    environments: Annotated[
-        str | None, typer.Option("--class", "-c", help="The environment class.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the class: name=value.")
-    ] = None,
+    agent: options.Agents = None,
+    environments: options.EnvironmentClass = None,
+    settings: options.Settings = None,
     battery: Annotated[
         str | None,
         typer.Option(
@@ -77,7 +70,7 @@ def run(
     timeout_rule: Annotated[
         str, typer.Option(help="What then takes its place: no-reward or random-action.")
     ] = "no-reward",
-    seed: Annotated[int, typer.Option(help="The root of all chance.")] = 0,
+    seed: options.Seed = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -85,39 +78,33 @@ def run(
             "or BATTERY-HASH)."
         ),
     ] = None,
-    spec: Annotated[
-        Path | None, typer.Option(help="Take the evaluation from a spec.json instead.")
-    ] = None,
-    traces: Annotated[bool, typer.Option("--traces", help="Keep every interaction.")] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that work at once.")] = 1,
-    isolation: Annotated[
-        str,
-        typer.Option(help="Where agents sit: auto (files get a process), process, none."),
-    ] = "auto",
-    patience: Annotated[
-        float, typer.Option(help="Seconds after which an isolated agent that hangs is ended.")
-    ] = 10.0,
-    memory: Annotated[int, typer.Option(help="Megabytes that an isolated agent may use.")] = 2048,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    spec: options.Specification = None,
+    traces: options.Traces = False,
+    workers: options.Workers = 1,
+    isolation: options.WhereAgentsSit = "auto",
+    patience: options.Patience = 10.0,
+    memory: options.Memory = 2048,
+    json: options.Json = False,
 ) -> None:
     """Let agents take exercises in drawn environments, and score them.
 
     Running the same command again goes on where it was interrupted. Leaves with 3 when an
     exercise ended in a fault.
     """
+    from omnimeter.cli.watching import watching
     from omnimeter.execution import check
 
     if spec is not None:
-        _refuse(context, _WHAT, "--spec", "Leave it out, or give all options without --spec.")
+        refuse(context, _WHAT, "--spec", "Leave it out, or give all options without --spec.")
         evaluation = _read(spec)
     elif not agent:
-        raise _missing("--agent")
+        raise missing("--agent", EXAMPLE)
     elif battery is not None:
-        _refuse(context, _EXERCISES, "--battery", "The battery says what its exercises are.")
+        refuse(context, _EXERCISES, "--battery", "The battery says what its exercises are.")
         common = {"tests": tests, "payoff": payoff, "seed": seed}
         evaluation = _battery_evaluation(agent, battery, common, traces)
     elif environments is not None:
-        _refuse(context, {"tests"}, "--class", "Give --exercises, or a --battery.")
+        refuse(context, {"tests"}, "--class", "Give --exercises, or a --battery.")
         given = {
             "exercises": exercises,
             "interactions": 1000 if interactions is None and seconds is None else interactions,
@@ -134,24 +121,21 @@ def run(
         if together:
             evaluation = _in_company(evaluation)
     else:
-        raise _missing("--class or --battery")
-    options = _options(workers, isolation, patience, memory)
+        raise missing("--class or --battery", EXAMPLE)
+    how = running_options(workers, isolation, patience, memory)
     with busy("Drawing the exercises", hidden=json):  # what is wrong is found before all else
-        check(evaluation, options)
-    directory = out or _default_directory(evaluation)
-    result = _evaluate(evaluation, directory, options, quiet=json)
+        check(evaluation, how)
+    directory = out or default_directory(evaluation)
+    result = carry_out(evaluation, directory, how, watching(hidden=json))
     with busy("Writing the report", hidden=json):
-        page = _report(directory)
+        page = write_page(directory)
     if json:
         data = {**result_json(result), "report": str(page), "directory": str(directory)}
         print_json(data)
     else:
         print_result(result)
         console().print(f"results: {directory}\nreport: {page}", soft_wrap=True)
-    if not result.complete:
-        raise typer.Exit(128 + signal.SIGINT)
-    if any(score.faults for score in result.scores.values()):
-        raise typer.Exit(3)
+    leave([result])
 
 
 def _evaluation(
@@ -227,27 +211,6 @@ _WHAT = _EXERCISES | {"agent", "battery", "tests", "payoff", "seed", "traces"}
 """The options that say what is evaluated; the others only say how to run it."""
 
 
-def _refuse(context: typer.Context, names: set[str], beside: str, advice: str) -> None:
-    """Refuse options that were given although another one leaves nothing for them to say."""
-    from omnimeter.contract import InvalidInputError
-
-    for option in context.command.params:
-        source = context.get_parameter_source(option.name or "")
-        if option.name in names and source is not None and source.name == "COMMANDLINE":
-            raise InvalidInputError(
-                f"The option {option.opts[0]} cannot be given together with {beside}.", advice
-            )
-
-
-def _missing(option: str) -> Exception:
-    from omnimeter.contract import InvalidInputError
-
-    return InvalidInputError(
-        f"The option {option} is missing.",
-        "For example: omnimeter run --agent random --class cups",
-    )
-
-
 def _read(path: Path) -> Evaluation:
     import json
 
@@ -279,59 +242,3 @@ def _with_content(evaluation: Evaluation) -> Evaluation:
         return evaluation
     parameters = {**protocol.parameters, "battery": lasting(battery)}
     return replace(evaluation, protocol=replace(protocol, parameters=parameters))
-
-
-def _default_directory(evaluation: Evaluation) -> Path:
-    """The same evaluation always has the same directory, so that it goes on there."""
-    from omnimeter.contract import fingerprint
-
-    name = _subject(evaluation.protocol.parameters)
-    return Path("evaluations") / f"{name}-{fingerprint(evaluation.to_json())[:8]}"
-
-
-def _subject(parameters: Mapping[str, Any]) -> str:
-    """What exercises are taken, in a word: a class, a battery by its name or its title."""
-    said = parameters.get("environments", parameters.get("battery", {}))
-    if isinstance(said, str):
-        return said
-    title = re.sub(r"[^a-z0-9]+", "-", str(said.get("title", "")).lower()).strip("-")
-    return str(said.get("id") or title[:40] or "evaluation")
-
-
-def _options(workers: int, isolation: str, patience: float, memory: int) -> Any:
-    from omnimeter.contract import UnknownNameError
-    from omnimeter.execution import Isolation, Options
-    from omnimeter.interaction.limits import Limits
-
-    if isolation not in set(Isolation):
-        raise UnknownNameError("isolation", isolation, list(Isolation))
-    limits = Limits(seconds_per_action=patience, memory_mb=memory)
-    return Options(workers, Isolation(isolation), limits)
-
-
-def _evaluate(evaluation: Evaluation, directory: Path, options: Any, *, quiet: bool) -> Result:
-    from omnimeter.cli.watching import Watcher
-    from omnimeter.contract import InvalidInputError
-    from omnimeter.execution import evaluate
-    from omnimeter.results import writing
-
-    new = not directory.exists()
-    seed = evaluation.protocol.parameters.get("seed", 0)
-    specs = (evaluation.protocol, *evaluation.agents)
-    with (
-        writing(directory, evaluation.to_json(), seeds=[seed], specs=specs) as writer,
-        progress(hidden=quiet) as bars,
-    ):
-        try:
-            return evaluate(evaluation, writer, options, Watcher(bars))
-        except InvalidInputError:  # an agent that cannot even be loaded, in its own process
-            if new and not writer.keys():
-                shutil.rmtree(directory)
-            raise
-
-
-def _report(directory: Path) -> Path:
-    from omnimeter.reports import write_report
-    from omnimeter.results import Record
-
-    return write_report(Record(directory))

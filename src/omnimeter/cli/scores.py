@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from omnimeter.cli.display import console
 
 if TYPE_CHECKING:
+    from omnimeter.contract import Score, Spec
     from omnimeter.protocols import Result
 
 
-def result_json(result: Result) -> dict[str, Any]:
-    """The scores and comparisons for a program."""
+def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]:
+    """The scores and comparisons for a program.
+
+    Args:
+        result: What an evaluation says.
+        reference: Whom to compare with; by default the best.
+    """
     from omnimeter.reports import comparisons
 
     return {
         "complete": result.complete,
         "scores": [
-            {
-                "agent": agent.to_json(),
-                "label": agent.label,
-                "value": _finite(score.value),
-                "interval": None
-                if score.interval is None
-                else list(map(_finite, score.interval[:2])),
-                "level": None if score.interval is None else score.interval.level,
-                "count": score.count,
-                "faults": dict(score.faults),
-            }
+            {**_score_json(agent, score), **_history_json(result, agent)}
             for agent, score in result.scores.items()
         ],
         "comparisons": [
@@ -41,9 +38,50 @@ def result_json(result: Result) -> dict[str, Any]:
                 "p": each.chance,
                 "verdict": str(each.verdict),
             }
-            for each in comparisons(result)
+            for each in comparisons(result, reference)
         ],
     }
+
+
+def _score_json(agent: Spec, score: Score) -> dict[str, Any]:
+    interval = score.interval
+    return {
+        "agent": agent.to_json(),
+        "label": agent.label,
+        "value": _finite(score.value),
+        "interval": None if interval is None else list(map(_finite, interval[:2])),
+        "level": None if interval is None else interval.level,
+        "count": score.count,
+        "faults": dict(score.faults),
+    }
+
+
+def _history_json(result: Result, agent: Spec) -> dict[str, Any]:
+    """What else a score is made of, in tests that say so."""
+    parts, course = result.scores[agent].parts, result.courses.get(agent, ())
+    found: dict[str, Any] = {}
+    if parts:
+        found["parts"] = {name: _plain(value) for name, value in parts.items()}
+    if agent in result.values:
+        found["values"] = {str(unit): value for unit, value in result.values[agent].items()}
+    if course:
+        found["course"] = [
+            {
+                "length": moment.length,
+                "slot": moment.slot,
+                "level": moment.level,
+                "value": moment.value,
+                "interval": moment.interval and list(map(_finite, moment.interval[:2])),
+            }
+            for moment in course
+        ]
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    return _finite(value) if isinstance(value, float) else value
 
 
 def _finite(number: float | None) -> float | None:
@@ -76,6 +114,14 @@ def print_result(result: Result) -> None:
     out.print(table)
     for each in comparisons(result):
         out.print(f"[dim]{escape(comparison_sentence(each))}[/dim]")
+    print_troubles(result)
+
+
+def print_troubles(result: Result) -> None:
+    """Whether something is not done yet, and what went wrong."""
+    from rich.markup import escape
+
+    out = console()
     if not result.complete:
         out.print("[yellow]Not all exercises are done; the same command goes on.[/yellow]")
     messages = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from omnimeter.cli.display import progress
 from omnimeter.contract import Outcome, Spec
 from omnimeter.execution import Observer
 
@@ -46,3 +48,10 @@ class Watcher(Observer):
         if self._faults[agent]:
             note += f" [red]{self._faults[agent]} faults[/red]"
         self._bars.update(self._tasks[agent], advance=len(outcomes), note=note)
+
+
+@contextmanager
+def watching(*, hidden: bool = False) -> Iterator[Observer]:
+    """Somebody who shows the progress of an evaluation as bars."""
+    with progress(hidden=hidden) as bars:
+        yield Watcher(bars)

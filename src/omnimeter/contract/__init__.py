@@ -28,7 +28,7 @@ from omnimeter.contract.errors import (
 )
 from omnimeter.contract.exercise import Exercise, Outcome, check_company, is_own_fault
 from omnimeter.contract.kernels import AgentKernels, EnvironmentKernels, kernel
-from omnimeter.contract.protocol import Interval, Payoff, Protocol, Score
+from omnimeter.contract.protocol import Interval, Moment, Payoff, Protocol, Score
 from omnimeter.contract.spaces import FloatArray, IntArray, Observation, Space, single
 from omnimeter.contract.spec import Spec
 from omnimeter.contract.streams import Stream, stream
@@ -57,6 +57,7 @@ __all__ = [
     "IntArray",
     "Interval",
     "InvalidInputError",
+    "Moment",
     "Move",
     "Observation",
     "OmnimeterError",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnimeter.contract.spaces import Observation, Space
 
@@ -65,7 +65,7 @@ class Agent(ABC):
         view: The form of observation that suits it, where an environment class has several.
     """
 
-    kernels: ClassVar[AgentKernels | None] = None
+    kernels: AgentKernels | None = None
     view: str | None = None
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from math import isfinite
+from typing import Any
 
 from omnimeter.contract.errors import InvalidInputError
 
@@ -64,10 +65,13 @@ class Budget:
     Attributes:
         interactions: At most this many actions count.
         seconds: Actions count until this time: the tau of the papers, never told to the agent.
+        limit: Real seconds after which it is over whatever the clock says, for a test that must
+            not last longer: those of the environment and of the loop count too.
     """
 
     interactions: int | None = None
     seconds: float | None = None
+    limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.interactions is None and self.seconds is None:
@@ -82,6 +86,19 @@ class Budget:
             raise InvalidInputError(
                 f"The budget is {self.seconds} seconds.", f"Give a time of 0 to {LONGEST:g} s."
             )
+
+        if self.limit is not None and not 0 <= self.limit <= LONGEST:
+            raise InvalidInputError(
+                f"The limit of the budget is {self.limit} seconds.",
+                f"Give a time of 0 to {LONGEST:g} s.",
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """The budget as plain data; a limit only where there is one."""
+        data = asdict(self)
+        if self.limit is None:
+            del data["limit"]
+        return data
 
     @property
     def most(self) -> int:

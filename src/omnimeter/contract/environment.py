@@ -7,7 +7,10 @@ import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from omnimeter.contract.agent import Briefing
 from omnimeter.contract.errors import InvalidInputError
@@ -15,8 +18,6 @@ from omnimeter.contract.spaces import Observation, Space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy as np
 
     from omnimeter.contract.kernels import EnvironmentKernels
 
@@ -143,6 +144,41 @@ class EnvironmentClass(ABC):
     @abstractmethod
     def build(self, instance: Instance) -> Environment:
         """Make the environment that an instance describes."""
+
+    def complexity_range(self) -> tuple[float, float]:
+        """The lowest and the highest complexity of what can be drawn, as far as it is known."""
+        return (1.0, inf)
+
+    def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
+        """Draw an instance of complexity H, ``low <= H <= high``, with probability 2^-H.
+
+        A class that cannot weigh its instances is asked for the whole-number complexities of the
+        band, each as likely as the others.
+
+        Returns:
+            The instance; ``None`` when the class has none in this band.
+        """
+        least, most = self.complexity_range()
+        grades = range(ceil(max(low, least)), floor(min(high, most)) + 1)
+        for grade in rng.permutation(np.array(grades, dtype=np.int64)).tolist():
+            try:
+                return self.draw(rng, grade)
+            except InvalidInputError:
+                continue
+        return None
+
+    def members(
+        self,
+        low: float,  # noqa: ARG002 - for classes that can be listed
+        high: float,  # noqa: ARG002
+        most: int,  # noqa: ARG002
+    ) -> Sequence[Instance] | None:
+        """All instances of complexity ``low`` to ``high``, always in the same order.
+
+        Returns:
+            The instances; ``None`` when they cannot be listed or are more than ``most``.
+        """
+        return None
 
     def seating(self, views: Sequence[str | None]) -> EnvironmentClass:
         """The same class for agents that take an exercise together, one for each view.

@@ -83,7 +83,7 @@ class Exercise:
             "agent": self.agent.to_json(),
             "environment_class": self.environment_class.to_json(),
             "instance": dict(self.instance.data),
-            "budget": asdict(self.budget),
+            "budget": self.budget.to_json(),
             "seed": self.seed,
             "number": self.number,
             "clock": asdict(self.clock),

@@ -52,6 +52,25 @@ class Score:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Moment:
+    """Where an adaptive test stood at a moment at which it could have been stopped.
+
+    Attributes:
+        length: How long each sitting was by then, in interactions or in seconds.
+        slot: How long its last exercise was, in the same unit.
+        level: The mean complexity of the last exercises.
+        value: The score at that moment.
+        interval: Where the true value lies for a test of that length.
+    """
+
+    length: float
+    slot: float
+    level: float
+    value: float
+    interval: Interval | None
+
+
 class Protocol(ABC):
     """A test. It never runs anything itself.
 
@@ -74,6 +93,17 @@ class Protocol(ABC):
     @abstractmethod
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """What the outcomes of one agent say of it, at any moment."""
+
+    def values(self, outcomes: Sequence[Outcome]) -> Mapping[int, float]:  # noqa: ARG002
+        """The independent values whose mean the score is, by the number of their unit.
+
+        Agents are compared unit by unit. Empty where every exercise is a unit of its own.
+        """
+        return {}
+
+    def course(self, outcomes: Sequence[Outcome]) -> Sequence[Moment]:  # noqa: ARG002
+        """How an adaptive test went: each moment at which it could have been stopped."""
+        return ()
 
     def bounds(self) -> tuple[float, float] | None:
         """Between which numbers every payoff lies, where that is known."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import groupby
 
-from omnimeter.catalogue import Kind, make
+from omnimeter.catalogue import Kind, inner_part, make
 from omnimeter.contract import Agent, EnvironmentClass, Exercise, Outcome, Payoff, Spec, Trace
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
 from omnimeter.interaction.adapters import adapt
@@ -35,7 +35,9 @@ class Isolation(StrEnum):
 def is_isolated(agent: Spec, isolation: Isolation) -> bool:
     """Whether an agent gets a process of its own."""
     if isolation is Isolation.AUTO:
-        return ":" in agent.id  # a place in a file or a module, not an id of the catalogue
+        inner = inner_part(Kind.AGENT, agent)
+        inside = inner is not None and is_isolated(inner, isolation)
+        return inside or ":" in agent.id  # a place in a file or a module, not an id
     return isolation is Isolation.PROCESS
 
 
@@ -119,7 +121,8 @@ class Conductor:
             for _, run in groupby(exercises, run_of):
                 yield from self._joint_run(list(run), record)
             return
-        self._keep([first.agent])
+        if first.budget.limit is None:  # where real time counts, a new process would take of it
+            self._keep([first.agent])
         surroundings = environment_class(first.environment_class)
         agent = self._seated(first.agent)
         if isinstance(surroundings, KernelEnvironmentClass) and isinstance(agent, KernelAgent):

@@ -10,6 +10,7 @@ from time import monotonic
 from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Spec
 from omnimeter.execution.conduct import is_isolated, make_agent, portion, run_of, takers
 from omnimeter.execution.progress import Observer
+from omnimeter.execution.timing import Stopwatch, rehearse
 from omnimeter.execution.workforce import Finished, Job, Options, workforce
 from omnimeter.protocols.evaluation import Evaluation, Result, judge
 from omnimeter.results import Writer
@@ -53,12 +54,16 @@ def evaluate(
     complete = False
     try:
         with workforce(options) as work:
-            while exercises := _proposed(protocol, progress):
+            exercises = _proposed(protocol, progress)
+            rehearse(exercises, work, protocol.payoff())
+            watch = Stopwatch()
+            while exercises:
                 for finished in work(
                     _jobs(exercises, protocol.payoff(), evaluation.traces, options)
                 ):
-                    progress.add(finished)
+                    progress.add(watch.timed(finished))
                 progress.flush()
+                exercises = _proposed(protocol, progress)
         complete = True
     except KeyboardInterrupt:
         pass
@@ -104,6 +109,7 @@ class _Progress:
         for outcome, _ in waiting:
             self.outcomes[outcome.exercise.agent].append(outcome)
             self.keys.add(outcome.exercise.key)
+        for outcome, _ in waiting:  # now that all of it counts: somebody who draws takes his time
             self.observer.finished(outcome.exercise.agent, [outcome])
         self._flushed = monotonic()
 

@@ -133,14 +133,14 @@ def _compiled(
         return iter(())
     run = runner(environment_class.kernels, agent.kernels)
     try:
-        batch = _batch(seated, record)
+        batch = _batch(seated, record, agent.pace)
         batch.run(run)
     except Exception:
         return repeat(None)
     return batch.traces()
 
 
-def _batch(seated: Sequence[_Seated], record: bool) -> Batch:
+def _batch(seated: Sequence[_Seated], record: bool, pace: float) -> Batch:
     environments = [each.environment for each in seated]
     spaces = [environment.space for environment in environments]
     parts = (
@@ -154,6 +154,7 @@ def _batch(seated: Sequence[_Seated], record: bool) -> Batch:
         [environment.actions for environment in environments],
         record,
         scratch=max(len(space.sizes) for space in spaces),  # one after the other
+        paces=[pace] * len(seated),
     )
 
 
@@ -167,6 +168,7 @@ class Batch:
         actions: The number of actions of each.
         record: Whether to keep actions and observations too.
         scratch: How many integers the loop needs for what is seen at one moment.
+        paces: The seconds that each agent declares for its actions beyond what its kernels do.
     """
 
     def __init__(
@@ -178,6 +180,7 @@ class Batch:
         record: bool,
         *,
         scratch: int,
+        paces: Sequence[float],
     ) -> None:
         self.record = record
         self.exercises = exercises
@@ -188,6 +191,7 @@ class Batch:
         self.most = integers(each.budget.most for each in exercises)
         self.end = integers(each.budget.end for each in exercises)
         self.tick = integers(nanoseconds(each.clock.tick) for each in exercises)
+        self.pace = integers(map(nanoseconds, paces))
         self.progress = np.zeros((len(exercises), 5), dtype=np.int64)
         self.rewards_at_hand = np.zeros((len(exercises), 2))
         self.pieces: list[list[tuple[Any, ...]]] = [[] for _ in exercises]
@@ -213,7 +217,7 @@ class Batch:
         before = self.progress[:, templates.COUNT].copy()
         run(
             *self.parts, self.widths, self.scratch, self.actions, self.most, self.end, self.tick,
-            self.progress, self.rewards_at_hand, slots, rewards, times,
+            self.pace, self.progress, self.rewards_at_hand, slots, rewards, times,
             self.record, actions, observations, seen_at,
         )  # fmt: skip
         firsts = slots.tolist()

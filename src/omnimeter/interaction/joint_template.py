@@ -19,7 +19,7 @@ _RUNNER = """
 @compiled
 def run(
     environments, {agents}, chosen, paid, widths, scratch, actions_of, most, end, tick,
-    progress, rewards_at_hand, slots, rewards, times, record, actions, observations, seen_at,
+    pace, progress, rewards_at_hand, slots, rewards, times, record, actions, observations, seen_at,
 ):
     environment = EnvironmentState({environment_fields})
     at = 0
@@ -161,7 +161,9 @@ def _written(text: str, number: int, seat: Seat) -> str:
     return text.format(
         seat=number,
         fields=_whole(f"agents{number}", seat.fields),
-        delay=f"int(agent{number}_delay(agent{number}))" if seat.delays else "tick[0]",
+        delay=f"int(agent{number}_delay(agent{number})) + pace[{number}]"
+        if seat.delays
+        else f"pace[{number}]",
         longest=nanoseconds(LONGEST_DELAY),
     )
 

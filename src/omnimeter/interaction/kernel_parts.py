@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from omnimeter.contract import (
     Observation,
     Percept,
     Space,
+    nanoseconds,
 )
 from omnimeter.contract.kernels import State
 from omnimeter.contract.streams import seeded
@@ -208,9 +209,15 @@ class KernelEnvironmentClass(EnvironmentClass):
 
 
 class KernelAgent(Agent):
-    """An agent that behaves by kernels. Subclasses set ``kernels`` and define ``prepare``."""
+    """An agent that behaves by kernels. Subclasses set ``kernels`` and define ``prepare``.
 
-    kernels: ClassVar[AgentKernels]
+    Attributes:
+        kernels: How it behaves.
+        pace: The seconds that it declares for each action beyond what its kernels declare.
+    """
+
+    kernels: AgentKernels
+    pace: float = 0.0
 
     @abstractmethod
     def prepare(self, briefing: Briefing) -> State:
@@ -226,6 +233,8 @@ class KernelAgent(Agent):
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
         self._seen[:] = observation
         action, delay = self._lent.entries.act(self._lent.loan, reward)
+        if self.pace and action >= 0:
+            delay = max(0, delay) + nanoseconds(self.pace)
         return Move(action, delay / 1e9) if delay > 0 else action
 
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Agent

@@ -24,6 +24,7 @@ from omnimeter.contract import (
     Environment,
     EnvironmentClass,
     Exercise,
+    Observation,
     OmnimeterError,
     Percept,
     Stream,
@@ -158,7 +159,7 @@ def _converse(
     while len(events.rewards) < most:
         if spent <= latest and chosen >= 0 and not busy:  # it is free, and has not stopped
             left = terms.left(events, spent) if wall else FOREVER
-            answer, elapsed = seat.ask(reward, observation, left)
+            answer, elapsed = terms.ask(seat, reward, observation, left)
             if answer is None:  # everything was over before there was an answer
                 busy = True
                 spent += left + 1
@@ -189,7 +190,7 @@ def _converse(
         except BaseException as error:
             raise environment_error(error) from error
     seat.finish(reward, observation)
-    return events.trace(end if over and terms.timed else events.now, ending)
+    return events.trace(terms.over_at(events.now, spent) if over else events.now, ending)
 
 
 def _waited(elapsed: int, declared: int, left: int) -> int:
@@ -211,6 +212,7 @@ class _Terms:
         tick: What an action takes otherwise.
         latest: How long a slot is: an action that takes longer is replaced, once for every slot.
         chance: Draws an action in place of a late one; without it nothing takes its place.
+        stop: When the real time is over, by the clock that ``perf_counter_ns`` reads.
     """
 
     most: int
@@ -220,11 +222,14 @@ class _Terms:
     tick: int
     latest: int = FOREVER
     chance: np.random.Generator | None = None
+    stop: int = FOREVER
 
     @staticmethod
     def of(budget: Budget, clock: Clock, timeout: Timeout | None, streams: Streams) -> _Terms:
         timed, wall = budget.seconds is not None, clock.kind is ClockKind.WALL
         terms = _Terms(budget.most, budget.end, timed, wall, nanoseconds(clock.tick))
+        if budget.limit is not None:
+            terms = replace(terms, stop=time.perf_counter_ns() + nanoseconds(budget.limit))
         if timeout is None:
             return terms
         drawn = timeout.rule is TimeoutRule.RANDOM_ACTION
@@ -235,7 +240,27 @@ class _Terms:
     def left(self, events: Events, spent: int) -> int:
         """How long a busy agent can be waited for until its exercise is over without it."""
         slots = self.most - len(events.rewards)
-        return max(0, min(self.end - events.now, slots * self.latest) - spent)
+        left = max(0, min(self.end - events.now, slots * self.latest) - spent)
+        if self.stop == FOREVER:
+            return left
+        return max(0, min(left, self.stop - time.perf_counter_ns()))
+
+    def ask(
+        self, seat: Seat, reward: float, observation: Observation, left: int
+    ) -> tuple[object, int]:
+        """The agent's answer, as a seat gives it; none when the real time is over."""
+        if self.stop == FOREVER:
+            return seat.ask(reward, observation, left)
+        if left == 0:
+            return None, 0
+        answer, elapsed = seat.ask(reward, observation, left)
+        return (answer if elapsed <= left else None), elapsed
+
+    def over_at(self, now: int, spent: int) -> int:
+        """When an exercise that is over ends: at its end, or when the real time was over."""
+        if self.stop <= time.perf_counter_ns():
+            return min(now + spent, self.end)
+        return self.end if self.timed else now
 
     def instead(self, actions: int) -> int:
         """The action in place of one that came too late, or -1 when the world stands still."""

@@ -35,7 +35,7 @@ _RUNNER = """
 @compiled
 def run(
     environments, environment_at, agents, agent_at, widths, scratch, actions_of, most, end, tick,
-    progress, rewards_at_hand, slots, rewards, times, record, actions, observations, seen_at,
+    pace, progress, rewards_at_hand, slots, rewards, times, record, actions, observations, seen_at,
 ):
     for b in range(progress.shape[0]):
         if progress[b, STATUS] != RUNNING:
@@ -52,6 +52,7 @@ def run(
         last = slots[b + 1]
         ending = end[b]
         longest = most[b]
+        undeclared = pace[b] if pace[b] > 0 else tick[b]
         status = RUNNING
         if progress[b, STARTED] == 0:
             reward = float(environment_reset(environment))
@@ -106,7 +107,7 @@ def run(
         rewards_at_hand[b, 1] = reward
 """
 
-_DELAY = f"""int(agent_delay(agent))
+_DELAY = f"""int(agent_delay(agent)) + pace[b]
             if delay <= 0:
                 delay = tick[b]
             elif delay > {nanoseconds(LONGEST_DELAY)}:
@@ -224,7 +225,7 @@ def runner(environment: Sequence[str], agent: Sequence[str], *, delays: bool) ->
     return BATCH + _RUNNER.format(
         environment_fields=_borrowed("environments", "environment_at", environment),
         agent_fields=_borrowed("agents", "agent_at", agent),
-        delay=_DELAY if delays else "tick[b]",
+        delay=_DELAY if delays else "undeclared",
     )
 
 

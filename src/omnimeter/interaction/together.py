@@ -236,4 +236,5 @@ def _batch(
         [environment.actions] * seats,
         record,
         scratch=sum(len(space.sizes) for space in environment.spaces),  # all at once
+        paces=[member.pace for member in members],
     )

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
+from omnimeter.contract import InvalidInputError, Moment, Outcome, Protocol, Score, Spec
 
 
 @lru_cache(maxsize=4)
@@ -71,6 +71,9 @@ class Result:
         complete: Whether all exercises are done.
         support: Between which numbers every payoff lies, where that is known.
         strata: The part of the test to which the exercise of each number belongs.
+        values: The independent values of each agent, by their unit, where they are not simply the
+            payoffs (``Protocol.values``).
+        courses: How the test of each agent went, where it could be stopped after every round.
     """
 
     scores: Mapping[Spec, Score]
@@ -78,6 +81,8 @@ class Result:
     complete: bool
     support: tuple[float, float] | None = None
     strata: Mapping[int, int] = field(default_factory=dict)
+    values: Mapping[Spec, Mapping[int, float]] = field(default_factory=dict)
+    courses: Mapping[Spec, Sequence[Moment]] = field(default_factory=dict)
 
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
@@ -92,7 +97,10 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
         for done in ordered.values()
         for outcome in done
     }
-    return Result(scores, ordered, complete, _support(protocol, ordered), strata)
+    values = {agent: each for agent, done in ordered.items() if (each := protocol.values(done))}
+    courses = {agent: protocol.course(done) for agent, done in ordered.items()}
+    support = _support(protocol, ordered)
+    return Result(scores, ordered, complete, support, strata, values, courses)
 
 
 def _support(

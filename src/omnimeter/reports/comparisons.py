@@ -1,4 +1,4 @@
-"""Who is better than whom: agents compared on the same exercises, as data."""
+"""Who is better than whom: agents compared on the same exercises or sittings, as data."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple
 
-from omnimeter.contract import InvalidInputError, Outcome, Spec, is_own_fault
+from omnimeter.contract import InvalidInputError, Spec, is_own_fault
 from omnimeter.protocols import Result
 from omnimeter.reports.scores import score_table
-from omnimeter.statistics import holm, stratified_difference, stratified_test
+from omnimeter.reports.sittings import EXERCISE, unit
+from omnimeter.statistics import Support, holm, stratified_difference, stratified_test
 
 ERROR_RATE = 0.05
 """How often a difference may be claimed, in all comparisons together, where there is none."""
 
 FEWEST = 2
-"""With fewer exercises in common, nothing is said about chance."""
+"""With fewer exercises or sittings in common, nothing is said about chance."""
 
 Meeting = tuple[int, str]
-"""What two agents must share to be compared: number and instance of an exercise."""
+"""What two agents must share to be compared: number and instance of an exercise, or the number of
+an independent part of the test, such as a sitting, in which their exercises may differ."""
 
 
 class Verdict(StrEnum):
@@ -35,7 +37,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One agent against another on the exercises that both finished.
+    """One agent against another on the exercises, or sittings, that both finished.
 
     Attributes:
         agent: The agent.
@@ -43,9 +45,10 @@ class Comparison:
         difference: The mean of its payoffs minus the other's; ``None`` without any in common.
         low: The lower end of the 95 % interval; ``None`` when that cannot be said.
         high: The upper end.
-        count: How many exercises both finished.
+        count: How many exercises or sittings both finished.
         chance: The p-value, corrected for all comparisons made; ``None`` when there is none.
         verdict: What this shows.
+        unit: What is compared one by one: exercises or, where these depend on each other, sittings.
     """
 
     agent: Spec
@@ -56,6 +59,12 @@ class Comparison:
     count: int
     chance: float | None
     verdict: Verdict
+    unit: str = EXERCISE
+
+    @property
+    def finding(self) -> str:
+        """The verdict in words."""
+        return str(self.verdict).replace(EXERCISE, self.unit)
 
 
 def comparisons(result: Result, reference: Spec | None = None) -> list[Comparison]:
@@ -75,7 +84,7 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
         InvalidInputError: The reference took no part.
     """
     ranked = [row.agent for row in score_table(result) if row.value is not None]
-    payoffs = {agent: _payoffs(done) for agent, done in result.outcomes.items()}
+    payoffs = {agent: _payoffs(agent, result) for agent in result.outcomes}
     if reference is not None and reference not in payoffs:
         raise InvalidInputError(
             f"{reference.label} took no part in this evaluation.",
@@ -88,9 +97,13 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     chosen = best if reference is None else reference
     others = [agent for agent in ranked if agent != chosen]
     pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
-    chances = _corrected(payoffs, pairs, result.strata)
-    compared = [_compare(agent, chosen, payoffs, result, chances) for agent in others]
-    return [_unsaid(each) if {each.agent, each.reference} & faulty else each for each in compared]
+    strata = {} if result.values else result.strata
+    chances = _corrected(payoffs, pairs, strata)
+    compared = [_compare(a, chosen, payoffs, strata, result.support, chances) for a in others]
+    return [
+        replace(_unsaid(each) if {each.agent, each.reference} & faulty else each, unit=unit(result))
+        for each in compared
+    ]
 
 
 def _unsaid(comparison: Comparison) -> Comparison:
@@ -98,10 +111,13 @@ def _unsaid(comparison: Comparison) -> Comparison:
     return replace(comparison, low=None, high=None, chance=None, verdict=Verdict.FAULTY)
 
 
-def _payoffs(outcomes: Sequence[Outcome]) -> dict[Meeting, float]:
+def _payoffs(agent: Spec, result: Result) -> dict[Meeting, float]:
+    """What an agent's exercises were worth or, where they are not independent, its sittings."""
+    if result.values:
+        return {(unit, ""): value for unit, value in result.values.get(agent, {}).items()}
     return {
         (each.exercise.number, each.exercise.instance.key): each.payoff
-        for each in outcomes
+        for each in result.outcomes[agent]
         if each.payoff is not None
     }
 
@@ -149,13 +165,14 @@ def _compare(
     agent: Spec,
     reference: Spec,
     payoffs: Mapping[Spec, Mapping[Meeting, float]],
-    result: Result,
+    strata: Mapping[int, int],
+    support: Support | None,
     chances: Mapping[frozenset[Spec], float],
 ) -> Comparison:
-    shared = _shared(payoffs[agent], payoffs[reference], result.strata)
+    shared = _shared(payoffs[agent], payoffs[reference], strata)
     if not shared.exercises:
         return Comparison(agent, reference, None, None, None, 0, None, Verdict.TOO_FEW)
-    found = stratified_difference(*shared, 1 - ERROR_RATE, result.support)
+    found = stratified_difference(*shared, 1 - ERROR_RATE, support)
     if shared.exercises < FEWEST:
         return Comparison(agent, reference, found.value, None, None, 1, None, Verdict.TOO_FEW)
     chance = chances[frozenset((agent, reference))]

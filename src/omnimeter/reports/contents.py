@@ -10,13 +10,24 @@ from omnimeter.contract import Exercise, Outcome, Protocol, Spec
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.reports import figures as drawings
 from omnimeter.reports import summary
+from omnimeter.reports.adaptive import (
+    ONE_SITTING,
+    as_anytime,
+    balance_warning,
+    estimate_sentence,
+    rejudged_sentence,
+    sittings_words,
+)
+from omnimeter.reports.beside import Column, columns
 from omnimeter.reports.comparisons import Comparison, comparisons
+from omnimeter.reports.course_figures import course_figure, level_figure
 from omnimeter.reports.faults import FaultRow, fault_table
 from omnimeter.reports.learning import learning
 from omnimeter.reports.rejudging import rejudge, with_payoff
 from omnimeter.reports.scores import ScoreRow, score_table
 from omnimeter.reports.setting import Pairs, budget_words, origin, payoff_spec, setting
 from omnimeter.reports.shapes import Figure
+from omnimeter.reports.sittings import EXERCISE, is_adjusted, unit
 from omnimeter.reports.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -41,6 +52,10 @@ class Contents:
         setting: What was measured.
         origins: How the results were made, once for each time that somebody came to write.
         places: The place of each agent, by label.
+        unit: What is counted and compared: exercises or sittings.
+        columns: What is said beside the scores.
+        estimate: What the score estimates, where the setting does not tell; otherwise empty.
+        warning: What one must know before reading a score; mostly empty.
         fingerprint: The name of the evaluation.
     """
 
@@ -55,6 +70,10 @@ class Contents:
     origins: Sequence[Pairs]
     places: Mapping[str, int]
     fingerprint: str
+    unit: str = EXERCISE
+    columns: Sequence[Column] = ()
+    estimate: str = ""
+    warning: str = ""
 
 
 def gather(record: Record, payoff: Spec | None = None) -> Contents:
@@ -74,13 +93,20 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     else:
         evaluation, result = with_payoff(evaluation, payoff), rejudge(record, payoff)
     protocol = evaluation.make_protocol()
+    test = as_anytime(protocol)
     outcomes = [each for done in result.outcomes.values() for each in done]
     rows, compared = score_table(result), comparisons(result)
     exercises = _exercises(protocol, evaluation, outcomes)
     return Contents(
         title=_title(evaluation, exercises),
         progress=_progress(protocol, result, len(outcomes)),
-        summary=" ".join(_sentences(evaluation, exercises, rows, compared, len(outcomes))),
+        summary=" ".join(
+            [
+                _opening(evaluation, exercises, len(outcomes)),
+                *([rejudged_sentence(payoff)] if test and payoff else []),
+                *_sentences(rows, compared, len(outcomes)),
+            ]
+        ),
         rows=rows,
         compared=compared,
         figures=figures_of(result, record, rows, compared),
@@ -89,6 +115,10 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         origins=[origin(session) for session in record.provenance()],
         places={agent.label: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,
+        unit=unit(result),
+        columns=columns(rows),
+        estimate=estimate_sentence(test, result) if test else "",
+        warning=balance_warning(protocol, rows),
     )
 
 
@@ -102,7 +132,9 @@ def figures_of(
     possible: list[Figure | None] = [
         drawings.score_figure(rows),
         drawings.difference_figure(compared),
-        drawings.complexity_figure(rows),
+        course_figure(result, rows),
+        level_figure(result, rows),
+        drawings.complexity_figure(rows, adjusted=is_adjusted(result)),
         drawings.learning_figure(learning(exercises, record.traces()), rows),
         drawings.distribution_figure(result, rows),
     ]
@@ -135,24 +167,24 @@ def _progress(protocol: Protocol, result: Result, done: int) -> str:
     return f"{done} of {expected * len(result.scores)} exercises"
 
 
-def _sentences(
-    evaluation: Evaluation,
-    exercises: Sequence[Exercise],
-    rows: Sequence[ScoreRow],
-    compared: Sequence[Comparison],
-    done: int,
-) -> list[str]:
+def _opening(evaluation: Evaluation, exercises: Sequence[Exercise], done: int) -> str:
+    """Who took which test, and how long it was."""
     budgets = list(dict.fromkeys(budget_words(exercise.budget) for exercise in exercises))
     length = f" of {budgets[0]}" if len(budgets) == 1 else ""
     payoff = payoff_spec(evaluation)
     judged = "" if payoff is None else f", judged by the payoff {payoff.label}"
-    opening = (
+    test = as_anytime(evaluation.make_protocol())
+    sittings = f"{sittings_words(test)}, " if test else ""
+    return (
         f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
-        f"{counted(done, 'exercise')}{length} in all{judged}."
+        f"{sittings}{counted(done, 'exercise')}{length} in all{judged}."
     )
+
+
+def _sentences(rows: Sequence[ScoreRow], compared: Sequence[Comparison], done: int) -> list[str]:
     sentences = [
-        opening,
         *summary.score_sentences(rows),
+        ONE_SITTING if max(row.sittings for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, done),
     ]

@@ -11,7 +11,8 @@ from omnimeter.contract import FloatArray
 from omnimeter.reports import look
 from omnimeter.reports.labels import short_labels
 from omnimeter.reports.placing import moved_apart
-from omnimeter.reports.shapes import Curve, CurveFigure
+from omnimeter.reports.scales_ink import part_of_width, set_scale
+from omnimeter.reports.shapes import Curve, CurveFigure, Scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,9 @@ _DODGE = 0.05
 
 _LONG = 3.0
 """How many times as long as the middle one an interval may be and still be drawn in full."""
+
+_MARKS, _FEW_MARKS = 8, 4
+"""Marks on a logarithmic axis: of a figure, and of a panel."""
 
 _LINE = 0.062
 """How much of the height of a figure one line of text takes."""
@@ -47,8 +51,8 @@ def _together(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) ->
     for order, curve in enumerate(figure.curves):
         shift = step * (order - (len(figure.curves) - 1) / 2)
         place = places[curve.label]
-        _curve(axes, curve, shift, figure.banded, look.SERIES[place], look.MARKERS[place])
-    _reach(axes, figure)
+        _curve(axes, curve, shift, figure, look.SERIES[place], look.MARKERS[place])
+    set_scale(axes, figure, _MARKS)
     _furnish(axes)
     axes.set_xlabel(figure.across)
     axes.set_ylabel(figure.upwards)
@@ -72,10 +76,11 @@ def _apart(figure: CurveFigure, canvas: Canvas) -> None:
         if order:
             axes.plot(best.places, best.values, color=look.MUTED, linewidth=1.0, alpha=0.6)
         mark = "" if figure.banded else look.MARKERS[0]
-        _curve(axes, curve, 0.0, figure.banded, look.SERIES[0], mark)
-        _reach(axes, figure)
+        _curve(axes, curve, 0.0, figure, look.SERIES[0], mark)
+        set_scale(axes, figure, _FEW_MARKS)
         _furnish(axes)
-        axes.locator_params(axis="x", nbins=5)
+        if figure.scale is Scale.EVEN:
+            axes.locator_params(axis="x", nbins=5)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(names[curve.label], loc="left", color=look.INK, pad=4)
         if order + _COLUMNS >= len(figure.curves):
@@ -84,14 +89,17 @@ def _apart(figure: CurveFigure, canvas: Canvas) -> None:
     canvas.supylabel(figure.upwards, fontsize=look.SMALL, color=look.MUTED)
 
 
-def _curve(axes: Axes, curve: Curve, shift: float, banded: bool, colour: str, marker: str) -> None:
+def _curve(
+    axes: Axes, curve: Curve, shift: float, figure: CurveFigure, colour: str, marker: str
+) -> None:
     across = np.array(curve.places) + shift
     lows, highs = _ends(curve)
-    if banded:
-        axes.fill_between(across, lows, highs, color=colour, alpha=0.16, linewidth=0)
+    if figure.banded:
+        seen = _seen(axes, lows, highs) if figure.scale is not Scale.EVEN else None
+        axes.fill_between(across, lows, highs, where=seen, color=colour, alpha=0.16, linewidth=0)
     else:
         _bars(axes, across, lows, highs, colour)
-    sparse = max(1, len(across) // 6) if banded else 1
+    sparse = max(1, len(across) // 6) if figure.banded else 1
     axes.plot(
         across,
         curve.values,
@@ -104,6 +112,15 @@ def _curve(axes: Axes, curve: Curve, shift: float, banded: bool, colour: str, ma
         markeredgewidth=0.6,
         zorder=3,
     )
+
+
+def _seen(axes: Axes, lows: FloatArray, highs: FloatArray) -> list[bool]:
+    """Where an interval ends inside the figure; elsewhere it would darken the whole height.
+
+    Early in a test, which a logarithmic axis shows at length, almost nothing is known.
+    """
+    bottom, top = axes.get_ylim()
+    return [bool(seen) for seen in (lows > bottom) | (highs < top)]
 
 
 def _bars(axes: Axes, across: FloatArray, lows: FloatArray, highs: FloatArray, colour: str) -> None:
@@ -127,13 +144,6 @@ def _furnish(axes: Axes) -> None:
         axes.axhline(0, color=look.MUTED, linewidth=0.9, zorder=1)
     axes.grid(visible=True, axis="y")
     axes.spines["left"].set_visible(False)
-
-
-def _reach(axes: Axes, figure: CurveFigure) -> None:
-    """How far the horizontal axis goes: from the beginning of time, or around the places."""
-    axes.margins(x=0.0 if figure.banded else 0.03)
-    if figure.banded:
-        axes.set_xlim(left=0)
 
 
 def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
@@ -162,7 +172,6 @@ def _spacing(curves: Sequence[Curve]) -> float:
 def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> None:
     """Write the name of each curve at the height of its end, moved apart where they would meet."""
     low, high = axes.get_ylim()
-    left, right = axes.get_xlim()
     names = short_labels(curve.label for curve in curves)
     ends = [(curve.values[-1] - low) / (high - low) for curve in curves]
     tall = [_LINE * (1 + names[curve.label].count("\n")) for curve in curves]
@@ -170,7 +179,7 @@ def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> Non
         place = places[curve.label]
         colour = look.SERIES[place]
         axes.plot(
-            [(curve.places[-1] - left) / (right - left), 1.04],
+            [part_of_width(axes, curve.places[-1]), 1.04],
             [end, height],
             transform=axes.transAxes,
             color=colour,

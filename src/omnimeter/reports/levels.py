@@ -42,7 +42,7 @@ class LevelMean:
         value: The mean payoff.
         low: The lower end of its 95 % interval; ``None`` when a single exercise says nothing.
         high: The upper end.
-        count: From how many exercises.
+        count: From how many exercises or, where these depend on each other, sittings.
     """
 
     complexity: float
@@ -66,25 +66,48 @@ def complexity_levels(outcomes: Iterable[Outcome]) -> tuple[Level, ...]:
 
 
 def level_means(
-    outcomes: Sequence[Outcome], levels: Iterable[Level], support: Support | None = None
+    outcomes: Sequence[Outcome],
+    levels: Iterable[Level],
+    support: Support | None = None,
+    sittings: int = 0,
 ) -> tuple[LevelMean, ...]:
     """The mean payoff of one agent at each level at which it has any.
+
+    Exercises of one sitting depend on each other. What counts there is the mean of each sitting
+    that came to the level, once.
 
     Args:
         outcomes: What came of the agent's exercises.
         levels: The levels, from ``complexity_levels`` over all agents.
         support: The lowest and the highest payoff there can be.
+        sittings: In how many sittings the exercises were taken in turn; 0 when all of them are
+            independent.
     """
-    judged = [(each.exercise.complexity, each.payoff) for each in outcomes]
+    judged = [
+        (each.exercise.number, each.exercise.complexity, each.payoff)
+        for each in outcomes
+        if each.payoff is not None
+    ]
     means = []
     for level in levels:
-        inside = [
-            (grade, payoff) for grade, payoff in judged if grade in level and payoff is not None
-        ]
+        inside = [each for each in judged if each[1] in level]
         if inside:
-            grades, payoffs = zip(*inside, strict=True)
+            grades, payoffs = zip(*_independent(inside, sittings), strict=True)
             means.append(_level_mean(float(np.mean(grades)), payoffs, support))
     return tuple(means)
+
+
+def _independent(
+    judged: Sequence[tuple[int, float, float]], sittings: int
+) -> list[tuple[float, float]]:
+    """Complexity and payoff of each exercise, or their means in each sitting."""
+    if not sittings:
+        return [(grade, payoff) for _, grade, payoff in judged]
+    groups: dict[int, list[tuple[float, float]]] = {}
+    for number, grade, payoff in judged:
+        groups.setdefault(number % sittings, []).append((grade, payoff))
+    means = [np.mean(groups[sitting], axis=0).tolist() for sitting in sorted(groups)]
+    return [(grade, payoff) for grade, payoff in means]
 
 
 def _level_mean(complexity: float, payoffs: Sequence[float], support: Support | None) -> LevelMean:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 INK = "#1f2430"
@@ -64,6 +64,11 @@ STYLE: Mapping[str, Any] = {
 def few(agents: int) -> bool:
     """Whether each of so many agents can have a colour and a marker of its own."""
     return agents <= len(SERIES)
+
+
+def behind(labels: Sequence[str]) -> str:
+    """What is drawn in grey where every agent has a panel of its own."""
+    return "" if few(len(labels)) else f" The grey line is {labels[0]}."
 
 
 def colour(place: int, agents: int) -> str:

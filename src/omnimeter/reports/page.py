@@ -13,6 +13,7 @@ from omnimeter.reports.comparisons import Verdict
 from omnimeter.reports.contents import Contents, gather
 from omnimeter.reports.ink import inline_svg
 from omnimeter.reports.labels import printable
+from omnimeter.reports.sittings import SITTING
 from omnimeter.results import durable
 
 if TYPE_CHECKING:
@@ -107,4 +108,5 @@ def _extras(contents: Contents) -> dict[str, Any]:
             label: (place + 1, _SIGNS[place]) for label, place in contents.places.items() if few
         },
         "verdicts": _VERDICTS,
+        "sittings": contents.unit == SITTING,
     }

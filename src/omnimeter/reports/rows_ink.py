@@ -47,7 +47,7 @@ def draw_strips(figure: StripFigure, places: Mapping[str, int], canvas: Canvas) 
         axes.axvline(0, color=look.MUTED, linewidth=0.9, zorder=1)
     for line, strip in enumerate(figure.strips):
         _strip(axes, line, strip, (low, high), look.colour(places[strip.label], len(places)))
-        _beside(axes, line, counted(strip.count, "exercise"))
+        _beside(axes, line, counted(strip.count, figure.unit))
 
 
 def _lines(canvas: Canvas, labels: Sequence[str], axis: str, row: float) -> Axes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
-from omnimeter.contract import Outcome, Score, Spec
+from omnimeter.contract import Spec
 from omnimeter.protocols import Result
 from omnimeter.reports.levels import Level, LevelMean, complexity_levels, level_means
-from omnimeter.statistics import Support
+from omnimeter.reports.sittings import EXERCISE, SITTING, sitting_count, sittings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class ScoreRow:
         faults: How many exercises of each kind of fault were left out.
         interactions: The mean number of interactions of those that count.
         levels: The mean payoff at each level of complexity.
+        sittings: From how many sittings; 0 where exercises are independent of each other.
+        parts: Further named numbers beside the score.
     """
 
     agent: Spec
@@ -37,6 +40,13 @@ class ScoreRow:
     faults: Mapping[str, int]
     interactions: float | None
     levels: tuple[LevelMean, ...]
+    sittings: int = 0
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> str:
+        """What the score is a mean of: exercises or sittings."""
+        return SITTING if self.sittings else EXERCISE
 
     @property
     def label(self) -> str:
@@ -51,20 +61,12 @@ def score_table(result: Result) -> list[ScoreRow]:
         result: What an evaluation says.
     """
     levels = complexity_levels(each for done in result.outcomes.values() for each in done)
-    rows = [
-        _row(agent, score, result.outcomes.get(agent, ()), levels, result.support)
-        for agent, score in result.scores.items()
-    ]
+    rows = [_row(agent, result, levels) for agent in result.scores]
     return sorted(rows, key=lambda row: (inf if row.value is None else -row.value, row.label))
 
 
-def _row(
-    agent: Spec,
-    score: Score,
-    outcomes: Sequence[Outcome],
-    levels: Sequence[Level],
-    support: Support | None,
-) -> ScoreRow:
+def _row(agent: Spec, result: Result, levels: tuple[Level, ...]) -> ScoreRow:
+    score, outcomes = result.scores[agent], result.outcomes.get(agent, ())
     lengths = [each.interactions for each in outcomes if each.payoff is not None]
     interval = score.interval
     return ScoreRow(
@@ -76,5 +78,7 @@ def _row(
         count=score.count,
         faults=dict(sorted(score.faults.items())),
         interactions=sum(lengths) / len(lengths) if lengths else None,
-        levels=level_means(outcomes, levels, support),
+        levels=level_means(outcomes, levels, result.support, sitting_count(result)),
+        sittings=sittings_of(agent, result),
+        parts=score.parts,
     )

@@ -8,6 +8,7 @@ from typing import Any
 from omnimeter.catalogue import Kind, describe, parse
 from omnimeter.contract import Budget, Clock, ClockKind, Exercise, Spec, Timeout
 from omnimeter.protocols import Evaluation
+from omnimeter.reports.adaptive import adaptive_setting, as_anytime
 from omnimeter.reports.wording import counted, listed
 
 Pairs = list[tuple[str, str]]
@@ -15,13 +16,18 @@ Pairs = list[tuple[str, str]]
 
 def payoff_spec(evaluation: Evaluation) -> Spec | None:
     """Which payoff the evaluation uses; ``None`` when its protocol has only one of its own."""
-    given = evaluation.protocol.parameters.get("payoff")
+    return _part(evaluation.protocol, "payoff", Kind.PAYOFF)
+
+
+def _part(protocol: Spec, name: str, kind: Kind) -> Spec | None:
+    """The part that a protocol was given or takes by default; ``None`` when it takes none."""
+    given = protocol.parameters.get(name)
     if given is None:
-        parameters = describe(Kind.PROTOCOL, evaluation.protocol.id).parameters
-        given = next((item.default for item in parameters if item.name == "payoff"), None)
+        parameters = describe(Kind.PROTOCOL, protocol.id).parameters
+        given = next((item.default for item in parameters if item.name == name), None)
     if isinstance(given, Mapping):
         return Spec.from_json(given)
-    return parse(Kind.PAYOFF, given) if isinstance(given, str) else None
+    return parse(kind, given) if isinstance(given, str) else None
 
 
 def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
@@ -32,16 +38,20 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
         exercises: Its exercises, as far as they are known.
     """
     payoff = payoff_spec(evaluation)
+    test = as_anytime(evaluation.make_protocol())
+    budgets = _all(budget_words(each.budget) for each in exercises)
+    lengths = adaptive_setting(test, exercises) if test else [("Budget of an exercise", budgets)]
     pairs = [
         ("Test", _with_summary(Kind.PROTOCOL, evaluation.protocol.id)),
         ("Battery", _battery(evaluation.protocol)),
         ("Together", _all(_company(exercise) for exercise in exercises)),
         ("Environments", _all(exercise.environment_class.label for exercise in exercises)),
         ("Complexity", _range(exercise.complexity for exercise in exercises)),
-        ("Budget of an exercise", _all(budget_words(each.budget) for each in exercises)),
+        *lengths,
         ("Clock", _all(_clock(exercise.clock) for exercise in exercises)),
         ("Time-out of an action", _all(_timeout(exercise.timeout) for exercise in exercises)),
-        ("Payoff", "the protocol's own" if payoff is None else _payoff(payoff)),
+        ("Payoff", "the protocol's own" if payoff is None else _described(Kind.PAYOFF, payoff)),
+        ("Adjustment", _adjustment(evaluation.protocol)),
         ("Seed", _all(str(exercise.seed) for exercise in exercises)),
         ("Traces", "kept" if evaluation.traces else "not kept"),
     ]
@@ -97,9 +107,15 @@ def _company(exercise: Exercise) -> str:
     return f"{listed([member.label for member in exercise.company])}, in the same environments"
 
 
-def _payoff(spec: Spec) -> str:
-    summary = describe(Kind.PAYOFF, spec.id).doc.strip().partition("\n")[0]
+def _described(kind: Kind, spec: Spec) -> str:
+    summary = describe(kind, spec.id).doc.strip().partition("\n")[0]
     return f"{spec.label}. {summary}" if summary else spec.label
+
+
+def _adjustment(protocol: Spec) -> str:
+    """By what payoffs are adjusted; empty in tests that adjust nothing."""
+    spec = _part(protocol, "adjustment", Kind.ADJUSTMENT)
+    return "" if spec is None else _described(Kind.ADJUSTMENT, spec)
 
 
 def _clock(clock: Clock) -> str:

@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+
+
+class Scale(StrEnum):
+    """How the places of curves lie on the horizontal axis."""
+
+    EVEN = "even"
+    AMOUNTS = "numbers, logarithmic"
+    SECONDS = "seconds, logarithmic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ class CurveFigure:
         upwards: What the vertical axis is.
         curves: The curves.
         banded: Whether intervals are a band along the curve, or a bar at each of its points.
+        scale: How places lie on the horizontal axis.
     """
 
     name: str
@@ -81,11 +92,12 @@ class CurveFigure:
     upwards: str
     curves: tuple[Curve, ...]
     banded: bool
+    scale: Scale = Scale.EVEN
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Single payoffs of one agent.
+    """Single payoffs of one agent, or the scores of its sittings.
 
     Attributes:
         label: Whose they are.
@@ -110,6 +122,7 @@ class StripFigure:
         caption: How to read it.
         axis: What the values are.
         strips: The agents.
+        unit: What each dot is.
     """
 
     name: str
@@ -117,6 +130,12 @@ class StripFigure:
     caption: str
     axis: str
     strips: tuple[Strip, ...]
+    unit: str = "exercise"
+
+
+def drawable(number: float | None) -> float | None:
+    """The number, unless it is none that could be drawn."""
+    return number if number is not None and isfinite(number) else None
 
 
 Figure = DotFigure | CurveFigure | StripFigure

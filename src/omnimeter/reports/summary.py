@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from omnimeter.reports.comparisons import Comparison, Verdict
 from omnimeter.reports.scores import ScoreRow
+from omnimeter.reports.sittings import EXERCISE, SITTING
 from omnimeter.reports.wording import (
     counted,
     decimals,
@@ -16,6 +17,8 @@ from omnimeter.reports.wording import (
     number,
     percent,
 )
+
+_PAIRED = {EXERCISE: "on the same exercises", SITTING: "sitting by sitting"}
 
 NAMED = 4
 """How many agents are named one by one before the rest is only counted."""
@@ -51,17 +54,16 @@ def comparison_sentence(comparison: Comparison) -> str:
     """What one comparison shows."""
     agent, reference = comparison.agent.label, comparison.reference.label
     size = comparison.difference
+    common = counted(comparison.count, comparison.unit)
     if comparison.verdict is Verdict.TOO_FEW or size is None:
-        common = counted(comparison.count, "exercise")
         return f"{agent} and {reference} have {common} in common, too few to compare them."
     if comparison.verdict is Verdict.FAULTY:
         return (
             f"{agent} and {reference} are not compared, because faults of their own decided which "
-            "exercises could be."
+            f"{EXERCISE}s could be."
         )
     low, high = comparison.low, comparison.high
     places = decimals((size, low, high))
-    common = counted(comparison.count, "exercise")
     if comparison.verdict is Verdict.NOT_SHOWN:
         return (
             f"No difference between {agent} and {reference} is shown: "
@@ -72,7 +74,7 @@ def comparison_sentence(comparison: Comparison) -> str:
         size, low, high = -size, -high, -low
     return (
         f"{agent} is {comparison.verdict} than {reference} by {number(size, places)} "
-        f"on the same exercises (95 % interval {interval(low, high, places)}, {common})."
+        f"{_PAIRED[comparison.unit]} (95 % interval {interval(low, high, places)}, {common})."
     )
 
 
@@ -92,7 +94,7 @@ def comparison_sentences(compared: Sequence[Comparison]) -> list[str]:
         named = listed(same) if len(same) < NAMED else f"{len(same)} of them"
         parts.append(f"for {named} no difference is shown")
     if few := sum(each.verdict is Verdict.TOO_FEW for each in compared):
-        parts.append(f"for {few} there are too few exercises in common")
+        parts.append(f"for {few} there are too few {compared[0].unit}s in common")
     if faulty := sum(each.verdict is Verdict.FAULTY for each in compared):
         parts.append(f"for {faulty} faults of their own forbid it")
     return [f"Of {len(compared)} agents compared with {reference}, {'; '.join(parts)}."]

@@ -9,8 +9,10 @@ from pathlib import Path
 from omnimeter.contract import FaultKind
 from omnimeter.protocols import Result
 from omnimeter.reports import wording
+from omnimeter.reports.beside import columns
 from omnimeter.reports.labels import printable
 from omnimeter.reports.scores import ScoreRow, score_table
+from omnimeter.reports.sittings import unit
 from omnimeter.results import durable
 
 _LATEX = {
@@ -43,10 +45,11 @@ def latex_table(result: Result) -> str:
     rows = score_table(result)
     places = wording.decimals(n for row in rows for n in (row.value, row.low, row.high))
     level = wording.percent(rows[0].level).replace(" %", r"\,\%") if rows else ""
+    counted = f"{unit(result).capitalize()}s"
     lines = [
         r"\begin{tabular}{lrrrr}",
         r"\toprule",
-        rf"Agent & Score & {level} interval & Exercises & Faults \\",
+        rf"Agent & Score & {level} interval & {counted} & Faults \\",
         r"\midrule",
         *(_latex_row(row, places) for row in rows),
         r"\bottomrule",
@@ -60,7 +63,9 @@ def _latex_row(row: ScoreRow, places: int) -> str:
     if row.low is not None and row.high is not None:
         span = f"[{_latex_number(row.low, places)}, {_latex_number(row.high, places)}]"
     cells = [latex_escape(row.label), _latex_number(row.value, places), span]
-    return " & ".join([*cells, str(row.count), str(sum(row.faults.values()))]) + r" \\"
+    return (
+        " & ".join([*cells, str(row.sittings or row.count), str(sum(row.faults.values()))]) + r" \\"
+    )
 
 
 def _latex_number(value: float | None, places: int) -> str:
@@ -73,14 +78,20 @@ def _latex_number(value: float | None, places: int) -> str:
 def write_csv(result: Result, path: Path) -> None:
     """Write the scores as a CSV file, best first, with all digits.
 
+    What an adaptive test says beside the score stands in further columns.
+
     Raises:
         StoreError: The file could not be written.
     """
     sink = io.StringIO(newline="")
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow((*_COLUMNS, *map(str, FaultKind)))
-    for row in score_table(result):
+    rows = score_table(result)
+    beside = [column.key for column in columns(rows)]
+    sittings = ["sittings"] if beside else []
+    writer.writerow((*_COLUMNS, *map(str, FaultKind), *sittings, *beside))
+    for row in rows:
         numbers = (row.value, row.low, row.high, row.level, row.count, row.interactions)
         faults = (row.faults.get(kind, 0) for kind in FaultKind)
-        writer.writerow((printable(row.label), *numbers, *faults))
+        more = [row.sittings, *map(row.parts.get, beside)] if beside else []
+        writer.writerow((printable(row.label), *numbers, *faults, *more))
     durable.write(path, sink.getvalue().encode())

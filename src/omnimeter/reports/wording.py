@@ -12,6 +12,10 @@ NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""
 
 _FEWEST_DECIMALS, _MOST_DECIMALS = 0, 9
+_MOST_POINTED = 999.5
+"""From here on three digits show nothing behind the point."""
+
+_ROUNDING = 1e-9
 
 FAULTS: Mapping[str, tuple[str, str]] = {
     FaultKind.AGENT_ERROR: ("agent error", "agent errors"),
@@ -66,6 +70,20 @@ def counted(amount: int, one: str, many: str | None = None) -> str:
     if amount == 0:
         return f"no {plural}"
     return f"{amount:,} ".replace(",", " ") + (one if amount == 1 else plural)
+
+
+def duration(seconds: float) -> str:
+    """A time in a unit that suits it: ``1.5 µs``, ``20 ms``, ``3 s``."""
+    for size, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= size * (1 - _ROUNDING):
+            return f"{grouped(seconds / size)} {name}"
+    return f"{grouped(seconds / 1e-9)} ns"
+
+
+def grouped(value: float) -> str:
+    """A number in three digits, or as many as stand before the point: ``0.25``, ``12 300``."""
+    text = f"{value:.3g}" if abs(value) < _MOST_POINTED else f"{value:,.0f}"
+    return text.replace(",", " ").replace("-", MINUS)
 
 
 def fault_counts(faults: Mapping[str, int]) -> str:

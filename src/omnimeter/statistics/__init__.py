@@ -7,6 +7,7 @@ from omnimeter.statistics.estimate import Estimate, Support
 from omnimeter.statistics.means import difference, mean, paired_difference
 from omnimeter.statistics.proportions import proportion
 from omnimeter.statistics.relations import Correlation, Line, correlation, regression
+from omnimeter.statistics.reliability import intraclass, stability
 from omnimeter.statistics.resampling import Statistic, bootstrap, interquartile_mean
 from omnimeter.statistics.significance import holm, paired_test
 from omnimeter.statistics.strata import (
@@ -26,11 +27,13 @@ __all__ = [
     "difference",
     "holm",
     "interquartile_mean",
+    "intraclass",
     "mean",
     "paired_difference",
     "paired_test",
     "proportion",
     "regression",
+    "stability",
     "stratified_difference",
     "stratified_mean",
     "stratified_test",

@@ -46,6 +46,16 @@ class Buttons(KernelEnvironmentClass):
         """The number of scenes."""
         return complexity(instance)
 
+    def complexity_range(self) -> tuple[float, float]:
+        """That of the example."""
+        grade = complexity(Instance(EXAMPLES[self.example]))
+        return grade, grade
+
+    def members(self, low: float, high: float, most: int) -> list[Instance]:  # noqa: ARG002
+        """The example, if its complexity is asked for."""
+        example = Instance(EXAMPLES[self.example])
+        return [example] if low <= complexity(example) <= high else []
+
     def build(self, instance: Instance) -> KernelEnvironment:
         """Make the box."""
         data = instance.data

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
+from math import ceil, floor
 from typing import Any, Literal
 
 import numpy as np
@@ -61,6 +63,18 @@ class Cups(KernelEnvironmentClass):
     def complexity(self, instance: Instance) -> float:
         """The number of cups."""
         return complexity(instance)
+
+    def complexity_range(self) -> tuple[float, float]:
+        """As many cups as there can be."""
+        return (FEWEST, MOST)
+
+    def members(self, low: float, high: float, most: int) -> list[Instance] | None:
+        """All colours of all numbers of cups."""
+        numbers = range(max(ceil(low), FEWEST), min(floor(high), MOST) + 1)
+        if sum(2**cups for cups in numbers) > most:
+            return None
+        colours = ("".join(each) for cups in numbers for each in product(LETTERS, repeat=cups))
+        return [Instance({"colours": each, "rule": self.rule}) for each in colours]
 
     def build(self, instance: Instance) -> KernelEnvironment:
         """Put the cups on the table."""

@@ -22,6 +22,9 @@ Grade = Literal["environment", "pattern", "product", "length"]
 TRIES = 1000
 """How often a space is drawn for which no pattern of the wanted complexity is found."""
 
+SOME_TRIES = 50
+"""How often when it is only asked whether there are many of a complexity."""
+
 LONGEST_PATTERN = 5000
 """Patterns of a wanted complexity are not longer."""
 
@@ -84,6 +87,14 @@ def pattern_of_complexity(
         if complexity(length) == wanted:
             return text(length)
     return None
+
+
+def highest(grade: str) -> float:
+    """A complexity that is still found, whatever the number of actions: that of long patterns."""
+    pattern = format_pattern(np.random.default_rng(0).integers(2, size=LONGEST_PATTERN), 2)
+    compressed = compressed_length(pattern)
+    whole = {"length": LONGEST_PATTERN, "product": compressed * LONGEST_PATTERN}
+    return 0.9 * whole.get(grade, compressed)
 
 
 def not_found(wanted: float, grade: str) -> InvalidInputError:

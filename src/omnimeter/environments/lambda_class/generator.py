@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import cached_property
+from itertools import count
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,9 +13,11 @@ import numpy as np
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation
 from omnimeter.environments.lambda_class.building import build, kernels_of
 from omnimeter.environments.lambda_class.complexity import (
+    SOME_TRIES,
     TRIES,
     Grade,
     graded,
+    highest,
     not_found,
     pattern_of_complexity,
 )
@@ -182,12 +186,18 @@ class Lambda(KernelEnvironmentClass):
                 draw_pattern(rng, space.actions, self.stop), space.actions
             )
             return self._instance(rng, space, pattern)
-        for _ in range(TRIES):
+        found = self._search(rng, complexity, TRIES)
+        if found is None:
+            raise not_found(complexity, self.grade)
+        return found
+
+    def _search(self, rng: np.random.Generator, complexity: float, tries: int) -> Instance | None:
+        for _ in range(tries):
             space = self._draw_space(rng)
             found = self._pattern_of(rng, space, complexity)
             if found is not None:
                 return self._instance(rng, space, found)
-        raise not_found(complexity, self.grade)
+        return None
 
     def _draw_space(self, rng: np.random.Generator) -> CellSpace:
         if self.space is not None:
@@ -215,6 +225,19 @@ class Lambda(KernelEnvironmentClass):
     def complexity(self, instance: Instance) -> float:
         """How long the shortest description is that compression finds."""
         return graded(self.grade, instance.data["space"], instance.data["pattern"])
+
+    def complexity_range(self) -> tuple[float, float]:
+        """The lowest complexity that is found, and one that patterns of two actions still reach."""
+        return self._complexity_range
+
+    @cached_property
+    def _complexity_range(self) -> tuple[float, float]:
+        if self.pattern is not None and self.space is not None:
+            grade = graded(self.grade, format_space(self.space), self.pattern)
+            return grade, grade
+        rng = np.random.default_rng(0)  # a few tries find a level that can be drawn with ease
+        lowest = next(each for each in count(1) if self._search(rng, each, SOME_TRIES))
+        return float(lowest), max(float(lowest), highest(self.grade))
 
     def seating(self, views: Sequence[str | None]) -> Lambda:
         """The same class for agents who are there together, each with its form of observation."""

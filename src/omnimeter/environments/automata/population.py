@@ -1,0 +1,175 @@
+"""All automata that a class can draw: by 2 to the power of minus their complexity, or one level."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import islice
+
+import numpy as np
+
+from omnimeter.contract import FloatArray, InvalidInputError
+from omnimeter.environments.automata.automaton import Automaton
+from omnimeter.environments.automata.complexity import complexity
+from omnimeter.environments.automata.family import Family, family
+from omnimeter.environments.automata.parts import pick
+
+TOLERANCE = 1e-9
+"""Complexities that differ by less are the same."""
+
+TRIES = 1000
+"""Candidates that are drawn before a level is listed instead. Of each level that has valid ones,
+at least about one in ten is."""
+
+LISTABLE = 10_000
+"""The most candidates among which the valid ones are looked for one by one."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """The candidates of one size and one length of code.
+
+    Attributes:
+        complexity: Their complexity.
+        family: Those of their size.
+        bits: The length of their code.
+        weight: Their mass, each weighing 2 to the power of minus its complexity.
+    """
+
+    complexity: float
+    family: Family
+    bits: int
+    weight: float
+
+
+class Population:
+    """All automata with so many actions, states at most, and symbols (0: own numbers)."""
+
+    def __init__(self, actions: int, most_states: int, most_symbols: int) -> None:
+        self.actions = actions
+        self.most_states = most_states
+        self.most_symbols = most_symbols
+
+    @cached_property
+    def levels(self) -> list[Level]:
+        """All levels by their complexity; equal ones of different sizes stand side by side."""
+        found = [
+            Level(each.complexity(bits), each, bits, float(each.masses[bits]) / each.steps)
+            for each in self._families()
+            for bits in np.flatnonzero(each.masses).tolist()
+        ]
+        return sorted(found, key=lambda level: level.complexity)
+
+    def _families(self) -> Iterator[Family]:
+        for states in range(2, self.most_states + 1):
+            yield family(states, self.actions, self.most_symbols)
+
+    @cached_property
+    def _complexities(self) -> list[float]:
+        return [level.complexity for level in self.levels]
+
+    @cached_property
+    def _weights(self) -> FloatArray:
+        return np.array([level.weight for level in self.levels])
+
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest complexity that there is."""
+        return self._range
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        (low,) = self._first_there(self._complexities)
+        (high,) = self._first_there(self._complexities[::-1])
+        return low, high
+
+    def draw(self, rng: np.random.Generator) -> Automaton:
+        """An automaton drawn with probability in proportion to 2^-complexity."""
+        while True:
+            automaton = self._candidate(rng, 0, self._weights)
+            if automaton is not None:
+                return automaton
+
+    def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Automaton | None:
+        """One of a band, in proportion to 2^-complexity; ``None`` if there is none."""
+        first, weights = self._band(low, high)
+        if not len(weights):
+            return None
+        for _ in range(TRIES):
+            automaton = self._candidate(rng, first, weights)
+            if automaton is not None:
+                return automaton
+        return self._drawn_from_list(rng, low, high)
+
+    def draw_of(self, rng: np.random.Generator, wanted: float) -> Automaton:
+        """One of a complexity, each as likely.
+
+        Raises:
+            InvalidInputError: There is none; the nearest complexities are named.
+        """
+        found = self.draw_between(rng, wanted, wanted)
+        if found is None:
+            raise no_such(wanted, self._nearest(wanted))
+        return found
+
+    def listed(self, low: float, high: float, most: int) -> list[Automaton] | None:
+        """All of a band, ordered by complexity; ``None`` if they are more or cannot be listed."""
+        first, weights = self._band(low, high)
+        levels = self.levels[first : first + len(weights)]
+        if sum(level.family.count(level.bits) for level in levels) > LISTABLE:
+            return None
+        found = [automaton for level in levels for automaton in level.family.listed(level.bits)]
+        return found if len(found) <= most else None
+
+    def _band(self, low: float, high: float) -> tuple[int, FloatArray]:
+        """The first level of a band, and the weights of all its levels."""
+        first = bisect_left(self._complexities, low - TOLERANCE)
+        last = bisect_left(self._complexities, high + TOLERANCE)
+        return first, self._weights[first:last]
+
+    def _candidate(
+        self, rng: np.random.Generator, first: int, weights: FloatArray
+    ) -> Automaton | None:
+        level = self.levels[first + pick(rng, weights)]
+        return level.family.draw(rng, level.bits)
+
+    def _drawn_from_list(
+        self, rng: np.random.Generator, low: float, high: float
+    ) -> Automaton | None:
+        """For a band in which hardly any candidate is valid, or none."""
+        found = self.listed(low, high, LISTABLE)
+        if not found:
+            return None
+        grades = np.array([complexity(each, self.most_symbols) for each in found])
+        return found[pick(rng, np.exp2(grades.min() - grades))]
+
+    def _nearest(self, wanted: float) -> list[float]:
+        """The complexities there are next to a wanted one: below and above."""
+        place = bisect_left(self._complexities, wanted)
+        below, above = self._complexities[:place][::-1], self._complexities[place:]
+        return self._first_there(below) + self._first_there(above)
+
+    def _first_there(self, grades: Sequence[float]) -> list[float]:
+        """The first of some complexities that an automaton has, if one does.
+
+        Where no candidate is valid they are few, so that the answer is no matter of chance.
+        """
+        rng = np.random.default_rng(0)
+        there = (each for each in grades if self.draw_between(rng, each, each) is not None)
+        return list(islice(there, 1))
+
+
+@lru_cache(maxsize=64)
+def population(actions: int, most_states: int, most_symbols: int) -> Population:
+    """The population of a class, counted once."""
+    return Population(actions, most_states, most_symbols)
+
+
+def no_such(wanted: float, there_are: list[float]) -> InvalidInputError:
+    """What is said when there is no automaton of a wanted complexity."""
+    nearest = " and ".join(f"{each:.12g}" for each in there_are)
+    return InvalidInputError(
+        f"No automaton has complexity {wanted:.12g}.",
+        f"The nearest complexities that there are: {nearest}.",
+    )

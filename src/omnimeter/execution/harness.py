@@ -1,0 +1,116 @@
+"""What the harness itself takes: measured with an agent that does nothing."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from statistics import median
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from omnimeter.contract import (
+    Agent,
+    Budget,
+    Clock,
+    ClockKind,
+    EnvironmentClass,
+    Exercise,
+    Observation,
+    OmnimeterError,
+    Spec,
+    Trace,
+)
+from omnimeter.interaction import take
+from omnimeter.interaction.remote import AgentProcess
+from omnimeter.interaction.seats import Seat
+
+RUNS = 8
+"""Runs of which the median is taken, so that a disturbance of some of them does no harm."""
+
+INTERACTIONS = 500
+"""Interactions of a run: beside them its beginning takes hardly any time."""
+
+LONGEST = 60.0
+"""Seconds after which a run is over in any case."""
+
+
+@dataclass(frozen=True)
+class HarnessCost:
+    """What an interaction takes that is not the agent's own time, in nanoseconds.
+
+    Attributes:
+        charged: What the wall clock charges for an action of an agent that does nothing (median).
+        uncharged: What the environment and the loop take besides, which no slot counts (median
+            over runs).
+        interactions: From how many interactions.
+        isolated: Whether the agent sat in a process of its own.
+    """
+
+    charged: float
+    uncharged: float
+    interactions: int
+    isolated: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The cost as plain data."""
+        return asdict(self)
+
+
+class DoNothing(Agent):
+    """Answers at once, whatever it sees."""
+
+    def act(self, reward: float, observation: Observation) -> int:  # noqa: ARG002 - see Agent
+        """The first action."""
+        return 0
+
+
+_HERE = Spec(f"{DoNothing.__module__}:{DoNothing.__name__}")
+"""Where a process of its own finds the agent that does nothing."""
+
+
+def measure(
+    environment_class: EnvironmentClass, exercise: Exercise, *, isolated: bool = False
+) -> HarnessCost:
+    """Let an agent that does nothing act in the environment of an exercise, by the wall clock.
+
+    Args:
+        environment_class: The class of the environment.
+        exercise: Which environment, and with which chance.
+        isolated: Whether the agent sits in a process of its own. Messages to it then take their
+            time too, but are not charged to it.
+
+    Raises:
+        OmnimeterError: The environment fails.
+    """
+    idle = replace(
+        exercise,
+        budget=Budget(INTERACTIONS, seconds=LONGEST, limit=LONGEST),  # as in a test with an end
+        clock=Clock(ClockKind.WALL),
+        timeout=None,
+        company=(),
+    )
+    with AgentProcess(_HERE) if isolated else nullcontext(DoNothing()) as agent:
+        return _measured(environment_class, agent, idle, isolated)
+
+
+def _measured(
+    environment_class: EnvironmentClass, agent: Agent | Seat, idle: Exercise, isolated: bool
+) -> HarnessCost:
+    steps: list[int] = []
+    rests: list[float] = []
+    for number in range(RUNS + 1):
+        before = perf_counter_ns()
+        trace = take(environment_class, agent, idle)
+        elapsed = perf_counter_ns() - before
+        _refuse(trace)
+        if number:  # the first one gets everything going
+            steps.extend(np.diff(trace.times, prepend=0).tolist())
+            rests.append((elapsed - int(trace.times[-1])) / len(trace))
+    return HarnessCost(float(median(steps)), median(rests), len(steps), isolated)
+
+
+def _refuse(trace: Trace) -> None:
+    if trace.fault is not None:
+        raise OmnimeterError(trace.fault.message)

@@ -1,0 +1,57 @@
+"""Real time in tests that must be over in time: what is got ready before, and what is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from omnimeter.contract import Budget, Exercise, Payoff, Spec
+from omnimeter.execution.workforce import Finished, Job
+
+UNHURRIED = 1e6
+"""Seconds that a rehearsal may take: more than it can, as patience with agents ends before."""
+
+
+def rehearse(
+    proposed: Mapping[Spec, Sequence[Exercise]],
+    work: Callable[[Iterable[Job]], Iterator[Finished]],
+    payoff: Payoff,
+) -> None:
+    """Let agents whose test has an end in real time do one action that does not count.
+
+    Whatever happens only once is then done before the time runs: kernels are compiled, files read,
+    processes started.
+
+    Args:
+        proposed: The first exercises of each agent.
+        work: Carries out jobs.
+        payoff: What judges traces.
+    """
+    firsts = [exercises[0] for exercises in proposed.values()]
+    trials = [
+        replace(exercise, budget=Budget(interactions=1, limit=UNHURRIED))
+        for exercise in firsts
+        if exercise.budget.limit is not None
+    ]
+    for _ in work(Job((trial,), payoff, keep=False) for trial in trials):
+        pass
+
+
+class Stopwatch:
+    """Says of each finished exercise how much real time has passed since the one before."""
+
+    def __init__(self) -> None:
+        self._last = perf_counter()
+
+    def timed(self, finished: Finished) -> Finished:
+        """The same, with the real time that it took where that matters: the remark ``elapsed``.
+
+        All that was done since the last one counts: choosing it, building it, writing down others.
+        """
+        outcome, trace = finished
+        now = perf_counter()
+        elapsed, self._last = now - self._last, now
+        if outcome.exercise.budget.limit is None:
+            return finished
+        return replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed}), trace

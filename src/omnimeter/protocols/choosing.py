@@ -1,0 +1,106 @@
+"""Choosing the next environment of an adaptive test: lines 10 to 17 of Definition 18."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from omnimeter.contract import EnvironmentClass, Instance
+
+DRAWS = 64
+"""Draws in a band that were all used already, before the band is listed."""
+
+PATIENT_DRAWS = 2000
+"""Draws in a band that cannot be listed, before it counts as used up."""
+
+LISTED = 20_000
+"""Instances of a band that are listed at most."""
+
+EMPTY_BANDS = 1000
+"""Bands without anything, one after the other, before a class counts as used up."""
+
+
+class Choice(NamedTuple):
+    """An environment that was chosen.
+
+    Attributes:
+        instance: The environment.
+        level: The level xi at which it was found, which may be higher than the one asked for.
+    """
+
+    instance: Instance
+    level: float
+
+
+def choose(
+    environment_class: EnvironmentClass,
+    level: float,
+    used: AbstractSet[str],
+    rng: np.random.Generator,
+) -> Choice | None:
+    """Choose(U, xi, H, used): an environment with xi - 1 <= H <= xi that was not used yet.
+
+    Inside the band the probability is proportional to 2^-H. When the band has nothing (left),
+    xi grows by 1 (line 13). A class that has an end is taken at its word: no xi is higher than its
+    highest complexity.
+
+    Args:
+        environment_class: The machine U with its complexity function H.
+        level: The level xi.
+        used: The keys of the instances that were used.
+        rng: All chance. Equal chance at equal levels gives equal environments.
+
+    Returns:
+        What was chosen; ``None`` when nothing is left at this level and above.
+    """
+    lowest, highest = environment_class.complexity_range()
+    level = min(level, highest)
+    if level < lowest:  # all the bands up to there are empty
+        level = min(level + ceil(lowest - level), highest)
+    for _ in range(EMPTY_BANDS):
+        instance = _unused(environment_class, level, used, rng)
+        if instance is not None:
+            return Choice(instance, level)
+        if level >= highest:
+            return None
+        level = min(level + 1, highest)
+    return None
+
+
+def _unused(
+    environment_class: EnvironmentClass,
+    level: float,
+    used: AbstractSet[str],
+    rng: np.random.Generator,
+) -> Instance | None:
+    """One of the instances of a band that were not used, by 2^-H.
+
+    Drawing again what was used is exact, and quick as long as much is left. Where little is, the
+    band is listed.
+    """
+    low, high = level - 1, level
+    for draws in range(PATIENT_DRAWS):
+        instance = environment_class.draw_between(rng, low, high)
+        if instance is None:
+            return None
+        if instance.key not in used:
+            return instance
+        if draws == DRAWS:
+            members = environment_class.members(low, high, LISTED)
+            if members is not None:
+                left = [each for each in members if each.key not in used]
+                return _by_weight(environment_class, left, rng)
+    return None
+
+
+def _by_weight(
+    environment_class: EnvironmentClass, instances: list[Instance], rng: np.random.Generator
+) -> Instance | None:
+    if not instances:
+        return None
+    grades = np.array([environment_class.complexity(each) for each in instances])
+    weights = 2.0 ** (grades.min() - grades)
+    return instances[int(rng.choice(len(instances), p=weights / weights.sum()))]

@@ -1,0 +1,262 @@
+"""The anytime tests (anytime test, Definitions 18 and 19): courses, scores, times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import (
+    ClockKind,
+    Ending,
+    Fault,
+    FaultKind,
+    InvalidInputError,
+    Outcome,
+    Spec,
+    stream,
+)
+from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
+from omnimeter.protocols.choosing import choose
+from omnimeter.protocols.sittings import Sittings
+
+AGENT = Spec("random-v1")
+CLASSES = ["cups-v1", "automata-v1", "torus-v1"]
+
+
+def outcome(exercise, payoff, fault=None, elapsed=None):
+    remarks = {} if elapsed is None else {"elapsed": elapsed}
+    ending = Ending.FAULT if fault else Ending.BUDGET
+    return Outcome(exercise, payoff, 1, 0.0, 1, 1, ending, fault=fault, remarks=remarks)
+
+
+def course(test, payoff_of, agent=AGENT, rounds=100, **details):
+    """All exercises of a test, and what came of them when a function says what each is worth."""
+    done = []
+    for _ in range(rounds):
+        proposed = test.propose(agent, done)
+        if not proposed:
+            break
+        done += [outcome(each, payoff_of(each), **details) for each in proposed]
+    return done
+
+
+def literally(label, payoffs, seed, sitting):
+    """The instances of Definition 19 as it stands, for the rewards that are given."""
+    surroundings = make(Kind.ENVIRONMENT, Spec(label))
+    xi, n, used, chosen = surroundings.complexity_range()[0], 1, set(), []  # lines 5 to 8
+    for number, reward in enumerate(payoffs):
+        rng = stream(seed, "choose", sitting, number).generator()
+        mu, xi = choose(surroundings, xi, used, rng)  # lines 10 to 17
+        chosen.append((mu.key, n))
+        xi = xi + xi * reward / 2  # line 20
+        n = ceil(n + n / 2)  # line 21, in interaction steps
+        used.add(mu.key)  # line 22
+    return chosen
+
+
+@pytest.mark.parametrize("label", CLASSES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_sitting_is_the_algorithm_of_the_text(label, seed):
+    test = AnytimeUntimed(label, interactions=3 * 100, sittings=3, seed=seed)
+    rewards = np.random.default_rng(seed).uniform(-1, 1, size=1000)
+    done = course(test, lambda each: float(rewards[each.number]))
+    for sitting in range(3):
+        taken = [each for each in done if each.exercise.number % 3 == sitting]
+        payoffs = [each.payoff for each in taken]
+        expected = literally(label, payoffs, seed, sitting)
+        found = [(each.exercise.instance.key, each.exercise.budget.most) for each in taken]
+        assert found[:-1] == expected[:-1]
+        assert found[-1][0] == expected[-1][0]  # only its length is cut off at the end
+        assert sum(length for _, length in found) == 100
+
+
+def test_slots_grow_by_one_half_rounded_up():
+    assert AnytimeUntimed("cups-v1", 135, sittings=1).slots == [1, 2, 3, 5, 8, 12, 18, 27, 41, 18]
+
+
+def test_time_slots_grow_by_one_half_and_end_with_the_time():
+    test = AnytimeTimed("cups-v1", time=20e-6, sittings=2, clock="virtual")
+    done = course(test, lambda each: 0.0)
+    seconds = [each.exercise.budget.seconds for each in done[::2]]
+    assert seconds == pytest.approx([1e-6, 1.5e-6, 2.25e-6, 3.375e-6, 1.875e-6])
+    assert test.expected() == len(done) == 10
+
+
+@pytest.mark.parametrize("label", CLASSES)
+def test_no_environment_comes_twice_in_a_sitting(label):
+    test = AnytimeUntimed(label, interactions=4000, sittings=2)
+    done = course(test, lambda each: 0.0)
+    for sitting in range(2):
+        keys = [e.exercise.instance.key for e in done if e.exercise.number % 2 == sitting]
+        assert len(set(keys)) == len(keys) > 10
+
+
+@pytest.mark.parametrize("label", CLASSES)
+def test_success_leads_up_and_failure_down(label):
+    test = AnytimeUntimed(label, interactions=200, sittings=1)
+    up = [each.exercise.complexity for each in course(test, lambda each: 0.5)]
+    stays = [each.exercise.complexity for each in course(test, lambda each: 0.0)]
+    down = [each.exercise.complexity for each in course(test, lambda each: -0.5)]
+    lowest = make(Kind.ENVIRONMENT, Spec(label)).complexity_range()[0]
+    assert up[-1] > 2 * up[0]
+    assert max(down) <= max(stays) + 1  # one step up at a time, when a band is used up
+    assert down[0] == pytest.approx(lowest, abs=1)
+
+
+def test_agents_at_the_same_level_get_the_same_environments():
+    test = AnytimeUntimed("automata-v1", interactions=1000, sittings=2)
+    ours = course(test, lambda each: 0.25)
+    theirs = course(test, lambda each: 0.25, agent=Spec("q-learning-v1"))
+    assert [e.exercise.instance for e in ours] == [e.exercise.instance for e in theirs]
+    apart = course(test, lambda each: 0.25 if each.number else -1.0)
+    same = [a.exercise.instance == b.exercise.instance for a, b in zip(ours, apart, strict=True)]
+    assert all(same[1::2])  # the second sitting went the same way
+    assert not all(same[0::2])
+
+
+def test_sittings_have_environments_of_their_own():
+    test = AnytimeUntimed("automata-v1", interactions=2000, sittings=4)
+    done = course(test, lambda each: 0.3)
+    late = [e.exercise.instance.key for e in done if e.exercise.number // 4 == 5]
+    assert len(set(late)) == 4
+
+
+def test_the_score_is_the_mean_of_all_rewards_and_its_interval_that_of_the_sittings():
+    test = AnytimeUntimed("cups-v1", interactions=12, sittings=2)
+    done = course(test, lambda each: [0.5, -0.5, 1.0, 0.0, 0.0, 0.2][each.number])
+    score = test.score(done)
+    assert score.value == pytest.approx((0.5 - 0.5 + 1.0 + 0.0 + 0.0 + 0.2) / 6)
+    assert test.values(done) == pytest.approx({0: 0.5, 1: -0.1})
+    assert score.count == 6
+    half = 12.706204736 * 0.6 / 2  # Student's, one degree of freedom
+    assert score.interval.low == pytest.approx(max(-1, 0.2 - half))
+    assert score.parts["rounds"] == 3
+
+
+def test_only_complete_rounds_count():
+    test = AnytimeUntimed("cups-v1", interactions=300, sittings=3)
+    done = course(test, lambda each: 0.1 * (each.number % 3))
+    whole = test.score(done[:9])
+    assert test.score(done[:11]) == replace(whole, faults={})
+    assert test.score(done[:2]).interval is None
+    assert test.score(done[:2]).value == pytest.approx(0.05)
+    assert test.score([]).value is None
+
+
+def test_one_sitting_has_a_score_but_no_interval():
+    test = AnytimeUntimed("cups-v1", interactions=100, sittings=1)
+    score = test.score(course(test, lambda each: 0.5))
+    assert score.value == 0.5
+    assert score.interval is None
+
+
+def test_the_course_says_what_the_score_would_have_been():
+    test = AnytimeUntimed("cups-v1", interactions=300, sittings=3)
+    rewards = np.random.default_rng(0).uniform(-1, 1, size=99)
+    done = course(test, lambda each: float(rewards[each.number]))
+    moments = test.course(done)
+    for place, moment in enumerate(moments, start=1):
+        until = test.score(done[: 3 * place])
+        assert (moment.value, moment.interval) == (until.value, until.interval)
+    assert [moment.length for moment in moments] == np.cumsum(test.slots).tolist()
+
+
+def test_faults_of_the_agent_move_nothing_and_widen_the_interval():
+    test = AnytimeUntimed("cups-v1", interactions=40, sittings=4)
+    fault = Fault(FaultKind.AGENT_ERROR, "broken")
+    sound = course(test, lambda each: 0.01 * each.number)
+    broken = [outcome(e.exercise, None, fault) if i == 5 else e for i, e in enumerate(sound)]
+    with_fault, without = test.score(broken), test.score(sound)
+    assert with_fault.faults == {"agent-error": 1}
+    assert with_fault.count == without.count - 1
+    assert with_fault.interval.low < without.interval.low
+    assert with_fault.interval.high > without.interval.high
+    ours = Fault(FaultKind.INFRASTRUCTURE, "our own")
+    lost = [outcome(e.exercise, None, ours) if i == 5 else e for i, e in enumerate(sound)]
+    assert test.score(lost).interval.low > with_fault.interval.low
+
+
+def test_real_time_counts_and_the_last_round_is_cut_off():
+    test = AnytimeTimed("cups-v1", time=1.0, sittings=2, slot=0.1)
+    first = test.propose(AGENT, [])
+    assert first[0].clock.kind is ClockKind.WALL
+    assert (first[0].budget.seconds, first[0].budget.limit) == (0.1, 0.5)
+    done = [outcome(each, 0.0, elapsed=0.2) for each in first]  # as long again for the environment
+    second = test.propose(AGENT, done)
+    assert second[0].budget.seconds == pytest.approx(0.15)
+    assert second[0].budget.limit == pytest.approx(0.3)
+    done += [outcome(each, 0.0, elapsed=0.19) for each in second]
+    third = test.propose(AGENT, done)
+    assert third[0].budget.seconds == pytest.approx(0.11)  # instead of 0.225
+    done += [outcome(each, 0.0, elapsed=0.05) for each in third]
+    assert test.propose(AGENT, done) == []
+
+
+def test_a_class_that_is_used_up_ends_the_test():
+    test = AnytimeUntimed("buttons-v1", interactions=1000, sittings=2)
+    assert len(course(test, lambda each: 0.0)) == 2  # there is one environment for each sitting
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ({"interactions": 5}, "too few"),
+        ({"interactions": -5}, "too few"),
+        ({"interactions": 100, "sittings": 0}, "sittings"),
+        ({"interactions": 100, "level": -1}, "level"),
+        ({"interactions": 100, "level": float("nan")}, "level"),
+        ({"interactions": 100, "slot": 0}, "slot"),
+        ({"interactions": 100, "growth": 0}, "growth"),
+        ({"interactions": 100, "step": 2}, "step"),
+        ({"time": 0}, "too little"),
+        ({"time": -1}, "too little"),
+        ({"time": float("inf")}, "too little"),
+        ({"time": 1, "slot": 0}, "slot"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, word):
+    kind = AnytimeTimed if "time" in parameters else AnytimeUntimed
+    with pytest.raises(InvalidInputError, match=word):
+        kind("cups-v1", **parameters)
+
+
+def test_impossible_levels_are_refused():
+    test = AnytimeUntimed("cups-v1", interactions=100, level=2)
+    with pytest.raises(InvalidInputError, match="at or below the level 2"):
+        test.propose(AGENT, [])
+    with pytest.raises(InvalidInputError, match="level 1001"):
+        AnytimeUntimed("cups-v1", interactions=100, level=1001).propose(AGENT, [])
+
+
+def test_unbalanced_classes_are_refused_or_recorded():
+    unbalanced = {"id": "buttons-v1", "parameters": {"example": "bananas"}}
+    with pytest.raises(InvalidInputError, match="not balanced"):
+        AnytimeUntimed(unbalanced, interactions=100).propose(AGENT, [])
+    test = AnytimeUntimed(unbalanced, interactions=100, unbalanced=True)
+    done = course(test, lambda each: 0.0)
+    assert test.score(done).parts["unbalanced"] is True
+    assert "unbalanced" not in AnytimeUntimed("cups-v1", 100).score([]).parts
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 10**6), st.integers(1, 9), st.floats(0.01, 3))
+def test_slots_always_add_up(total, first, growth):
+    slots = AnytimeUntimed("cups-v1", total, sittings=1, slot=first, growth=growth).slots
+    assert sum(slots) == total
+    assert all(a < b for a, b in pairwise(slots[:-1]))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 5), st.lists(st.floats(-1, 1), min_size=1, max_size=40))
+def test_sittings_do_not_care_about_the_order_of_outcomes(count, payoffs):
+    test = AnytimeUntimed("cups-v1", interactions=100 * count, sittings=count)
+    done = course(test, lambda each: payoffs[each.number % len(payoffs)])
+    shuffled = [done[k] for k in np.random.default_rng(0).permutation(len(done))]
+    assert Sittings(count, done).values() == Sittings(count, shuffled).values()
