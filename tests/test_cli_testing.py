@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import test_cli
+import test_start
 from omnimeter.results import Record
 
 omnimeter = test_cli.omnimeter
@@ -302,3 +303,8 @@ def test_ctrl_c_leaves_a_score_and_the_same_command_goes_on(tmp_path, omnimeter)
     assert code == 0
     _, whole, _ = omnimeter(*INTERRUPTED, "--out", "another", "--json")
     assert json.loads(resumed)["scores"] == json.loads(whole)["scores"]
+
+
+@pytest.mark.parametrize("command", ["test", "compare"])
+def test_help_loads_nothing_heavy(command):
+    assert not test_start.loaded(test_start.COMMAND, command, "--help") & test_start.HEAVY

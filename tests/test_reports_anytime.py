@@ -346,6 +346,14 @@ def test_an_unbalanced_class_is_announced(tmp_path: Path) -> None:
     assert gather(universal).warning == UNBALANCED
 
 
+def test_a_class_that_was_used_up_is_told(tmp_path: Path) -> None:
+    spec = an_untimed(environments=BANANAS, unbalanced=True, interactions=30)
+    contents = gather(a_record(tmp_path / "a", spec, (PLAIN,)))
+    assert "every environment of the class was used up" in contents.summary
+    assert "a sitting of 1 interaction:" in contents.estimate
+    assert "used up" not in gather(a_record(tmp_path / "b", an_untimed(), (PLAIN,))).summary
+
+
 def test_another_payoff_cannot_change_where_the_test_went(tmp_path: Path) -> None:
     record = a_record(tmp_path, an_untimed(), (PLAIN,))
     summary = gather(record, Spec("total-v1")).summary
@@ -379,6 +387,8 @@ def test_tables_of_sittings(tmp_path: Path) -> None:
         (row,) = csv.DictReader(file)
     assert (row["sittings"], row["exercises"]) == ("3", "18")
     assert float(row["stability"]) == result.scores[GOOD].parts["stability"]
+    assert float(row["level reached"]) == result.scores[GOOD].parts["level"]
+    assert row["level"] == "0.95"  # that of the interval
 
 
 @pytest.mark.parametrize("agents", [2, 7])

@@ -279,8 +279,8 @@ def test_an_unbalanced_class_is_refused_and_can_be_insisted_on(test):
     assert insisted.score(paid(insisted, [0.5])).parts == {"unbalanced": True}
 
 
-def test_balance_is_recorded_only_where_it_is_missing_and_not_needed_for_definition_10():
-    balanced = UniversalAdjusted("cups-v1", 1, unbalanced=True)
+def test_balance_is_recorded_only_where_it_was_waived_and_not_needed_for_definition_10():
+    balanced = UniversalAdjusted("cups-v1", 1)
     assert balanced.score(paid(balanced, [0.5])).parts == {}
     assert UniversalRewards(UNBALANCED, 1).score([]).parts == {}
 

@@ -119,9 +119,10 @@ class Verdict:
 def verdict(agent: Spec, timed: Score, untimed: Score) -> Verdict:
     """Whether an agent's results are due to its intelligence or to its speed.
 
-    Intelligent is who scores above 0, which is what random behaviour is worth, where time does
-    not count. Such an agent is slow if its score where time counts is less than half of that and
-    both intervals lie apart. Any other is slow if it had no time to act in most exercises.
+    Random behaviour is worth 0. Intelligent is who is shown to score more than that where time
+    does not count; nobody else is. Slow is who had no time to act in most exercises, or whose score
+    where time counts is shown to be lower, and is not half of the other. An intelligent agent is
+    fast if it is shown to score more than 0 where time counts, too.
 
     Args:
         agent: The agent.
@@ -132,17 +133,17 @@ def verdict(agent: Spec, timed: Score, untimed: Score) -> Verdict:
         return Verdict(agent, Kind.UNTOLD, "One of the scores has no interval.")
     if timed.value is None or untimed.value is None:
         return Verdict(agent, Kind.UNTOLD, "One of the tests has no score.")
-    pair = (
-        f"With time it scores {_scored(timed)}, without {_scored(untimed)}"
-        f"{_speed(timed)}; random behaviour is worth 0."
-    )
+    pair = f"With time it scores {_scored(timed)}, without {_scored(untimed)}{_speed(timed)}."
     idle = timed.parts.get("idle", 0.0) > MOSTLY
     if untimed.interval.low <= 0:
-        return Verdict(agent, Kind.SLOW_AND_DULL if idle else Kind.FAST_BUT_DULL, pair)
+        kind = Kind.SLOW_AND_DULL if idle else Kind.FAST_BUT_DULL
+        return Verdict(agent, kind, f"{pair} Nothing shows that it is better than chance, at 0.")
     apart = timed.interval.high < untimed.interval.low
-    slow = apart and timed.value < untimed.value / 2
-    kind = Kind.SLOW_BUT_INTELLIGENT if slow else Kind.FAST_AND_INTELLIGENT
-    return Verdict(agent, kind, pair)
+    if idle or (apart and timed.value < untimed.value / 2):
+        return Verdict(agent, Kind.SLOW_BUT_INTELLIGENT, pair)
+    if timed.interval.low > 0:
+        return Verdict(agent, Kind.FAST_AND_INTELLIGENT, pair)
+    return Verdict(agent, Kind.UNTOLD, f"{pair} It is intelligent; a longer test tells how fast.")
 
 
 def _scored(score: Score) -> str:

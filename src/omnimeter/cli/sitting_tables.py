@@ -118,6 +118,8 @@ def print_comparison(result: Result, compared: Sequence[Comparison]) -> None:
     table = _table(
         "agent", "score\n95 % interval", "difference\n95 % interval", "p (Holm)", "verdict"
     )
+    table.columns[0].min_width = 16  # rather than a name, a long verdict is broken
+    table.columns[-1].no_wrap = False
     for row in rows:
         each = by_agent.get(row.agent)
         score = f"[bold]{number(row.value, places)}[/bold]\n{interval(row.low, row.high, places)}"

@@ -128,9 +128,9 @@ class BalancedUniversal(Universal):
         return super().instances
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean adjusted value with its 95 % interval; says so if the class is unbalanced."""
+        """The mean adjusted value with its 95 % interval; says so if balance was waived."""
         found = super().score(outcomes)
-        if self.environment_class.claims().balanced:
+        if not self.unbalanced:
             return found
         return replace(found, parts={**found.parts, "unbalanced": True})
 

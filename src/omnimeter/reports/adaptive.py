@@ -54,6 +54,16 @@ def rejudged_sentence(payoff: Spec) -> str:
     )
 
 
+def used_up_sentence(test: Anytime, result: Result) -> str:
+    """That sittings ended before their time, because nothing was left to choose; mostly empty."""
+    if not (isinstance(test, AnytimeUntimed) and result.complete):
+        return ""
+    planned = test.interactions // test.sittings
+    if all(course[-1].length >= planned for course in result.courses.values() if course):
+        return ""
+    return "Some sittings ended before their time: every environment of the class was used up."
+
+
 def adaptive_setting(test: Anytime, exercises: Sequence[Exercise]) -> list[tuple[str, str]]:
     """What was measured, as far as only adaptive tests have it.
 

@@ -12,11 +12,13 @@ from omnimeter.reports import figures as drawings
 from omnimeter.reports import summary
 from omnimeter.reports.adaptive import (
     ONE_SITTING,
+    Anytime,
     as_anytime,
     balance_warning,
     estimate_sentence,
     rejudged_sentence,
     sittings_words,
+    used_up_sentence,
 )
 from omnimeter.reports.beside import Column, columns
 from omnimeter.reports.comparisons import Comparison, comparisons
@@ -103,7 +105,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         summary=" ".join(
             [
                 _opening(evaluation, exercises, len(outcomes)),
-                *([rejudged_sentence(payoff)] if test and payoff else []),
+                *(_remarks(test, result, payoff) if test else []),
                 *_sentences(rows, compared, len(outcomes)),
             ]
         ),
@@ -129,13 +131,15 @@ def figures_of(
     exercises = {
         each.exercise.key: each.exercise for done in result.outcomes.values() for each in done
     }
+    adaptive = any(row.sittings for row in rows)  # has no learning curve: traces need no reading
+    learned = None if adaptive else learning(exercises, record.traces())
     possible: list[Figure | None] = [
         drawings.score_figure(rows),
         drawings.difference_figure(compared),
         course_figure(result, rows),
         level_figure(result, rows),
         drawings.complexity_figure(rows, adjusted=is_adjusted(result)),
-        drawings.learning_figure(learning(exercises, record.traces()), rows),
+        drawings.learning_figure(learned, rows),
         drawings.distribution_figure(result, rows),
     ]
     return [figure for figure in possible if figure is not None]
@@ -179,6 +183,12 @@ def _opening(evaluation: Evaluation, exercises: Sequence[Exercise], done: int) -
         f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
         f"{sittings}{counted(done, 'exercise')}{length} in all{judged}."
     )
+
+
+def _remarks(test: Anytime, result: Result, payoff: Spec | None) -> list[str]:
+    """What is particular about how an adaptive test was taken or judged."""
+    remarks = [used_up_sentence(test, result), rejudged_sentence(payoff) if payoff else ""]
+    return [remark for remark in remarks if remark]
 
 
 def _sentences(rows: Sequence[ScoreRow], compared: Sequence[Comparison], done: int) -> list[str]:

@@ -23,7 +23,9 @@ def with_payoff(evaluation: Evaluation, payoff: Spec) -> Evaluation:
 def rejudge(record: Record, payoff: Spec) -> Result:
     """What an evaluation says when its stored traces are judged by another payoff.
 
-    Nothing is run: the result is the one that the evaluation with this payoff would have had.
+    Nothing is run: the result is the one that the evaluation with this payoff would have had. Only
+    an adaptive test would have gone another way; its exercises stay those that its own payoff led
+    to.
 
     Args:
         record: The evaluation; it must have kept its traces.

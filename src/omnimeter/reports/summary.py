@@ -60,7 +60,7 @@ def comparison_sentence(comparison: Comparison) -> str:
     if comparison.verdict is Verdict.FAULTY:
         return (
             f"{agent} and {reference} are not compared, because faults of their own decided which "
-            f"{EXERCISE}s could be."
+            "exercises could be."
         )
     low, high = comparison.low, comparison.high
     places = decimals((size, low, high))

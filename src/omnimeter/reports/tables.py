@@ -86,12 +86,12 @@ def write_csv(result: Result, path: Path) -> None:
     sink = io.StringIO(newline="")
     writer = csv.writer(sink, lineterminator="\n")
     rows = score_table(result)
-    beside = [column.key for column in columns(rows)]
-    sittings = ["sittings"] if beside else []
-    writer.writerow((*_COLUMNS, *map(str, FaultKind), *sittings, *beside))
+    beside = columns(rows)
+    names = ["sittings", *(column.heading.lower() for column in beside)] if beside else []
+    writer.writerow((*_COLUMNS, *map(str, FaultKind), *names))
     for row in rows:
         numbers = (row.value, row.low, row.high, row.level, row.count, row.interactions)
         faults = (row.faults.get(kind, 0) for kind in FaultKind)
-        more = [row.sittings, *map(row.parts.get, beside)] if beside else []
+        more = [row.sittings, *(row.parts.get(each.key) for each in beside)] if beside else []
         writer.writerow((printable(row.label), *numbers, *faults, *more))
     durable.write(path, sink.getvalue().encode())
