@@ -19,6 +19,7 @@ from omnimeter.contract import (
     canonical,
     stream,
 )
+from omnimeter.testing.bands import BandRules
 from omnimeter.testing.global_chance import left_alone, seeded_globally
 from omnimeter.testing.percepts import check_percept
 from omnimeter.testing.seating import SeatingRules
@@ -27,7 +28,7 @@ LONG = 2000
 """Interactions after which an environment that ends by itself would have ended."""
 
 
-class EnvironmentClassSuite(SeatingRules):
+class EnvironmentClassSuite(SeatingRules, BandRules):
     """The rules for environment classes, as tests.
 
     Set ``environment_class``, or override ``make``.
