@@ -199,6 +199,16 @@ def test_real_time_counts_and_the_last_round_is_cut_off():
     assert test.propose(AGENT, done) == []
 
 
+def test_a_round_that_takes_too_long_ends_the_test_without_it():
+    test = AnytimeTimed("cups-v1", time=1.0, sittings=3, slot=0.01)
+    first = test.propose(AGENT, [])
+    done = [outcome(each, 0.0, elapsed=0.1) for each in first]
+    begun = [outcome(each, 0.0, elapsed=0.4) for each in test.propose(AGENT, done)]
+    assert len(test.propose(AGENT, done + begun[:1])) == 2
+    assert test.propose(AGENT, done + begun[:2]) == []
+    assert test.score(done + begun[:2]).parts["rounds"] == 1
+
+
 def test_a_class_that_is_used_up_ends_the_test():
     test = AnytimeUntimed("buttons-v1", interactions=1000, sittings=2)
     assert len(course(test, lambda each: 0.0)) == 2  # there is one environment for each sitting

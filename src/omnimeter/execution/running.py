@@ -58,10 +58,12 @@ def evaluate(
             rehearse(exercises, work, protocol.payoff())
             watch = Stopwatch()
             while exercises:
-                for finished in work(
-                    _jobs(exercises, protocol.payoff(), evaluation.traces, options)
-                ):
+                watch.begin(exercises)
+                jobs = _jobs(exercises, protocol.payoff(), evaluation.traces, options)
+                for finished in work(jobs):
                     progress.add(watch.timed(finished))
+                    if watch.late:  # the test decides anew whether the rest is still to be done
+                        break
                 progress.flush()
                 exercises = _proposed(protocol, progress)
         complete = True

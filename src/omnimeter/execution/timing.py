@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from time import perf_counter
 
 from omnimeter.contract import Budget, Exercise, Payoff, Spec
@@ -39,10 +40,27 @@ def rehearse(
 
 
 class Stopwatch:
-    """Says of each finished exercise how much real time has passed since the one before."""
+    """Says of each finished exercise how much real time has passed since the one before.
+
+    Attributes:
+        late: Whether an agent has taken more real time for what was proposed to it than the limits
+            of all of it allow.
+    """
 
     def __init__(self) -> None:
         self._last = perf_counter()
+        self._left: dict[Spec, float] = {}
+        self.late = False
+
+    def begin(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> None:
+        """Look at what is to be done next."""
+        self.late = False
+        self._left = {
+            agent: sum(
+                inf if each.budget.limit is None else each.budget.limit for each in exercises
+            )
+            for agent, exercises in proposed.items()
+        }
 
     def timed(self, finished: Finished) -> Finished:
         """The same, with the real time that it took where that matters: the remark ``elapsed``.
@@ -52,6 +70,8 @@ class Stopwatch:
         outcome, trace = finished
         now = perf_counter()
         elapsed, self._last = now - self._last, now
+        self._left[outcome.exercise.agent] -= elapsed
+        self.late = self.late or self._left[outcome.exercise.agent] < 0
         if outcome.exercise.budget.limit is None:
             return finished
         return replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed}), trace

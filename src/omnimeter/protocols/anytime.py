@@ -36,6 +36,9 @@ from omnimeter.protocols.history import parts
 from omnimeter.protocols.sittings import Round, Sittings
 from omnimeter.protocols.specs import SpecLike, read_spec
 
+OVERRUN = 0.02
+"""By which part the real time of a test may be exceeded to complete its last round."""
+
 SITTINGS = 10
 """Sittings of a test by default: enough for an interval, few enough to leave each some time."""
 
@@ -89,6 +92,10 @@ class Anytime(Protocol):
         Must be a pure function of the rounds.
         """
 
+    def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
+        """Whether a round that has begun takes so long that the test must end without it."""
+        return False
+
     @cached_property
     def environment_class(self) -> EnvironmentClass:
         """The class that the environments are chosen from: the machine U."""
@@ -129,6 +136,8 @@ class Anytime(Protocol):
         *complete, begun = Sittings(self.sittings, outcomes).rounds()
         budget = self.budget(complete)
         if budget is None:
+            return []
+        if self.is_late(begun, budget):
             return []
         missing = [sitting for sitting in range(self.sittings) if sitting not in begun]
         choices = {
@@ -339,6 +348,14 @@ class AnytimeTimed(Anytime):
         if self.clock.kind is ClockKind.VIRTUAL:
             return Budget(seconds=seconds)
         return Budget(seconds=seconds, limit=left)
+
+    def is_late(self, begun: Round, budget: Budget) -> bool:
+        """Whether more than the whole test's time is gone before the round is complete.
+
+        That happens only to agents that cannot be stopped in time. Such a round does not count.
+        """
+        left = inf if budget.limit is None else budget.limit * self.sittings
+        return self._spent(begun) > left + OVERRUN * self.time
 
     def _slot(self, place: int) -> float:
         return float(self.slot * (1 + self.growth) ** place)

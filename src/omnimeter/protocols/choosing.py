@@ -10,8 +10,12 @@ import numpy as np
 
 from omnimeter.contract import EnvironmentClass, Instance
 
-DRAWS = 64
-"""Draws in a band that were all used already, before the band is listed."""
+DRAWS = 8
+"""Draws in a band that were all used already, before the band is listed.
+
+A sitting uses a few dozen environments. So this many in a row are used ones only where a band has
+few members, which are listed sooner than more of them are drawn.
+"""
 
 PATIENT_DRAWS = 2000
 """Draws in a band that cannot be listed, before it counts as used up."""

@@ -26,7 +26,9 @@ def parts(sittings: Sittings) -> dict[str, Any]:
     if not complete:
         return {"rounds": 0}
     last = list(complete[-1].values())
-    outcomes = [each for done in complete for each in done.values()]
+    outcomes = [e for done in complete for e in done.values() if e.payoff is not None]
+    if not outcomes:
+        return {"rounds": len(complete)}
     values = list(sittings.values().values())
     budget = last[0].exercise.budget
     found = {

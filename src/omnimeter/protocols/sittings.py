@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 
 import numpy as np
@@ -36,6 +37,10 @@ class Sittings:
 
     def rounds(self) -> list[Round]:
         """Round after round, up to the first that is not complete, which comes last."""
+        return list(self._rounds)
+
+    @cached_property
+    def _rounds(self) -> list[Round]:
         found: dict[int, dict[int, Outcome]] = {}
         for outcome in self.outcomes:
             place, sitting = divmod(outcome.exercise.number, self.count)
@@ -47,7 +52,7 @@ class Sittings:
 
     def complete(self) -> list[Round]:
         """The complete rounds."""
-        return self.rounds()[:-1]
+        return self._rounds[:-1]
 
     def table(self, instead: float | None = None) -> FloatArray:
         """The payoff of each complete round (row) in each sitting (column).

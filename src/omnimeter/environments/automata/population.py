@@ -12,16 +12,18 @@ import numpy as np
 
 from omnimeter.contract import FloatArray, InvalidInputError
 from omnimeter.environments.automata.automaton import Automaton
-from omnimeter.environments.automata.complexity import complexity
 from omnimeter.environments.automata.family import Family, family
 from omnimeter.environments.automata.parts import pick
 
 TOLERANCE = 1e-9
 """Complexities that differ by less are the same."""
 
+FEW = 20
+"""Candidates that are drawn before a band is listed instead, where that can be done."""
+
 TRIES = 1000
-"""Candidates that are drawn before a level is listed instead. Of each level that has valid ones,
-at least about one in ten is."""
+"""Candidates that are drawn before a band counts as empty. Of each level that has valid ones, at
+least about one in ten is."""
 
 LISTABLE = 10_000
 """The most candidates among which the valid ones are looked for one by one."""
@@ -96,11 +98,13 @@ class Population:
         first, weights = self._band(low, high)
         if not len(weights):
             return None
-        for _ in range(TRIES):
+        for tries in range(TRIES):
+            if tries == FEW and self._can_be_listed(self._within(low, high)):
+                return self._drawn_from_list(rng, low, high)
             automaton = self._candidate(rng, first, weights)
             if automaton is not None:
                 return automaton
-        return self._drawn_from_list(rng, low, high)
+        return None
 
     def draw_of(self, rng: np.random.Generator, wanted: float) -> Automaton:
         """One of a complexity, each as likely.
@@ -115,9 +119,8 @@ class Population:
 
     def listed(self, low: float, high: float, most: int) -> list[Automaton] | None:
         """All of a band, ordered by complexity; ``None`` if they are more or cannot be listed."""
-        first, weights = self._band(low, high)
-        levels = self.levels[first : first + len(weights)]
-        if sum(level.family.count(level.bits) for level in levels) > LISTABLE:
+        levels = self._within(low, high)
+        if not self._can_be_listed(levels):
             return None
         found = [automaton for level in levels for automaton in level.family.listed(level.bits)]
         return found if len(found) <= most else None
@@ -127,6 +130,14 @@ class Population:
         first = bisect_left(self._complexities, low - TOLERANCE)
         last = bisect_left(self._complexities, high + TOLERANCE)
         return first, self._weights[first:last]
+
+    def _within(self, low: float, high: float) -> list[Level]:
+        """The levels of a band."""
+        first, weights = self._band(low, high)
+        return self.levels[first : first + len(weights)]
+
+    def _can_be_listed(self, levels: Sequence[Level]) -> bool:
+        return sum(level.family.count(level.bits) for level in levels) <= LISTABLE
 
     def _candidate(
         self, rng: np.random.Generator, first: int, weights: FloatArray
@@ -138,11 +149,16 @@ class Population:
         self, rng: np.random.Generator, low: float, high: float
     ) -> Automaton | None:
         """For a band in which hardly any candidate is valid, or none."""
-        found = self.listed(low, high, LISTABLE)
-        if not found:
+        levels = self._within(low, high)
+        lists = [level.family.listed(level.bits) for level in levels]
+        weights = [
+            len(listed) * 2.0 ** (low - level.complexity)
+            for level, listed in zip(levels, lists, strict=True)
+        ]
+        if not any(weights):
             return None
-        grades = np.array([complexity(each, self.most_symbols) for each in found])
-        return found[pick(rng, np.exp2(grades.min() - grades))]
+        chosen = lists[pick(rng, np.array(weights))]
+        return chosen[int(rng.integers(len(chosen)))]
 
     def _nearest(self, wanted: float) -> list[float]:
         """The complexities there are next to a wanted one: below and above."""

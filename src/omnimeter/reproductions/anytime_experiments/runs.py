@@ -86,13 +86,13 @@ def _outcomes(agent: Spec, exercises: Sequence[Exercise], payoff: Payoff) -> Ite
         yield outcome_of(exercise, trace, payoff)
 
 
-def part_of(report: Report, number: int, count: int, doing: str) -> Report:
+def part_of(report: Report, number: int, count: int, doing: str | None = None) -> Report:
     """A report of one of several equal parts of a whole.
 
     Args:
         report: That of the whole.
         number: Which part it is, from 0 on.
         count: How many there are.
-        doing: What is done in it, said instead of what the part itself says.
+        doing: What is done in it; by default what the part itself says.
     """
-    return lambda _, done: report(doing, (number + min(done, 1.0)) / count)
+    return lambda said, done: report(doing or said, (number + min(done, 1.0)) / count)
