@@ -38,7 +38,7 @@ checks: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/pytest -m slow
 
-# Ratios against hand-written C++, Gymnasium, MiniGrid and start-up limits.
+# Ratios against hand-written C++, Gymnasium, MiniGrid, plain Python and limits of time.
 bench: $(STAMP)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[bench]'
@@ -46,6 +46,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/stepping.py
 	$(BIN)/python benchmarks/loop.py
 	$(BIN)/python benchmarks/lambda_loop.py
+	$(BIN)/python benchmarks/anytime.py
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

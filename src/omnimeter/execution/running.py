@@ -64,8 +64,8 @@ def evaluate(
                     progress.add(watch.timed(finished))
                     if watch.late:  # the test decides anew whether the rest is still to be done
                         break
-                progress.flush()
                 exercises = _proposed(protocol, progress)
+            progress.flush()
         complete = True
     except KeyboardInterrupt:
         pass
@@ -82,7 +82,6 @@ class _Progress:
         self.writer = writer
         self.observer = observer
         self.outcomes: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
-        self.keys: set[str] = set()
         self._waiting: list[Finished] = []
         self._flushed = monotonic()
 
@@ -90,7 +89,6 @@ class _Progress:
         """Take up what earlier sessions finished."""
         for outcome in self.writer.outcomes():
             self.outcomes[outcome.exercise.agent].append(outcome)
-            self.keys.add(outcome.exercise.key)
         for agent, done in self.outcomes.items():
             if done:
                 self.observer.finished(agent, done)
@@ -101,8 +99,15 @@ class _Progress:
         if len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS:
             self.flush()
 
+    def so_far(self) -> dict[Spec, list[Outcome]]:
+        """What is finished, on disk or not: a test goes on without waiting for the disk."""
+        known = {agent: list(done) for agent, done in self.outcomes.items()}
+        for outcome, _ in self._waiting:
+            known[outcome.exercise.agent].append(outcome)
+        return known
+
     def flush(self) -> None:
-        """Write down what is finished; only then does it count."""
+        """Write down what is finished; only then is it safe."""
         waiting = list(self._waiting)
         if waiting:
             kept = {o.exercise.key: t for o, t in waiting if t is not None}
@@ -110,7 +115,6 @@ class _Progress:
         del self._waiting[: len(waiting)]  # not before they are stored: Ctrl-C may come any time
         for outcome, _ in waiting:
             self.outcomes[outcome.exercise.agent].append(outcome)
-            self.keys.add(outcome.exercise.key)
         for outcome, _ in waiting:  # now that all of it counts: somebody who draws takes his time
             self.observer.finished(outcome.exercise.agent, [outcome])
         self._flushed = monotonic()
@@ -118,10 +122,10 @@ class _Progress:
 
 def _proposed(protocol: Protocol, progress: _Progress) -> dict[Spec, list[Exercise]]:
     """What each agent takes next, without what is finished."""
-    proposed = {
-        agent: [e for e in protocol.propose(agent, done) if e.key not in progress.keys]
-        for agent, done in progress.outcomes.items()
-    }
+    proposed = {}
+    for agent, done in progress.so_far().items():
+        finished = {outcome.exercise.key for outcome in done}
+        proposed[agent] = [e for e in protocol.propose(agent, done) if e.key not in finished]
     return {agent: exercises for agent, exercises in proposed.items() if exercises}
 
 

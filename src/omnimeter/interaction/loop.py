@@ -239,11 +239,13 @@ class _Terms:
 
     def left(self, events: Events, spent: int) -> int:
         """How long a busy agent can be waited for until its exercise is over without it."""
-        slots = self.most - len(events.rewards)
-        left = max(0, min(self.end - events.now, slots * self.latest) - spent)
-        if self.stop == FOREVER:
-            return left
-        return max(0, min(left, self.stop - time.perf_counter_ns()))
+        left = self.end - events.now - spent
+        if self.latest != FOREVER:
+            left = min(left, (self.most - len(events.rewards)) * self.latest - spent)
+        if self.stop != FOREVER:
+            real = self.stop - time.perf_counter_ns()
+            left = real if real < left else left  # calls of min and max would take longer
+        return left if left > 0 else 0
 
     def ask(
         self, seat: Seat, reward: float, observation: Observation, left: int

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from omnimeter.reproductions.anytime_experiments.runs import part_of
-from omnimeter.reproductions.anytime_experiments.table3.cells import Found, find
+from omnimeter.reproductions.anytime_experiments.table3 import words
+from omnimeter.reproductions.anytime_experiments.table3.cells import Found, find, longest_of_slow
 from omnimeter.reproductions.anytime_experiments.table3.picture import draw
-from omnimeter.reproductions.anytime_experiments.table3.plan import AUTOMATA, TORUS
-from omnimeter.reproductions.anytime_experiments.table3.words import in_passing, rows, statements
+from omnimeter.reproductions.anytime_experiments.table3.plan import AUTOMATA, TORUS, World, wider
 from omnimeter.reproductions.files import write_records
 from omnimeter.reproductions.reproduction import Report, Reproduced, silent
 
@@ -23,7 +22,7 @@ def reproduce(
     *,
     early: int = EARLY_SITTINGS,
     long: int = LONG_SITTINGS,
-    longest: int | None = None,
+    worlds: tuple[World, World] = (AUTOMATA, TORUS),
 ) -> Reproduced:
     """Let three kinds of agents take the test of Definition 18, and stop it at three stages.
 
@@ -32,25 +31,26 @@ def reproduce(
         report: Told what is being done.
         early: The sittings of the tests that are stopped early.
         long: The sittings of the others.
-        longest: After how many rounds the tests of fast agents are stopped at the latest.
+        worlds: The class in which the table is decided, and another one.
     """
-    worlds = [
-        replace(each, longest=min(each.longest, longest or each.longest))
-        for each in (AUTOMATA, TORUS)
-    ]
     founds = [
         find(world, early, long, part_of(report, place, len(worlds)))
         for place, world in enumerate(worlds)
     ]
-    automata, torus = founds
-    records = rows(founds)
+    here, elsewhere = founds
+    tops = {world: longest_of_slow(world, long) for world in wider(here.world)}
+    records = words.rows(founds)
     return Reproduced(
         name="anytime-table3",
         title="Three kinds of agents in a test that is stopped early, later and late",
-        statements=[*statements(automata), in_passing(torus)],
+        statements=[
+            *words.statements(here),
+            words.without_end(tops),
+            words.elsewhere(elsewhere),
+        ],
         figures=_figures(founds),
         rows=records,
-        files={"table": write_records(out / "cells.csv", records), **draw(automata, out)},
+        files={"table": write_records(out / "cells.csv", records), **draw(here, out)},
     )
 
 

@@ -9,13 +9,14 @@ from omnimeter.contract import Moment, Spec
 from omnimeter.reproductions.anytime_experiments.runs import Taken, part_of, taken
 from omnimeter.reproductions.anytime_experiments.table3.plan import (
     KINDS,
+    SLOW_LEARNER,
     STAGES,
     Kind,
     World,
     length,
 )
 from omnimeter.reproductions.lambda_experiments.curves import REWARDS
-from omnimeter.reproductions.reproduction import Report
+from omnimeter.reproductions.reproduction import Report, silent
 from omnimeter.statistics import Estimate, mean
 
 
@@ -88,9 +89,15 @@ def find(world: World, early: int, long: int, report: Report) -> Found:
     return Found(world, cells, courses)
 
 
+def longest_of_slow(world: World, sittings: int) -> Cell:
+    """What becomes of the slow agent that learns, in the longest test."""
+    whole = _taken(world, SLOW_LEARNER, "late", sittings, silent)
+    return cell_of(world, SLOW_LEARNER, "late", whole, sittings)
+
+
 def _taken(world: World, kind: Kind, stage: str, sittings: int, report: Report) -> Taken:
     parameters = {
-        "environments": {"id": f"{world.name}-v1"},
+        "environments": world.environments.to_json(),
         "time": sittings * length(world.rounds(kind, stage)),
         "sittings": sittings,
         "clock": "virtual",

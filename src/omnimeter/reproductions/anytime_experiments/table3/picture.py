@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,8 +83,6 @@ def _draw_levels(axes: Axes, found: Found) -> None:
 def _name_ends(axes: Axes, found: Found) -> None:
     """Who each line is, at the right, at the height of its end."""
     low, high = axes.get_ylim()
-    from math import log
-
     heights = [log(found.courses[kind.name][-1].level / low) / log(high / low) for kind in KINDS]
     placed = moved_apart(heights, [2 * HEIGHT_OF_NAME] * len(heights))
     for kind, height in zip(KINDS, placed, strict=True):

@@ -6,7 +6,7 @@ stopped after a number of rounds, so that no slot is cut off.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from omnimeter.contract import Spec
@@ -18,9 +18,12 @@ FIRST_SLOT, GROWTH = 1e-6, 0.5
 FAST, SLOW = 1e-5, 1.0
 """Seconds per action. A still faster agent could not be followed for minutes."""
 
+LISTED = 20_000
+"""How many environments are counted at most."""
+
 STAGES = ("early", "later", "late")
-EARLY, LATER = 15, 45
-"""After how many rounds a test is stopped: about a millisecond, and about three minutes."""
+EARLY, LATER, LATE = 15, 45, 60
+"""After how many rounds a test is stopped: about a millisecond, three minutes, twenty hours."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,6 @@ class Kind:
         title: For a reader.
         learns: Whether it is intelligent.
         pace: Seconds that an action takes.
-        late: After how many rounds the longest test is stopped that we can follow.
         colour: Of its lines; told apart by colour-blind people.
     """
 
@@ -40,13 +42,12 @@ class Kind:
     title: str
     learns: bool
     pace: float
-    late: int
     colour: str
 
 
-RANDOM = Kind("random", "Random very fast agent", False, FAST, 47, "#6f7683")
-SLOW_LEARNER = Kind("slow", "Relatively slow intelligent agent", True, SLOW, 60, "#d55e00")
-FAST_LEARNER = Kind("fast", "Very fast intelligent agent", True, FAST, 47, "#0072b2")
+RANDOM = Kind("random", "Random very fast agent", False, FAST, "#6f7683")
+SLOW_LEARNER = Kind("slow", "Relatively slow intelligent agent", True, SLOW, "#d55e00")
+FAST_LEARNER = Kind("fast", "Very fast intelligent agent", True, FAST, "#0072b2")
 KINDS = (RANDOM, SLOW_LEARNER, FAST_LEARNER)
 
 
@@ -57,12 +58,21 @@ class World:
     Attributes:
         name: Of the class.
         learner: The agent that learns.
-        longest: After how many rounds the test of a fast agent is stopped at the latest.
+        longest: After how many rounds the test of a fast agent is stopped later, and late: as long
+            as its actions can be followed.
+        most_states: That of the class, where it is not the usual one.
     """
 
     name: str
     learner: str
-    longest: int
+    longest: tuple[int, int]
+    most_states: int | None = None
+
+    @property
+    def environments(self) -> Spec:
+        """The class."""
+        states = {} if self.most_states is None else {"most_states": self.most_states}
+        return Spec(f"{self.name}-v1", states)
 
     def agent(self, kind: Kind) -> Spec:
         """Who stands for a row here."""
@@ -71,17 +81,30 @@ class World:
 
     def rounds(self, kind: Kind, stage: str) -> int:
         """After how many rounds the test of such an agent is stopped."""
-        wanted = {"early": EARLY, "later": LATER, "late": kind.late}[stage]
-        return min(wanted, self.longest) if kind.pace == FAST else wanted
+        later, late = self.longest if kind.pace == FAST else (LATER, LATE)
+        return {"early": EARLY, "later": later, "late": late}[stage]
 
     @cached_property
     def levels(self) -> tuple[float, float]:
         """The lowest and the highest complexity there."""
-        return environment_class(Spec(f"{self.name}-v1")).complexity_range()
+        return environment_class(self.environments).complexity_range()
+
+    def count(self, level: float) -> int | None:
+        """How many environments there are at or below a level; none where they are too many."""
+        members = environment_class(self.environments).members(0, level, LISTED)
+        return None if members is None else len(members)
 
 
-AUTOMATA = World("automata", "model-learner-v1", longest=47)
-TORUS = World("torus", "q-learning-v1", longest=40)
+AUTOMATA = World("automata", "model-learner-v1", longest=(LATER, 47))
+TORUS = World("torus", "q-learning-v1", longest=(40, 42))
+
+STATES = (10, 20, 30)
+"""Of the largest automata, in classes that go to different levels."""
+
+
+def wider(automata: World) -> list[World]:
+    """Classes of automata that end at different levels."""
+    return [replace(automata, most_states=states) for states in STATES]
 
 
 def length(rounds: int) -> float:
