@@ -30,7 +30,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.protocols.balance import refuse_unbalanced
-from omnimeter.protocols.choosing import Choice, choose
+from omnimeter.protocols.choosing import Choice, choose, warm_up
 from omnimeter.protocols.drawing import payoff_bounds
 from omnimeter.protocols.history import parts
 from omnimeter.protocols.sittings import Round, Sittings
@@ -336,6 +336,14 @@ class AnytimeTimed(Anytime):
         self.time = time
         self.slot = slot
         self.clock = Clock(ClockKind(clock), tick)
+
+    @cached_property
+    def environment_class(self) -> EnvironmentClass:
+        """The class that the environments are chosen from: the machine U."""
+        made = super().environment_class
+        if self.clock.kind is ClockKind.WALL:
+            warm_up(made)
+        return made
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """The slot of the round, or what is left of the time if that is less."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import EnvironmentClass, Instance
+from omnimeter.contract import EnvironmentClass, Instance, InvalidInputError, OmnimeterError
 
 DRAWS = 8
 """Draws in a band that were all used already, before the band is listed.
@@ -74,6 +74,18 @@ def choose(
     return None
 
 
+def warm_up(environment_class: EnvironmentClass) -> None:
+    """Choose once at each of the levels that a test begins with.
+
+    What is counted and listed there for the first time is then done before somebody's time runs.
+    """
+    lowest, _ = environment_class.complexity_range()
+    rng = np.random.default_rng(0)
+    for level in range(ceil(lowest), 2 * ceil(lowest)):
+        choose(environment_class, level, frozenset(), rng)
+        environment_class.members(level - 1, level, LISTED)
+
+
 def _unused(
     environment_class: EnvironmentClass,
     level: float,
@@ -87,7 +99,7 @@ def _unused(
     """
     low, high = level - 1, level
     for draws in range(PATIENT_DRAWS):
-        instance = environment_class.draw_between(rng, low, high)
+        instance = _drawn(environment_class, low, high, rng)
         if instance is None:
             return None
         if instance.key not in used:
@@ -98,6 +110,22 @@ def _unused(
                 left = [each for each in members if each.key not in used]
                 return _by_weight(environment_class, left, rng)
     return None
+
+
+def _drawn(
+    environment_class: EnvironmentClass, low: float, high: float, rng: np.random.Generator
+) -> Instance | None:
+    try:
+        return environment_class.draw_between(rng, low, high)
+    except OmnimeterError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"{type(environment_class).__name__} raised {type(error).__name__} when it was asked "
+            f"for complexities from {low:g} to {high:g}: {error}",
+            "A class raises InvalidInputError for complexities that it does not have. "
+            "omnimeter audit examines it.",
+        ) from error
 
 
 def _by_weight(

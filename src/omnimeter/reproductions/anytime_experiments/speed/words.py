@@ -29,13 +29,13 @@ def statements(found: Found) -> list[Statement]:
 
 def _slower_is_not_better(series: Series) -> Statement:
     gains, lead = series.gains(), series.lead()
-    most = max(gains, key=lambda gain: gain.low)
+    most = max(gains, key=lambda gain: gain.value)
     down, up = sum(gain.high < 0 for gain in gains), sum(gain.low > 0 for gain in gains)
     return Statement(
         f"Definition {series.definition.number}, {series.agent.title}: of two agents that do the "
         "same and improve with experience, the slower one has the lower score.",
         f"{_scores(series)}. The first is {said(lead)} above the last. Of {len(gains)} steps "
-        f"{down} lead down for certain, {up} up; the least downward one is {said(most)}. Rule: no "
+        f"{down} lead down for certain, {up} up; the highest of them is {said(most)}. Rule: no "
         "step leads up for certain, all intervals of paired differences holding at once, and the "
         "interval of the first's lead over the last is above 0.",
         not up and lead.low > 0,
