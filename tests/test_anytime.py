@@ -22,6 +22,7 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
+from omnimeter.execution.conduct import Conductor
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.protocols.choosing import choose
 from omnimeter.protocols.sittings import Sittings
@@ -33,7 +34,8 @@ CLASSES = ["cups-v1", "automata-v1", "torus-v1"]
 def outcome(exercise, payoff, fault=None, elapsed=None):
     remarks = {} if elapsed is None else {"elapsed": elapsed}
     ending = Ending.FAULT if fault else Ending.BUDGET
-    return Outcome(exercise, payoff, 1, 0.0, 1, 1, ending, fault=fault, remarks=remarks)
+    done = min(exercise.budget.most, 10**6)
+    return Outcome(exercise, payoff, done, 0.0, 1, 1, ending, fault=fault, remarks=remarks)
 
 
 def course(test, payoff_of, agent=AGENT, rounds=100, **details):
@@ -44,7 +46,7 @@ def course(test, payoff_of, agent=AGENT, rounds=100, **details):
         if not proposed:
             break
         done += [outcome(each, payoff_of(each), **details) for each in proposed]
-    return done
+    return sorted(done, key=lambda each: each.exercise.number)
 
 
 def literally(label, payoffs, seed, sitting):
@@ -145,9 +147,50 @@ def test_only_complete_rounds_count():
     done = course(test, lambda each: 0.1 * (each.number % 3))
     whole = test.score(done[:9])
     assert test.score(done[:11]) == replace(whole, faults={})
-    assert test.score(done[:2]).interval is None
-    assert test.score(done[:2]).value == pytest.approx(0.05)
+    assert test.score(done[:2]).value is None
     assert test.score([]).value is None
+
+
+def test_who_stops_early_gets_nothing_for_the_rest():
+    test = AnytimeUntimed("cups-v1", interactions=10, sittings=1)
+    done = [replace(each, interactions=1) for each in course(test, lambda each: 1.0)]
+    lengths = [each.exercise.budget.most for each in done]
+    assert lengths == [1, 2, 3, 4]
+    assert test.score(done).value == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        Spec("anytime-untimed-v1", {"environments": "automata-v1", "interactions": 20_000}),
+        Spec("anytime-timed-v1", {"environments": "automata-v1", "time": 0.02, "clock": "virtual"}),
+        Spec("universal-adjusted-v1", {"environments": "automata-v1", "exercises": 100}),
+        Spec(
+            "universal-timed-v1",
+            {"environments": "automata-v1", "exercises": 100, "clock": "virtual", "seconds": 100},
+        ),
+    ],
+)
+def test_stopping_when_lucky_does_not_pay(protocol):
+    test, agent, done = make(Kind.PROTOCOL, protocol), Spec("stopper-v1"), []
+    while proposed := test.propose(agent, done):
+        done += [each for each, _ in Conductor().outcomes(proposed, test.payoff())]
+    assert any(each.ending is Ending.STOPPED for each in done)
+    assert test.score(done).interval.low <= 0
+
+
+def test_each_sitting_is_the_first_in_turn():
+    test = AnytimeUntimed("cups-v1", interactions=300, sittings=3)
+    done = course(test, lambda each: 0.0)
+    orders = [[e.number % 3 for e in test.propose(AGENT, done[: 3 * place])] for place in range(3)]
+    assert orders == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+
+
+def test_long_tests_can_be_gone_on_with():
+    settings = {"time": 1.3, "sittings": 1, "slot": 0.001, "growth": 1e-9, "clock": "virtual"}
+    done = course(AnytimeTimed("cups-v1", **settings), lambda each: 0.0, rounds=1200)
+    assert len(done) == 1200
+    assert AnytimeTimed("cups-v1", **settings).propose(AGENT, done)[0].number == 1200
 
 
 def test_one_sitting_has_a_score_but_no_interval():
@@ -183,6 +226,16 @@ def test_faults_of_the_agent_move_nothing_and_widen_the_interval():
     assert test.score(lost).interval.low > with_fault.interval.low
 
 
+def test_a_round_of_nothing_but_own_faults_ends_the_test():
+    test = AnytimeUntimed("cups-v1", interactions=400, sittings=4)
+    fault = Fault(FaultKind.TIME_OUT, "no answer")
+    first = [outcome(each, None, fault) for each in test.propose(AGENT, [])]
+    assert test.propose(AGENT, first) == []
+    assert test.score(first).value is None
+    mended = [*first[:3], outcome(first[3].exercise, 0.0)]
+    assert len(test.propose(AGENT, mended)) == 4
+
+
 def test_real_time_counts_and_the_last_round_is_cut_off():
     test = AnytimeTimed("cups-v1", time=1.0, sittings=2, slot=0.1)
     first = test.propose(AGENT, [])
@@ -211,7 +264,10 @@ def test_a_round_that_takes_too_long_ends_the_test_without_it():
 
 def test_a_class_that_is_used_up_ends_the_test():
     test = AnytimeUntimed("buttons-v1", interactions=1000, sittings=2)
-    assert len(course(test, lambda each: 0.0)) == 2  # there is one environment for each sitting
+    done = course(test, lambda each: 0.0)
+    assert len(done) == 2  # there is one environment for each sitting
+    assert test.is_used_up(done)
+    assert not test.is_used_up([])
 
 
 @pytest.mark.parametrize(
@@ -225,6 +281,8 @@ def test_a_class_that_is_used_up_ends_the_test():
         ({"interactions": 100, "slot": 0}, "slot"),
         ({"interactions": 100, "growth": 0}, "growth"),
         ({"interactions": 100, "step": 2}, "step"),
+        ({"interactions": 100, "payoff": "total"}, "between -1 and 1"),
+        ({"time": 1, "payoff": "per-second"}, "between -1 and 1"),
         ({"time": 0}, "too little"),
         ({"time": -1}, "too little"),
         ({"time": float("inf")}, "too little"),
@@ -258,6 +316,7 @@ def test_unbalanced_classes_are_refused_or_recorded():
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 10**6), st.integers(1, 9), st.floats(0.01, 3))
 def test_slots_always_add_up(total, first, growth):
+    first = min(first, total)
     slots = AnytimeUntimed("cups-v1", total, sittings=1, slot=first, growth=growth).slots
     assert sum(slots) == total
     assert all(a < b for a, b in pairwise(slots[:-1]))

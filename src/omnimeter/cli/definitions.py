@@ -114,7 +114,9 @@ def choose(
                 "--both takes Definitions 18 and 19.", "Leave out --definition, or --both."
             )
         if time is None:
-            raise _unsaid("--both needs the length of the test with time.")
+            raise InvalidInputError(
+                "--both needs the length of the test with time.", "Give --time SECONDS."
+            )
         return DEFINITIONS[18], DEFINITIONS[19]
     if time is not None and interactions is not None:
         raise InvalidInputError(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING
 
 from omnimeter.cli.standing import runs_by_wall_clock, share
 from omnimeter.contract import Protocol, Score, Spec
 from omnimeter.protocols import Result
-from omnimeter.protocols.anytime import Anytime, AnytimeTimed
+from omnimeter.protocols.adaptive import Anytime
+from omnimeter.protocols.anytime import AnytimeTimed
 from omnimeter.protocols.universal_base import Universal
 from omnimeter.reports.wording import counted, duration, grouped, interval, listed, number
 
@@ -20,13 +22,18 @@ if TYPE_CHECKING:
 MOSTLY = 0.5
 """The share of exercises from which on an agent counts as idle."""
 
-USED_UP = 0.9
-"""A test that ended although less than this share of its length was used has run out of class."""
+NEAR_NOTHING = 0.1
+"""Who is known to score less than this, with time and without, counts as dull."""
+
+SHORT_SLOT = 1e-3
+"""Seconds. A test whose last slots were shorter tells nothing about being slow."""
 
 
 def estimated(protocol: Protocol, result: Result) -> str:
     """What the score is an estimate of."""
     over = "over environments, the agent's chance and the environments'"
+    if all(score.value is None for score in result.scores.values()):
+        return "There is no score: no round of exercises was completed."
     if runs_by_wall_clock(protocol):
         over += ", and what time it took"
     return f"The score estimates the expected score of {_subject(protocol, result)}, {over}."
@@ -37,16 +44,25 @@ def _subject(protocol: Protocol, result: Result) -> str:
         where = protocol.environments.label
         if not result.complete:
             return f"a sitting in {where} that is stopped where this one was"
-        share_of_each = share(protocol, ()).total / protocol.sittings
-        timed = isinstance(protocol, AnytimeTimed)
-        length = duration(share_of_each) if timed else counted(round(share_of_each), "interaction")
-        return f"a sitting of {length} in {where}"
+        return f"a sitting of {_length(protocol, result)} in {where}"
     if isinstance(protocol, Universal):
         each = protocol.budget.seconds
         length = counted(protocol.budget.most, "interaction") if each is None else duration(each)
         where = f"{counted(protocol.exercises, 'environment')} of {protocol.environments.label}"
         return f"a test in {where}, {length} each"
     return "this test"
+
+
+def _length(protocol: Anytime, result: Result) -> str:
+    """How long the sittings were; of several agents that took different times, as was planned."""
+    lengths = {course[-1].length for course in result.courses.values() if course}
+    planned = share(protocol, ()).total / protocol.sittings
+    if not isinstance(protocol, AnytimeTimed):
+        return counted(round(lengths.pop() if len(lengths) == 1 else planned), "interaction")
+    if not runs_by_wall_clock(protocol):
+        return duration(planned)
+    own = " to ".join(duration(each) for each in sorted({min(lengths), max(lengths)}))
+    return f"{duration(planned)}, of which slots of the agent's own time made up {own},"
 
 
 def hints(protocol: Protocol, result: Result) -> Iterator[str]:
@@ -56,11 +72,23 @@ def hints(protocol: Protocol, result: Result) -> Iterator[str]:
             "One sitting has no interval, as nothing shows how far another would lie from it. "
             "--sittings 10 gives one."
         )
-    idle = [agent for agent, score in result.scores.items() if score.parts.get("idle", 0) > MOSTLY]
+    for agent, done in result.outcomes.items():
+        if done and not any(each.interactions for each in done):
+            yield f"{agent.label} has not completed a single action."
+    idle = [
+        agent
+        for agent, score in result.scores.items()
+        if isinstance(protocol, AnytimeTimed) and score.parts.get("idle", 0) > MOSTLY
+    ]
     for agent in idle:
         yield _idle(agent, result.scores[agent], protocol)
     if any(score.parts.get("unbalanced") for score in result.scores.values()):
         yield "--unbalanced: random behaviour may be worth something in this class."
+    if isinstance(protocol, Anytime) and not result.complete:
+        yield (
+            "The interval holds for a test that was not stopped because of its score. Who watches "
+            "and stops when it looks well is wrong more often."
+        )
     used_up = [agent.label for agent in result.scores if _used_up(protocol, result, agent)]
     if used_up:
         yield f"The test of {listed(used_up)} ended early: the class has no further environments."
@@ -76,10 +104,7 @@ def _idle(agent: Spec, score: Score, protocol: Protocol) -> str:
 
 
 def _used_up(protocol: Protocol, result: Result, agent: Spec) -> bool:
-    if not (isinstance(protocol, Anytime) and result.complete):
-        return False
-    done, total, _ = share(protocol, result.outcomes[agent])
-    return done < USED_UP * total
+    return isinstance(protocol, Anytime) and protocol.is_used_up(result.outcomes[agent])
 
 
 def harness_sentence(cost: HarnessCost) -> str:
@@ -120,7 +145,8 @@ def verdict(agent: Spec, timed: Score, untimed: Score) -> Verdict:
     """Whether an agent's results are due to its intelligence or to its speed.
 
     Random behaviour is worth 0. Intelligent is who is shown to score more than that where time
-    does not count; nobody else is. Slow is who had no time to act in most exercises, or whose score
+    does not count. Dull is who is shown to score next to nothing, with time and without. Slow is
+    who had no time to act in most exercises, although the last slots were not short, or whose score
     where time counts is shown to be lower, and is not half of the other. An intelligent agent is
     fast if it is shown to score more than 0 where time counts, too.
 
@@ -129,21 +155,46 @@ def verdict(agent: Spec, timed: Score, untimed: Score) -> Verdict:
         timed: Its score where time counts (Definition 18).
         untimed: Its score where it does not (Definition 19).
     """
-    if timed.interval is None or untimed.interval is None:
-        return Verdict(agent, Kind.UNTOLD, "One of the scores has no interval.")
-    if timed.value is None or untimed.value is None:
-        return Verdict(agent, Kind.UNTOLD, "One of the tests has no score.")
+    if None in (timed.interval, untimed.interval, timed.value, untimed.value):
+        return Verdict(agent, Kind.UNTOLD, "One of the tests has no score, or no interval.")
     pair = f"With time it scores {_scored(timed)}, without {_scored(untimed)}{_speed(timed)}."
-    idle = timed.parts.get("idle", 0.0) > MOSTLY
-    if untimed.interval.low <= 0:
-        kind = Kind.SLOW_AND_DULL if idle else Kind.FAST_BUT_DULL
-        return Verdict(agent, kind, f"{pair} Nothing shows that it is better than chance, at 0.")
-    apart = timed.interval.high < untimed.interval.low
-    if idle or (apart and timed.value < untimed.value / 2):
-        return Verdict(agent, Kind.SLOW_BUT_INTELLIGENT, pair)
-    if timed.interval.low > 0:
-        return Verdict(agent, Kind.FAST_AND_INTELLIGENT, pair)
-    return Verdict(agent, Kind.UNTOLD, f"{pair} It is intelligent; a longer test tells how fast.")
+    if timed.parts.get("slot", 0.0) < SHORT_SLOT:
+        kind, why = Kind.UNTOLD, "The test with time was too short to tell."
+    elif _low(untimed) > 0:
+        kind, why = _of_intelligent(timed, untimed)
+    else:
+        kind, why = _of_others(timed, untimed)
+    return Verdict(agent, kind, f"{pair} {why}".strip())
+
+
+def _of_intelligent(timed: Score, untimed: Score) -> tuple[Kind, str]:
+    apart = _high(timed) < _low(untimed) and (timed.value or 0.0) < (untimed.value or 0.0) / 2
+    if apart or _is_idle(timed):
+        return Kind.SLOW_BUT_INTELLIGENT, ""
+    if _low(timed) > 0:
+        return Kind.FAST_AND_INTELLIGENT, ""
+    return Kind.UNTOLD, "It is intelligent; a longer test tells how fast."
+
+
+def _of_others(timed: Score, untimed: Score) -> tuple[Kind, str]:
+    if _low(timed) > 0:
+        return Kind.UNTOLD, "With time it is better than chance; without, the test was too short."
+    if max(_high(timed), _high(untimed)) >= NEAR_NOTHING:
+        return Kind.UNTOLD, "Whether it is better than chance, at 0, a longer test would tell."
+    kind = Kind.SLOW_AND_DULL if _is_idle(timed) else Kind.FAST_BUT_DULL
+    return kind, "It is hardly better than chance, at 0."
+
+
+def _is_idle(timed: Score) -> bool:
+    return bool(timed.parts.get("idle", 0.0) > MOSTLY)
+
+
+def _low(score: Score) -> float:
+    return -inf if score.interval is None else score.interval.low
+
+
+def _high(score: Score) -> float:
+    return inf if score.interval is None else score.interval.high
 
 
 def _scored(score: Score) -> str:

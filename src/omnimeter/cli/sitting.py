@@ -126,13 +126,13 @@ def sit(
     from omnimeter.cli.taking import Showing, give
     from omnimeter.contract import InvalidInputError
 
-    wanted = choose(definition, time, interactions, both)
-    _refuse_foreign(context, wanted)
     comparing = context.info_name == "compare"
     if not agent:
         raise missing("--agent", EXAMPLE)
     if environments is None:
         raise missing("--class", EXAMPLE)
+    wanted = choose(definition, time, interactions, both)
+    _refuse_foreign(context, wanted)
     given = {
         "time": time,
         "interactions": INTERACTIONS_OF_BOTH if both and interactions is None else interactions,

@@ -22,7 +22,7 @@ def _table(*headings: str) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column(headings[0], overflow="fold")
     for heading in headings[1:]:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", overflow="fold")  # never cut off a number
     return table
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from omnimeter.contract import ClockKind, Outcome, Protocol, Score, Spec
-from omnimeter.protocols.anytime import Anytime, AnytimeTimed, AnytimeUntimed
+from omnimeter.protocols.adaptive import Anytime
+from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.protocols.sittings import Sittings
 from omnimeter.protocols.universal import UniversalTimed
 

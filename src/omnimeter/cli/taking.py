@@ -125,7 +125,11 @@ def give(plans: Sequence[Plan], how: Options, showing: Showing) -> list[Result]:
     Raises:
         InvalidInputError: Something cannot be done as it is wanted.
     """
-    finding = _examined(plans, how, hidden=showing.json)
+    try:
+        finding = _examined(plans, how, hidden=showing.json)
+    except KeyboardInterrupt:
+        console(errors=True).print("Interrupted before the test began: there is no score yet.")
+        raise
     taken: list[Taken] = []
     for plan in plans:
         taken.append(_take(plan, how, finding, hidden=showing.json))

@@ -150,10 +150,10 @@ class EnvironmentClass(ABC):
         return (1.0, inf)
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
-        """Draw an instance of complexity H, ``low <= H <= high``, with probability 2^-H.
+        """Draw an instance of complexity H, ``low <= H <= high``, in proportion to 2^-H.
 
-        A class that cannot weigh its instances is asked for the whole-number complexities of the
-        band, each as likely as the others.
+        A class that does not override this does not weigh its instances: it is asked for the
+        whole-number complexities of the band, each as likely as the others.
 
         Returns:
             The instance; ``None`` when the class has none in this band.

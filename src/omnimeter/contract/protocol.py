@@ -94,10 +94,18 @@ class Protocol(ABC):
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """What the outcomes of one agent say of it, at any moment."""
 
-    def values(self, outcomes: Sequence[Outcome]) -> Mapping[int, float]:  # noqa: ARG002
+    def values(
+        self,
+        outcomes: Sequence[Outcome],  # noqa: ARG002 - for tests with units of their own
+        moments: int | None = None,  # noqa: ARG002
+    ) -> Mapping[int, float]:
         """The independent values whose mean the score is, by the number of their unit.
 
         Agents are compared unit by unit. Empty where every exercise is a unit of its own.
+
+        Args:
+            outcomes: What came of one agent's exercises.
+            moments: Only so many moments of the course count; all by default.
         """
         return {}
 

@@ -63,7 +63,13 @@ class Spec:
 
 
 def _written(value: Any) -> str:
-    """A value as a person writes it; the catalogue reads it back as the same."""
+    """A value as a person writes it; the catalogue reads it back as the same.
+
+    The spec of another part is written as its label.
+    """
+    fields = set(value) if isinstance(value, Mapping) else set()
+    if "id" in fields and fields <= {"id", "parameters", "digest"}:
+        return Spec.from_json(value).label
     word = isinstance(value, str) and _WORD.fullmatch(value)
     return (
         value

@@ -10,9 +10,6 @@ from time import perf_counter
 from omnimeter.contract import Budget, Exercise, Payoff, Spec
 from omnimeter.execution.workforce import Finished, Job
 
-UNHURRIED = 1e6
-"""Seconds that a rehearsal may take: more than it can, as patience with agents ends before."""
-
 
 def rehearse(
     proposed: Mapping[Spec, Sequence[Exercise]],
@@ -22,18 +19,17 @@ def rehearse(
     """Let agents whose test has an end in real time do one action that does not count.
 
     Whatever happens only once is then done before the time runs: kernels are compiled, files read,
-    processes started.
+    processes started. It lasts as long as the test at the most, or as patience with the agent.
 
     Args:
         proposed: The first exercises of each agent.
         work: Carries out jobs.
         payoff: What judges traces.
     """
-    firsts = [exercises[0] for exercises in proposed.values()]
     trials = [
-        replace(exercise, budget=Budget(interactions=1, limit=UNHURRIED))
-        for exercise in firsts
-        if exercise.budget.limit is not None
+        replace(first, budget=Budget(interactions=1, limit=first.budget.limit * len(exercises)))
+        for exercises in proposed.values()
+        if (first := exercises[0]).budget.limit is not None
     ]
     for _ in work(Job((trial,), payoff, keep=False) for trial in trials):
         pass

@@ -1,216 +1,36 @@
 """The anytime universal intelligence tests: taking time into account, and disregarding it.
 
-Definitions 18 and 19. The lines of the algorithm are numbered as in the text.
+Definitions 18 and 19 of the anytime test.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from math import ceil, inf, isfinite
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
-from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
     NANOSECONDS,
     Budget,
     Clock,
     ClockKind,
     EnvironmentClass,
-    Exercise,
     InvalidInputError,
-    Moment,
     Outcome,
-    Payoff,
-    Protocol,
-    Score,
-    Spec,
-    stream,
 )
-from omnimeter.protocols.balance import refuse_unbalanced
-from omnimeter.protocols.choosing import Choice, choose, warm_up
-from omnimeter.protocols.drawing import payoff_bounds
-from omnimeter.protocols.history import parts
-from omnimeter.protocols.sittings import Round, Sittings
-from omnimeter.protocols.specs import SpecLike, read_spec
+from omnimeter.protocols.adaptive import Anytime
+from omnimeter.protocols.choosing import warm_up
+from omnimeter.protocols.sittings import Round
+from omnimeter.protocols.specs import SpecLike
 
 OVERRUN = 0.02
 """By which part the real time of a test may be exceeded to complete its last round."""
 
 SITTINGS = 10
 """Sittings of a test by default: enough for an interval, few enough to leave each some time."""
-
-
-class _Position(NamedTuple):
-    """Where a sitting stands: what comes next, and the keys of all that was chosen so far."""
-
-    choice: Choice | None
-    used: frozenset[str]
-
-
-class Anytime(Protocol):
-    """What both anytime tests have in common. Subclasses say how long each round lasts."""
-
-    clock: Clock
-
-    def __init__(
-        self,
-        environments: SpecLike,
-        sittings: int,
-        level: float | None,
-        step: float,
-        growth: float,
-        payoff: SpecLike,
-        seed: int,
-        unbalanced: bool,
-    ) -> None:
-        if sittings < 1:
-            raise InvalidInputError(
-                f"There cannot be {sittings} sittings.", "Give a number from 1 up."
-            )
-        for name, number in (("level", 1.0 if level is None else level), ("growth", growth)):
-            if not 0 < number < inf:
-                raise InvalidInputError(f"The {name} is {number}.", "Give a number above 0.")
-        if not 0 <= step <= 1:
-            raise InvalidInputError(f"The step is {step}.", "Give a number from 0 to 1.")
-        self.environments = read_spec(Kind.ENVIRONMENT, environments)
-        self.sittings = sittings
-        self.level = level
-        self.step = step
-        self.growth = growth
-        self.seed = seed
-        self.unbalanced = unbalanced
-        self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
-        self._positions: dict[tuple[int, tuple[float, ...]], _Position] = {}
-
-    @abstractmethod
-    def budget(self, rounds: Sequence[Round]) -> Budget | None:
-        """How long the exercises of the next round last, after the rounds so far; none at the end.
-
-        Must be a pure function of the rounds.
-        """
-
-    def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
-        """Whether a round that has begun takes so long that the test must end without it."""
-        return False
-
-    @cached_property
-    def environment_class(self) -> EnvironmentClass:
-        """The class that the environments are chosen from: the machine U."""
-        made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environments)
-        if not self.unbalanced:
-            refuse_unbalanced(made, self.environments)
-        lowest, highest = made.complexity_range()
-        if self.level is not None and not lowest <= self.level <= highest:
-            reach = f"from {lowest:g}" if highest == inf else f"from {lowest:g} to {highest:g}"
-            raise InvalidInputError(
-                f"{self.environments.label} has no environment to begin with at or below the "
-                f"level {self.level:g}.",
-                f"Give a level {reach}, or none to begin with the lowest.",
-            )
-        return made
-
-    @cached_property
-    def lowest_level(self) -> float:
-        """The level xi with which every sitting begins (line 7)."""
-        return self.environment_class.complexity_range()[0] if self.level is None else self.level
-
-    def payoff(self) -> Payoff:
-        """What turns a trace into a number in this test."""
-        return self._payoff
-
-    def bounds(self) -> tuple[float, float]:
-        """Between which numbers every payoff lies."""
-        return self._bounds
-
-    @cached_property
-    def _bounds(self) -> tuple[float, float]:
-        first = self._position(0, ()).choice
-        drawn = [] if first is None else [(self.environment_class, first.instance)]
-        return payoff_bounds(self._payoff, drawn)
-
-    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
-        """The next round: one exercise in each sitting."""
-        *complete, begun = Sittings(self.sittings, outcomes).rounds()
-        budget = self.budget(complete)
-        if budget is None:
-            return []
-        if self.is_late(begun, budget):
-            return []
-        missing = [sitting for sitting in range(self.sittings) if sitting not in begun]
-        choices = {
-            sitting: self._position(sitting, _rewards(complete, sitting)).choice
-            for sitting in range(self.sittings)
-        }
-        if not all(choices.values()):  # one has used up the class: all of them are over
-            return []
-        return [
-            self._exercise(agent, len(complete) * self.sittings + sitting, choice, budget)
-            for sitting in missing
-            if (choice := choices[sitting])
-        ]
-
-    def _exercise(self, agent: Spec, number: int, choice: Choice, budget: Budget) -> Exercise:
-        return Exercise(
-            agent=agent,
-            environment_class=self.environments,
-            instance=choice.instance,
-            budget=budget,
-            seed=self.seed,
-            number=number,
-            clock=self.clock,
-            complexity=self.environment_class.complexity(choice.instance),
-        )
-
-    def _position(self, sitting: int, rewards: tuple[float, ...]) -> _Position:
-        """Where a sitting stands after some rewards: lines 10 to 17, 20 and 22.
-
-        All chance is that of the sitting and the round. So two agents that are at the same level
-        in the same round get the same environment, unless one of them had it before.
-        """
-        known = self._positions.get((sitting, rewards))
-        if known is not None:
-            return known
-        level, used = self.lowest_level, frozenset[str]()
-        if rewards:
-            before = self._position(sitting, rewards[:-1])
-            if before.choice is None:
-                return before
-            level = before.choice.level * (1 + self.step * min(max(rewards[-1], -1.0), 1.0))
-            used = before.used
-        chance = stream(self.seed, "choose", sitting, len(rewards)).generator()
-        choice = choose(self.environment_class, level, used, chance)
-        found = _Position(choice, used | {choice.instance.key} if choice else used)
-        self._positions[sitting, rewards] = found
-        return found
-
-    def course(self, outcomes: Sequence[Outcome]) -> list[Moment]:
-        """Where the test stood after each complete round."""
-        return Sittings(self.sittings, outcomes).course(self.bounds())
-
-    def values(self, outcomes: Sequence[Outcome]) -> dict[int, float]:
-        """The score of each sitting, which is an independent value of its own."""
-        return Sittings(self.sittings, outcomes).values()
-
-    def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean over the sittings, from the complete rounds, and what else they say.
-
-        It estimates the expected score of a sitting of this length, over environments, the
-        agent's chance and the environments', and (under a wall clock) over what time it took.
-        """
-        sittings = Sittings(self.sittings, outcomes)
-        found = sittings.score(self.bounds())
-        extra: Mapping[str, Any] = {"unbalanced": True} if self.unbalanced else {}
-        return Score(
-            found.value, found.interval, found.count, found.faults, {**parts(sittings), **extra}
-        )
-
-
-def _rewards(rounds: Sequence[Round], sitting: int) -> tuple[float, ...]:
-    """What a sitting was worth so far; an exercise without a payoff moves nothing."""
-    return tuple(done[sitting].payoff or 0.0 for done in rounds)
 
 
 class AnytimeUntimed(Anytime):
@@ -220,7 +40,8 @@ class AnytimeUntimed(Anytime):
     ``xi - 1 <= H <= xi``. The first lasts 1 interaction, each further one half as many again as
     the one before, rounded up. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads
     to harder environments, failure to easier ones. The score is the mean of all rewards. It is
-    repeatable bit for bit.
+    repeatable bit for bit. An agent that stops early gets nothing for the interactions that are
+    left: otherwise stopping as soon as the average is good would pay (section 5.1).
 
     Args:
         environments: The environment class.
@@ -254,10 +75,11 @@ class AnytimeUntimed(Anytime):
         super().__init__(environments, sittings, level, step, growth, payoff, seed, unbalanced)
         if slot < 1:
             raise InvalidInputError(f"The first slot is {slot} interactions.", "Give 1 or more.")
-        if interactions < sittings:
+        if interactions < slot * sittings:
             raise InvalidInputError(
-                f"{interactions} interactions are too few for {sittings} sittings.",
-                f"Give at least {sittings} interactions, or fewer sittings.",
+                f"{interactions} interactions are too few for {sittings} sittings that begin with "
+                f"{slot}.",
+                f"Give at least {slot * sittings} interactions, or fewer sittings.",
             )
         self.interactions = interactions
         self.slots = _slots(interactions // sittings, slot, growth)
@@ -265,6 +87,13 @@ class AnytimeUntimed(Anytime):
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
         return Budget(self.slots[len(rounds)]) if len(rounds) < len(self.slots) else None
+
+    def counted(self, outcome: Outcome) -> Outcome:
+        """The outcome with its payoff for the share of the interactions that was completed."""
+        planned = outcome.exercise.budget.most
+        if outcome.payoff is None or outcome.interactions >= planned:
+            return outcome
+        return replace(outcome, payoff=outcome.payoff * outcome.interactions / planned)
 
     def expected(self) -> int:
         """How many exercises one agent takes, unless the class is used up before."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from math import ceil
+from itertools import count
+from math import ceil, log
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,12 @@ A sitting uses a few dozen environments. So this many in a row are used ones onl
 few members, which are listed sooner than more of them are drawn.
 """
 
-PATIENT_DRAWS = 2000
-"""Draws in a band that cannot be listed, before it counts as used up."""
+PATIENCE = 7.0
+"""How sure it must be that a band which cannot be listed is used up.
+
+Of d equally likely members, after d (ln d + c) draws one was not drawn yet with a probability of
+about exp(-c).
+"""
 
 LISTED = 20_000
 """Instances of a band that are listed at most."""
@@ -47,8 +52,9 @@ def choose(
 ) -> Choice | None:
     """Choose(U, xi, H, used): an environment with xi - 1 <= H <= xi that was not used yet.
 
-    Inside the band the probability is proportional to 2^-H. When the band has nothing (left),
-    xi grows by 1 (line 13). A class that has an end is taken at its word: no xi is higher than its
+    Inside the band the probability is proportional to 2^-H, as far as the class can weigh its
+    instances (``EnvironmentClass.draw_between``). When the band has nothing (left), xi grows by 1
+    (line 13). A class that has an end is taken at its word: no xi is higher than its
     highest complexity.
 
     Args:
@@ -95,21 +101,25 @@ def _unused(
     """One of the instances of a band that were not used, by 2^-H.
 
     Drawing again what was used is exact, and quick as long as much is left. Where little is, the
-    band is listed.
+    band is listed; where that cannot be done, it is drawn from until nothing new can be expected.
     """
     low, high = level - 1, level
-    for draws in range(PATIENT_DRAWS):
+    seen: set[str] = set()
+    for draws in count(1):
         instance = _drawn(environment_class, low, high, rng)
         if instance is None:
             return None
         if instance.key not in used:
             return instance
+        seen.add(instance.key)
+        if draws > DRAWS and draws > len(seen) * (log(len(seen)) + PATIENCE):
+            return None
         if draws == DRAWS:
             members = environment_class.members(low, high, LISTED)
             if members is not None:
                 left = [each for each in members if each.key not in used]
                 return _by_weight(environment_class, left, rng)
-    return None
+    raise AssertionError("there is always an end")
 
 
 def _drawn(

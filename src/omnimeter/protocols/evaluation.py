@@ -97,8 +97,11 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
         for done in ordered.values()
         for outcome in done
     }
-    values = {agent: each for agent, done in ordered.items() if (each := protocol.values(done))}
     courses = {agent: protocol.course(done) for agent, done in ordered.items()}
+    # Of a test that was interrupted, agents are compared by what all of them have had.
+    moments = None if complete else min(map(len, courses.values()), default=None)
+    found = {agent: protocol.values(done, moments) for agent, done in ordered.items()}
+    values = {agent: each for agent, each in found.items() if each}
     support = _support(protocol, ordered)
     return Result(scores, ordered, complete, support, strata, values, courses)
 

@@ -106,19 +106,16 @@ class Sittings:
     def score(self, bounds: Support) -> Score:
         """The mean over the sittings with its 95 % interval, from the complete rounds.
 
-        Before the first round is complete there is only a mean of what there is. As everywhere,
-        an exercise that the agent failed to go on with may have been worth anything: the interval
-        reaches from where it lies if all of these had been worth the least, to where it lies if
-        they had been worth the most.
+        Before the first round is complete there is none. As everywhere, an exercise that the agent
+        failed to go on with may have been worth anything: the interval reaches from where it lies
+        if all of these had been worth the least, to where it lies if they had been worth the most.
 
         Args:
             bounds: Between which numbers every payoff lies.
         """
         values = list(self.values().values())
         if not values:
-            paid = [each.payoff for each in self.outcomes if each.payoff is not None]
-            value = float(np.mean(paid)) if paid else None
-            return Score(value, None, len(paid), self.faults())
+            return Score(None, None, 0, self.faults())
         count = sum(each.payoff is not None for done in self.complete() for each in done.values())
         return Score(float(np.mean(values)), self._interval(values, bounds), count, self.faults())
 

@@ -83,7 +83,11 @@ class Universal(Sample):
             self._factor(exercise)  # an adjustment that is none is found before anybody acts
         return proposed
 
-    def values(self, outcomes: Sequence[Outcome]) -> Mapping[int, float]:
+    def values(
+        self,
+        outcomes: Sequence[Outcome],
+        moments: int | None = None,  # noqa: ARG002 - there are none before the end
+    ) -> Mapping[int, float]:
         """The adjusted value of each exercise; empty where nothing is adjusted."""
         if self.adjustment.bounds() == (1.0, 1.0):
             return {}

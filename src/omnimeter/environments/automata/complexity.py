@@ -9,8 +9,10 @@ An automaton of n states is written in this order:
    one (if there is one) it is the r-th, counted from the state itself, r = 0, and around; r + 1
    is written in Elias gamma.
 
-No code word begins another. To answer, the machine looks for the entry of the state and action,
-one entry per step over marks and transitions, at most all ``n * (actions + 1)`` of them.
+No code word begins another. Only automata in their normal form have one: none with states that
+cannot be told apart, nor with states numbered otherwise than they are met. To answer, the machine
+looks for the entry of the state and action, one entry per step over marks and transitions, at most
+all ``n * (actions + 1)`` of them.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ def choices(known: int, states: int) -> int:
 
 
 def decode(bits: str, actions: int = 3, most_symbols: int = 0) -> Automaton:
-    """The automaton of a code word, in the class of so many actions and symbols, fit or not.
+    """The automaton of a code word, in the class of so many actions and symbols.
+
+    Whether it is balanced by its marks, connected and sensitive is another question.
 
     Raises:
         InvalidInputError: This is no code word, or more than one.
@@ -102,7 +106,10 @@ def decode(bits: str, actions: int = 3, most_symbols: int = 0) -> Automaton:
         transitions.append(tuple(row))
     if reader.at != len(bits) or known < states:
         raise reader.fault()
-    return Automaton(tuple(transitions), tuple(marks), tuple(symbols) if most_symbols else None)
+    found = Automaton(tuple(transitions), tuple(marks), tuple(symbols) if most_symbols else None)
+    if normal_form(found) != found:
+        raise reader.fault()
+    return found
 
 
 class _Reader:
