@@ -25,6 +25,7 @@ from omnimeter.contract import (
 from omnimeter.execution.conduct import Conductor
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.protocols.choosing import choose
+from omnimeter.protocols.evaluation import judge
 from omnimeter.protocols.sittings import Sittings
 
 AGENT = Spec("random-v1")
@@ -121,6 +122,18 @@ def test_agents_at_the_same_level_get_the_same_environments():
     same = [a.exercise.instance == b.exercise.instance for a, b in zip(ours, apart, strict=True)]
     assert all(same[1::2])  # the second sitting went the same way
     assert not all(same[0::2])
+
+
+def test_of_an_interrupted_test_agents_are_compared_by_what_both_have_had():
+    test = AnytimeUntimed("automata-v1", interactions=1000, sittings=3)
+    other = Spec("q-learning-v1")
+    ours = course(test, lambda each: 0.01 * each.number)
+    theirs = course(test, lambda each: 0.01 * each.number, agent=other)
+    interrupted = judge(test, {AGENT: ours[:15], other: theirs[:12]}, complete=False)
+    assert interrupted.values[AGENT] == interrupted.values[other]
+    assert interrupted.scores[AGENT].value != interrupted.scores[other].value
+    finished = judge(test, {AGENT: ours[:15], other: theirs[:12]}, complete=True)
+    assert finished.values[AGENT] != finished.values[other]
 
 
 def test_sittings_have_environments_of_their_own():

@@ -29,6 +29,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.environments.buttons import Buttons
+from omnimeter.execution.conduct import Isolation, is_isolated
 from omnimeter.interaction import KernelAgent, take
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import run_batch
@@ -214,3 +215,20 @@ def test_specs_rebuild_the_copy() -> None:
 def test_what_cannot_be_slowed(parameters: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidInputError, match=told):
         make(Kind.AGENT, Spec("slowed-v1", parameters))
+
+
+def test_a_slowed_agent_from_a_file_is_isolated_like_the_agent_itself(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("from omnimeter.agents.random_agent import RandomAgent as Mine\n")
+    spec = parse(Kind.AGENT, f"slowed(agent={path}:Mine, seconds=0.5)")
+    assert is_isolated(spec, Isolation.AUTO)
+    assert is_isolated(
+        parse(Kind.AGENT, f"slowed(agent=slowed(agent={path}:Mine, seconds=1), seconds=1)"),
+        Isolation.AUTO,
+    )
+    assert not is_isolated(parse(Kind.AGENT, "slowed(agent=random, seconds=1)"), Isolation.AUTO)
+    assert spec.parameters["agent"]["digest"]
+    assert spec.label == f"slowed-v1(agent={path}:Mine, seconds=0.5)"
+    assert parse(Kind.AGENT, spec.label) == spec
+    path.write_text("# another one\n" + path.read_text())
+    assert parse(Kind.AGENT, spec.label) != spec
