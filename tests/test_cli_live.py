@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -10,20 +11,23 @@ import subprocess
 import sys
 import termios
 import time
+from dataclasses import replace
 from fcntl import ioctl
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 from rich.live import Live
 
-from omnimeter.cli.live import Display, display, picture
+from omnimeter.cli.live import LONGEST_LABEL, Display, display, picture
 from omnimeter.cli.plot import SCALE, ZERO, plot
 from omnimeter.cli.standing import Standing, runs_by_wall_clock
 from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.protocols.universal import UniversalRewards
+from omnimeter.reports.wording import MINUS
 
 AGENT = Spec("random-v1")
 LONG = Spec("random-v1", {"rate": 10.123456789, "another": "a rather long text that goes on"})
@@ -59,6 +63,13 @@ def test_a_rising_curve_rises():
     assert last[SCALE] not in (" ", ZERO)
 
 
+def test_a_scale_has_proper_signs():
+    lines = plot([-0.5, 0.5], 40, 6)
+    assert lines[0].startswith("+0.58 ┤")
+    assert lines[-1].startswith(f"{MINUS}0.58 ┤")
+    assert "-" not in "".join(lines)
+
+
 def outcomes(protocol, rounds, payoff=0.25, fault=None):
     """What came of the first rounds of an agent that always gets the same."""
     done = []
@@ -67,7 +78,7 @@ def outcomes(protocol, rounds, payoff=0.25, fault=None):
             Outcome(
                 exercise=exercise,
                 payoff=payoff,
-                interactions=1,
+                interactions=min(exercise.budget.most, 10**6),
                 total=payoff or 0.0,
                 last_time=1000,
                 end=1000,
@@ -129,12 +140,40 @@ def test_it_fits_into_a_terminal(agents):
     assert (ZERO in text) == (agents < 3)
 
 
+@pytest.mark.parametrize("width", [60, 80, 81, 200])
+@pytest.mark.parametrize("wide", ["x", "漢"])
+def test_a_long_name_leaves_room_for_the_interval(width, wide):
+    protocol = untimed()
+    done = outcomes(protocol, 6)
+    payoffs = [-0.5 - each.exercise.number % 5 / 10 for each in done]
+    done = [replace(each, payoff=payoff) for each, payoff in zip(done, payoffs, strict=True)]
+    agent = Spec("random-v1", {"name": wide * 200})
+    _, _, _, line, *_ = shown([Standing(agent, protocol, done)], width=width).split("\n")
+    name, numbers = line.split("…   ")
+    assert name.startswith("random-v1")
+    assert numbers.startswith(f"{MINUS}0.700  95 % interval ")
+    assert re.fullmatch(rf"{MINUS}\d\.\d{{3}} to {MINUS}\d\.\d{{3}}", numbers.split("interval ")[1])
+    assert cell_len(line) <= width
+    assert cell_len(name) < LONGEST_LABEL
+
+
+def test_faults_stand_beside_a_long_name_too():
+    fault = Fault(FaultKind.AGENT_ERROR, "no idea")
+    protocol = untimed()
+    *done, last = outcomes(protocol, 6)
+    done.append(replace(last, payoff=None, ending=Ending.FAULT, fault=fault))
+    _, _, _, line, *_ = shown([Standing(LONG, protocol, done)]).split("\n")
+    assert "95 % interval" in line
+    assert line.rstrip().endswith("  1 fault")
+    assert len(line) <= 80
+
+
 def test_nothing_yet_and_faults():
     protocol = untimed()
     assert "no score yet" in shown([Standing(AGENT, protocol)])
     fault = Fault(FaultKind.AGENT_ERROR, "no idea")
     text = shown([Standing(AGENT, protocol, outcomes(protocol, 2, None, fault))])
-    assert "10 faults" in text
+    assert "5 faults" in text  # who only fails is not asked again
 
 
 def test_pictures_are_not_drawn_too_often():

@@ -12,7 +12,7 @@ import pytest
 
 from omnimeter.contract import Ending, Outcome, Protocol, Spec
 from omnimeter.execution import evaluate
-from omnimeter.protocols import Evaluation, Result
+from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.protocols.evaluation import judge
 from omnimeter.reports import Verdict, comparisons, latex_table, score_table, write_csv
 from omnimeter.reports import wording as words
@@ -30,10 +30,11 @@ from omnimeter.reports.figures import (
 from omnimeter.reports.ink import inline_svg
 from omnimeter.reports.learning import Learning, LearningCurve
 from omnimeter.reports.page import render
+from omnimeter.reports.reliability import reliability_of, reliability_sentence
 from omnimeter.reports.shapes import Curve, CurveFigure, Scale
 from omnimeter.reports.summary import comparison_sentence, comparison_sentences
 from omnimeter.results import Record, writing
-from omnimeter.statistics import mean
+from omnimeter.statistics import intraclass, mean
 from reports_samples import FIXED, GOOD, OOPS, PLAIN, POOR, Page
 
 Paying = Callable[[int, int], float]
@@ -356,9 +357,48 @@ def test_a_class_that_was_used_up_is_told(tmp_path: Path) -> None:
 
 def test_another_payoff_cannot_change_where_the_test_went(tmp_path: Path) -> None:
     record = a_record(tmp_path, an_untimed(), (PLAIN,))
-    summary = gather(record, Spec("total-v1")).summary
-    assert "with total-v1 from the beginning, it would have gone another way" in summary
+    summary = gather(record, Spec("diminishing-v1")).summary
+    assert "with diminishing-v1 from the beginning, it would have gone another way" in summary
     assert "another way" not in gather(record).summary
+
+
+def test_the_page_says_how_reliable_the_comparison_is(tmp_path: Path) -> None:
+    record = a_record(tmp_path, an_untimed(sittings=5, interactions=500))
+    contents, result = (
+        gather(record),
+        summarise(Evaluation.from_json(record.spec), record.outcomes()),
+    )
+    found = intraclass([[each[n] for n in range(5)] for each in result.values.values()])
+    assert (
+        f"(intraclass correlation) is {found.value:.2f}, 95 % interval {found.low:.2f} to "
+        f"{found.high:.2f}:"
+    ) in contents.reliability
+    text = text_of(contents)
+    assert contents.reliability in text
+    assert text.index(contents.estimate) < text.index(contents.reliability)
+
+
+def test_reliability_is_that_of_paired_sittings() -> None:
+    result = a_result(an_untimed(), good=steady, poor=doubtful)
+    found = reliability_of(result)
+    assert found is not None
+    tables = [[result.values[agent][n] for n in range(3)] for agent in (GOOD, POOR)]
+    assert found == intraclass(tables)
+    fewer = {**result.values, POOR: {n: result.values[POOR][n] for n in (0, 2)}}
+    paired = [[values[n] for n in (0, 2)] for values in fewer.values()]
+    assert reliability_of(replace(result, values=fewer)) == intraclass(paired)
+
+
+def test_where_nothing_is_known_of_reliability_nothing_is_said(tmp_path: Path) -> None:
+    alone = a_record(tmp_path / "a", an_untimed(), (PLAIN,))
+    once = a_record(tmp_path / "b", an_untimed(sittings=1))
+    given = {"environments": "cups-v1", "exercises": 6, "interactions": 20}
+    universal = a_record(tmp_path / "c", Spec("universal-adjusted-v1", given))
+    for record in (alone, once, universal):
+        contents = gather(record)
+        assert contents.reliability == ""
+        assert "intraclass" not in text_of(contents)
+    assert reliability_sentence(None) == ""
 
 
 def test_adjusted_exercises_are_exercises_all_the_same(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from omnimeter.contract import (
     Exercise,
     FloatArray,
     Instance,
+    InvalidInputError,
     OmnimeterError,
     Spec,
     Stream,
@@ -30,6 +31,9 @@ RUNS = 10
 
 Progress = Callable[[str | float], None]
 """Told what is being done, and which share of the audit is done."""
+
+ROUNDING = 1e-9
+"""How far out of a band a complexity may lie for being computed another way."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Subject:
         seed: The root of all chance.
         level: How sure a refusal must be.
         progress: Told what is being done.
+        levels: Where instances are drawn, one level after the other: at level L those of
+            complexity L - 1 to L. Without levels they are drawn as the class draws by itself.
     """
 
     environment_class: EnvironmentClass
@@ -66,6 +72,7 @@ class Subject:
     seed: int
     level: float
     progress: Progress
+    levels: Sequence[float] = ()
     _graphs: dict[str, Graph | None] = field(default_factory=dict, init=False, repr=False)
 
     def stream(self, *path: int | str) -> Stream:
@@ -73,8 +80,33 @@ class Subject:
         return stream(self.seed, "audit", *path)
 
     def draw(self, number: int, complexity: float | None = None) -> Instance:
-        """An instance; the same number gives the same one."""
-        return self.environment_class.draw(self.stream("instance", number).generator(), complexity)
+        """An instance, of a complexity or at the level whose turn it is; the same each time.
+
+        Raises:
+            InvalidInputError: The class has nothing there.
+            OmnimeterError: The class draws what was not asked for.
+        """
+        rng = self.stream("instance", number).generator()
+        if complexity is None and self.levels:
+            return self._draw_at(self.levels[number % len(self.levels)], rng)
+        return self.environment_class.draw(rng, complexity)
+
+    def _draw_at(self, level: float, rng: np.random.Generator) -> Instance:
+        """An instance of a band, as the anytime tests choose theirs."""
+        instance = self.environment_class.draw_between(rng, level - 1, level)
+        if instance is None:
+            low, high = self.environment_class.complexity_range()
+            raise InvalidInputError(
+                f"The class has nothing at level {level:g}: no instance of complexity "
+                f"{level - 1:g} to {level:g}.",
+                f"Its complexities go from {low:g} to {high:g}.",
+            )
+        grade = self.environment_class.complexity(instance)
+        if not level - 1 - ROUNDING <= grade <= level + ROUNDING:
+            raise OmnimeterError(
+                f"Between {level - 1:g} and {level:g} an instance of complexity {grade:g} is drawn."
+            )
+        return instance
 
     @cached_property
     def instances(self) -> list[Instance]:

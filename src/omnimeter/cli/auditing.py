@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,10 @@ def audit(
     ] = None,
     instances: Annotated[int, typer.Option(help="How many instances to draw.")] = 20,
     interactions: Annotated[int, typer.Option(help="Interactions of each random run.")] = 2520,
+    level: Annotated[
+        list[float] | None,
+        typer.Option(help="Draw instances of complexity L - 1 to L only; repeatable."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The root of all chance.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -41,7 +46,12 @@ def audit(
                 bars.update(task, completed=int(100 * news))
 
         result = examine(
-            subject, instances=instances, interactions=interactions, seed=seed, progress=tell
+            subject,
+            instances=instances,
+            interactions=interactions,
+            seed=seed,
+            levels=level or (),
+            progress=tell,
         )
     if json:
         print_json({"class": spec.to_json(), **result.to_json()})
@@ -78,7 +88,17 @@ def _print(label: str, result: Audit) -> None:
         verdict = "is fit for testing"
     else:
         verdict = "keeps what it claims, but [yellow]mind what fails above[/yellow]"
-    out.print(f"\n[bold]{label}[/bold] {verdict}.")
+    out.print(f"\n[bold]{label}[/bold]{_place(result.settings.get('levels', ()))} {verdict}.")
+
+
+def _place(levels: Sequence[float]) -> str:
+    """At which levels a class was examined; nothing where it drew as it does by itself."""
+    from omnimeter.reports.wording import listed
+
+    if not levels:
+        return ""
+    named = listed(f"{level:g}" for level in levels)
+    return f" at {'level' if len(levels) == 1 else 'levels'} {named}"
 
 
 def _one_instance(witness: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ TALLEST, LOWEST = 6, 3
 """Lines of a curve: at most, and below which there is none."""
 
 LONGEST_LABEL = 40
-"""Characters of an agent's name."""
+"""Columns of an agent's name at most, where there is room for them."""
 
 OFTEN, SELDOM = 0.1, 0.5
 """Seconds between two pictures; the second one while real time counts, which they take some of."""
@@ -105,27 +105,28 @@ def picture(title: Sequence[str], standings: Sequence[Standing], out: Console) -
         for line, style in zip(title, styles, strict=True)
     ]
     for standing in standings:
-        parts += ["", *_numbers(standing)]
+        parts += ["", *_numbers(standing, out.width)]
         if height:
             lines = plot(standing.curve, min(out.width, 100) - 1, height)
             parts.append(Text("\n".join(lines), style="cyan", no_wrap=True))
     return Group(*parts)
 
 
-def _numbers(standing: Standing) -> list[RenderableType]:
+def _numbers(standing: Standing, width: int) -> list[RenderableType]:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    label = standing.agent.label
-    name = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    score = Text.assemble("   ", *_score(standing))
+    name = Text(standing.agent.label, "bold")
+    name.truncate(max(1, min(LONGEST_LABEL, width - score.cell_len)), overflow="ellipsis")
     done, total, unit = standing.share
     words = f"{grouped(done)} of {grouped(total)}"
     if unit != "interactions":  # which need the room, and are named in the title
         words += f" {unit}"
     bar = Table.grid(padding=(0, 1))
     bar.add_row(ProgressBar(total, done, width=12), Text(" · ".join([words, *_details(standing)])))
-    return [Text.assemble((name, "bold"), "   ", *_score(standing)), bar]
+    return [Text.assemble(name, score, no_wrap=True, overflow="ellipsis"), bar]
 
 
 def _score(standing: Standing) -> list[str | tuple[str, str]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from omnimeter.reports.wording import number
+
 _BLANK = 0x2800
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bit of each dot of a braille character, by its row and column."""
@@ -76,9 +78,9 @@ def _scale(place: int, zero: int, low: float, high: float, height: int) -> str:
     if place == zero:
         return f"{'0':>{SCALE - 2}} ┼"
     if place == 0 and zero > 1:
-        return f"{high:>+{SCALE - 2}.2f} ┤"
+        return f"{number(high, 2, signed=True):>{SCALE - 2}} ┤"
     if place == height - 1 and zero < height - 2:
-        return f"{low:>+{SCALE - 2}.2f} ┤"
+        return f"{number(low, 2, signed=True):>{SCALE - 2}} ┤"
     return f"{' ':>{SCALE - 2}} │"
 
 

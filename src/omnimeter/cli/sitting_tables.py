@@ -10,7 +10,7 @@ from omnimeter.cli.display import console
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from omnimeter.contract import Score, Spec
+    from omnimeter.contract import Score
     from omnimeter.protocols import Result
     from omnimeter.reports.comparisons import Comparison
     from omnimeter.statistics import Estimate
@@ -156,33 +156,3 @@ def print_reliability(reliability: Estimate | None) -> None:
             f"\nReliability of the comparison (intraclass correlation): {reliability.value:.2f} "
             f"({reach})"
         )
-
-
-def reliability_of(result: Result) -> Estimate | None:
-    """The share of the differences between agents that is not error, if it can be said.
-
-    From the sittings or exercises that all agents with a score have in common.
-    """
-    from math import isnan
-
-    from omnimeter.statistics import intraclass
-
-    scored = [agent for agent, score in result.scores.items() if score.value is not None]
-    tables = [_units(result, agent) for agent in scored]
-    if len(tables) < 2:
-        return None
-    common = sorted(set.intersection(*map(set, tables)))
-    if len(common) < 2:
-        return None
-    found = intraclass([[values[unit] for unit in common] for values in tables])
-    return None if isnan(found.value) else found
-
-
-def _units(result: Result, agent: Spec) -> dict[int, float]:
-    if result.values:
-        return dict(result.values.get(agent, {}))
-    return {
-        each.exercise.number: each.payoff
-        for each in result.outcomes[agent]
-        if each.payoff is not None
-    }

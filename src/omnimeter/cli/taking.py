@@ -20,7 +20,6 @@ from omnimeter.cli.sitting_tables import (
     print_history,
     print_reliability,
     print_scores,
-    reliability_of,
 )
 from omnimeter.cli.standing import runs_by_wall_clock
 from omnimeter.contract import InvalidInputError, Protocol, Spec
@@ -29,6 +28,7 @@ from omnimeter.execution.conduct import environment_class, is_isolated
 from omnimeter.execution.harness import HarnessCost, measure
 from omnimeter.protocols import Evaluation, Result
 from omnimeter.protocols.specs import read_spec
+from omnimeter.reports.reliability import reliability_of
 from omnimeter.reports.wording import counted, duration
 
 if TYPE_CHECKING:

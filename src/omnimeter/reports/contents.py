@@ -26,6 +26,7 @@ from omnimeter.reports.course_figures import course_figure, level_figure
 from omnimeter.reports.faults import FaultRow, fault_table
 from omnimeter.reports.learning import learning
 from omnimeter.reports.rejudging import rejudge, with_payoff
+from omnimeter.reports.reliability import reliability_of, reliability_sentence
 from omnimeter.reports.scores import ScoreRow, score_table
 from omnimeter.reports.setting import Pairs, budget_words, origin, payoff_spec, setting
 from omnimeter.reports.shapes import Figure
@@ -57,6 +58,7 @@ class Contents:
         unit: What is counted and compared: exercises or sittings.
         columns: What is said beside the scores.
         estimate: What the score estimates, where the setting does not tell; otherwise empty.
+        reliability: How reliably an adaptive test tells its agents apart; empty if nobody knows.
         warning: What one must know before reading a score; mostly empty.
         fingerprint: The name of the evaluation.
     """
@@ -75,6 +77,7 @@ class Contents:
     unit: str = EXERCISE
     columns: Sequence[Column] = ()
     estimate: str = ""
+    reliability: str = ""
     warning: str = ""
 
 
@@ -120,6 +123,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         unit=unit(result),
         columns=columns(rows),
         estimate=estimate_sentence(test, result) if test else "",
+        reliability=reliability_sentence(reliability_of(result)) if test else "",
         warning=balance_warning(protocol, rows),
     )
 
