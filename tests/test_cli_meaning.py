@@ -11,8 +11,8 @@ from omnimeter.protocols.anytime import AnytimeTimed
 AGENT = Spec("random-v1")
 
 
-def score(low, high, idle=0.0, slot=1.0):
-    parts = {"idle": idle, "speed": 5.0, "slot": slot}
+def score(low, high, idle=0.0, rounds=20):
+    parts = {"idle": idle, "speed": 5.0, "rounds": rounds}
     return Score((low + high) / 2, Interval(low, high), 10, parts=parts)
 
 
@@ -28,7 +28,7 @@ def score(low, high, idle=0.0, slot=1.0):
         (score(-0.05, 0.05, idle=0.9), score(-0.05, 0.05), "slow and dull"),
         (score(-0.1, 0.2), score(-0.1, 0.1), "cannot be told"),
         (score(0.04, 0.08), score(-0.01, 0.03), "cannot be told"),
-        (score(-0.5, 0.5, idle=0.9, slot=1e-5), score(0.4, 0.6), "cannot be told"),
+        (score(-0.5, 0.5, idle=0.9, rounds=3), score(0.4, 0.6), "cannot be told"),
         (Score(0.0, None, 1), score(0.4, 0.6), "cannot be told"),
         (score(0.4, 0.6), Score(None, Interval(-1, 1), 0), "cannot be told"),
     ],

@@ -25,8 +25,8 @@ MOSTLY = 0.5
 NEAR_NOTHING = 0.1
 """Who is known to score less than this, with time and without, counts as dull."""
 
-SHORT_SLOT = 1e-3
-"""Seconds. A test whose last slots were shorter tells nothing about being slow."""
+FEW_ROUNDS = 10
+"""A test of fewer rounds has hardly left the scale at which it began, and tells of no slowness."""
 
 
 def estimated(protocol: Protocol, result: Result) -> str:
@@ -146,8 +146,8 @@ def verdict(agent: Spec, timed: Score, untimed: Score) -> Verdict:
 
     Random behaviour is worth 0. Intelligent is who is shown to score more than that where time
     does not count. Dull is who is shown to score next to nothing, with time and without. Slow is
-    who had no time to act in most exercises, although the last slots were not short, or whose score
-    where time counts is shown to be lower, and is not half of the other. An intelligent agent is
+    who had no time to act in most exercises of a test that was not short, or whose score where time
+    counts is shown to be lower, and is not half of the other. An intelligent agent is
     fast if it is shown to score more than 0 where time counts, too.
 
     Args:
@@ -158,7 +158,7 @@ def verdict(agent: Spec, timed: Score, untimed: Score) -> Verdict:
     if None in (timed.interval, untimed.interval, timed.value, untimed.value):
         return Verdict(agent, Kind.UNTOLD, "One of the tests has no score, or no interval.")
     pair = f"With time it scores {_scored(timed)}, without {_scored(untimed)}{_speed(timed)}."
-    if timed.parts.get("slot", 0.0) < SHORT_SLOT:
+    if timed.parts.get("rounds", 0) < FEW_ROUNDS:
         kind, why = Kind.UNTOLD, "The test with time was too short to tell."
     elif _low(untimed) > 0:
         kind, why = _of_intelligent(timed, untimed)
