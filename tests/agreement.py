@@ -1,7 +1,7 @@
 """Every agent of the catalogue in half of the environment classes, and what came of it.
 
-``python agreement.py DIRECTORY...`` puts the directories on the path and prints it, so that runs in
-other processes, plain or with checked bounds, can be compared.
+``python agreement.py DIRECTORY BEGINNING`` puts the directory on the path and prints it for all
+pairs whose label begins so: runs in other processes, plain or with checked bounds, can be compared.
 """
 
 from __future__ import annotations
@@ -111,10 +111,12 @@ def digest(traces: list[Trace]) -> str:
 
 def main() -> None:
     """Print what the compiled loop gives, or the ordinary one for those who cannot be compiled."""
-    sys.path[:0] = sys.argv[1:]
+    directory, beginning = sys.argv[1:]
+    sys.path.insert(0, directory)
     found = {
         label: digest(compiled(pair) if pair.compiles else stepwise(pair))
         for label, pair in pairs()
+        if label.startswith(beginning)
     }
     print(json.dumps(found))
 
