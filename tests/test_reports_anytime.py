@@ -27,11 +27,10 @@ from omnimeter.reports.figures import (
     learning_figure,
     score_figure,
 )
-from omnimeter.reports.ink import inline_svg
 from omnimeter.reports.learning import Learning, LearningCurve
 from omnimeter.reports.page import render
 from omnimeter.reports.reliability import reliability_of, reliability_sentence
-from omnimeter.reports.shapes import Curve, CurveFigure, Scale
+from omnimeter.reports.shapes import Scale
 from omnimeter.reports.summary import comparison_sentence, comparison_sentences
 from omnimeter.results import Record, writing
 from omnimeter.statistics import intraclass, mean
@@ -429,38 +428,3 @@ def test_tables_of_sittings(tmp_path: Path) -> None:
     assert float(row["stability"]) == result.scores[GOOD].parts["stability"]
     assert float(row["level reached"]) == result.scores[GOOD].parts["level"]
     assert row["level"] == "0.95"  # that of the interval
-
-
-@pytest.mark.parametrize("agents", [2, 7])
-@pytest.mark.parametrize(
-    ("scale", "places", "marks"),
-    [
-        (Scale.AMOUNTS, (1.0, 1e3, 1e7), (">1<", ">10 million<")),
-        (Scale.AMOUNTS, (17.0, 60.0, 460.0), (">20<", ">200<")),
-        (Scale.SECONDS, (1e-6, 1e-3, 50.0), (">1 µs<", ">1 s<")),
-    ],
-)
-def test_logarithmic_axes_have_marks_that_people_read(
-    scale: Scale, places: tuple[float, ...], marks: tuple[str, str], agents: int
-) -> None:
-    unknown = (None,) * 3
-    bands = (None, -9.0, 0.0), (None, 9.0, 0.5)
-    curves = [Curve("a", places, (0.0, 0.1, 0.2), *bands)]
-    curves += [Curve(f"b{n}", places[:2], (0.5, 0.1), *(unknown[:2],) * 2) for n in range(agents)]
-    figure = CurveFigure("x", "X", "", "across", "up", tuple(curves), banded=True, scale=scale)
-    drawn = inline_svg(figure, {curve.label: n for n, curve in enumerate(curves)})
-    assert marks[0] in drawn
-    if agents == 2:
-        assert marks[1] in drawn
-    assert "10^" not in drawn
-
-
-def test_times_in_a_unit_that_suits_them() -> None:
-    assert words.duration(1e-6) == "1 µs"
-    assert words.duration(1.5e-6) == "1.5 µs"
-    assert words.duration(0.02525) == "25.2 ms"
-    assert words.duration(3) == "3 s"
-    assert words.duration(5e-9) == "5 ns"
-    assert words.duration(86_400) == "86 400 s"
-    assert words.grouped(-0.123456) == f"{words.MINUS}0.123"
-    assert words.grouped(12_345) == "12 345"
