@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from omnimeter.catalogue import Kind, parse
 from omnimeter.contract import FaultKind, InvalidInputError, Spec
 from omnimeter.execution import Isolation, Observer, Options, evaluate
 from omnimeter.execution.conduct import Conductor, is_isolated
@@ -95,13 +96,24 @@ from omnimeter import Agent
 class Theirs(Agent):
     def begin(self, briefing, rng):
         self.turns = 0
-        self.limit = 5 + int(rng.integers(100))
+        self.limit = 5 + int(rng.integers(60))
     def act(self, reward, observation):
         self.turns += 1
         if self.turns > self.limit:
             raise RuntimeError("enough")
         return 0
 """
+
+
+def test_an_agent_has_the_same_luck_in_any_folder(tmp_path):
+    scores = []
+    for folder in (tmp_path / "here", tmp_path / "there"):
+        folder.mkdir()
+        agent = parse(Kind.AGENT, agent_file(folder, RAISES).id)
+        slow = parse(Kind.AGENT, f"slowed(agent={agent.id}, seconds=0.1)")
+        result = run(folder / "e", evaluation(agent, slow), Options(isolation=Isolation.NONE))
+        scores.append(list(result.scores.values()))
+    assert scores[0] == scores[1]
 
 
 @pytest.mark.parametrize("isolation", [Isolation.AUTO, Isolation.NONE])
@@ -153,8 +165,6 @@ def test_a_worker_that_dies_is_an_infrastructure_failure(tmp_path):
 
 
 def test_an_edited_agent_is_another_agent(tmp_path):
-    from omnimeter.catalogue import Kind, parse
-
     place = f"{tmp_path}/their_agent.py:Theirs"
     agent_file(tmp_path, RAISES)
     before = parse(Kind.AGENT, place)

@@ -68,10 +68,11 @@ class Exercise:
     def stream(self, side: str) -> Stream:
         """The chance of one side: ``"environment"``, ``"agent"`` or ``"harness"``.
 
-        The environment's does not depend on the agent.
+        The environment's does not depend on the agent, and the agent's not on the folder that
+        its file lies in.
         """
         named = stream(self.seed, "exercise", self.number, side)
-        return named.child(self.agent.key) if side == "agent" else named
+        return named.child(self.agent.chance) if side == "agent" else named
 
     def of(self, member: Spec) -> Exercise:
         """The exercise that another member of the company has in the same joint run."""

@@ -48,6 +48,11 @@ class Spec:
         """A short name that depends on the whole spec."""
         return fingerprint(self.to_json())
 
+    @cached_property
+    def chance(self) -> str:
+        """The name of its luck: its key, whatever folder a file lies in."""
+        return fingerprint(_in_any_folder(self.to_json()))
+
     @property
     def label(self) -> str:
         """The spec as a person writes it: ``random-v1`` or ``random-v1(rate=10)``."""
@@ -67,8 +72,7 @@ def _written(value: Any) -> str:
 
     The spec of another part is written as its label.
     """
-    fields = set(value) if isinstance(value, Mapping) else set()
-    if "id" in fields and fields <= {"id", "parameters", "digest"}:
+    if _is_spec(value):
         return Spec.from_json(value).label
     word = isinstance(value, str) and _WORD.fullmatch(value)
     return (
@@ -76,3 +80,19 @@ def _written(value: Any) -> str:
         if word
         else json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     )
+
+
+def _is_spec(value: Any) -> bool:
+    """Whether a parameter is the spec of another part, as plain data."""
+    fields = set(value) if isinstance(value, Mapping) else set()
+    return "id" in fields and fields <= {"id", "parameters", "digest"}
+
+
+def _in_any_folder(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The plain data of a spec, of files only the names; the parts inside it likewise."""
+    parameters = {
+        name: _in_any_folder(value) if _is_spec(value) else value
+        for name, value in spec.get("parameters", {}).items()
+    }
+    data = {**spec, "id": re.split(r"[/\\]", spec["id"])[-1]}
+    return {**data, "parameters": parameters} if parameters else data
