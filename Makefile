@@ -24,9 +24,9 @@ demo: $(STAMP)
 		--agent 'cup-presser(choice=first)' \
 		--exercises 60 --interactions 2000 --traces --out evaluations/demo
 
-# All checks and all tests but the slow ones.
+# All checks and all tests but the slow ones, on all cores: most of their time is compiling.
 test: checks
-	$(BIN)/pytest -m 'not slow'
+	$(BIN)/pytest -m 'not slow' --numprocesses auto --maxprocesses 4 --dist worksteal
 
 checks: $(STAMP)
 	$(BIN)/ruff check .
