@@ -27,6 +27,7 @@ from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.protocols.choosing import choose
 from omnimeter.protocols.evaluation import judge
 from omnimeter.protocols.sittings import Sittings
+from omnimeter.statistics import mean
 
 AGENT = Spec("random-v1")
 CLASSES = ["cups-v1", "automata-v1", "torus-v1"]
@@ -134,6 +135,28 @@ def test_of_an_interrupted_test_agents_are_compared_by_what_both_have_had():
     assert interrupted.scores[AGENT].value != interrupted.scores[other].value
     finished = judge(test, {AGENT: ours[:15], other: theirs[:12]}, complete=True)
     assert finished.values[AGENT] != finished.values[other]
+
+
+@pytest.mark.parametrize("done", [4, 20, 60])
+def test_who_watches_has_an_interval_that_holds_for_all_rounds_at_once(done):
+    test = AnytimeUntimed("automata-v1", interactions=1000, sittings=4)
+    outcomes = course(test, lambda each: (each.number % 7) / 7)[:done]
+    score = test.score(outcomes)
+    values = list(test.values(outcomes).values())
+    wide = mean(values, 1 - 0.05 / test.most_rounds, support=(-1, 1))
+    assert score.parts["watched"] == (wide.low, wide.high)
+    assert wide.low < score.interval.low <= score.interval.high < wide.high
+
+
+def test_who_watches_a_single_sitting_has_no_interval():
+    test = AnytimeUntimed("automata-v1", interactions=1000, sittings=1)
+    assert "watched" not in test.score(course(test, lambda each: 0.5)).parts
+
+
+def test_the_rounds_of_a_test_by_the_wall_clock_are_bounded_beforehand():
+    wall = AnytimeTimed("cups-v1", time=20e-6, sittings=2)
+    assert wall.expected() is None
+    assert wall.most_rounds == 5
 
 
 def test_sittings_have_environments_of_their_own():

@@ -29,16 +29,19 @@ def taken(protocol: Spec, agent: Spec) -> Sittings:
     return Sittings(test.sittings, done)
 
 
-def coverage(scores: np.ndarray) -> float:
-    """How many tests of ten of these sittings have the mean of all of them in their interval."""
+def covered(scores: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Whether the interval of a test of ten of these sittings has the mean of all in it.
+
+    It is always the same tests, whatever the scores of their sittings are.
+    """
     rng = np.random.default_rng(0)
-    tests = rng.choice(scores, size=(TESTS, SITTINGS))
-    half = t.ppf(0.975, SITTINGS - 1) * tests.std(axis=1, ddof=1) / SITTINGS**0.5
-    covered = np.abs(tests.mean(axis=1) - scores.mean()) <= half
+    tests = scores[rng.integers(len(scores), size=(TESTS, SITTINGS))]
+    half = t.ppf((1 + level) / 2, SITTINGS - 1) * tests.std(axis=1, ddof=1) / SITTINGS**0.5
+    found = np.abs(tests.mean(axis=1) - scores.mean()) <= half
     for place in np.flatnonzero(np.ptp(tests, axis=1) == 0):  # all the same: another rule
-        found = mean(tests[place], support=(-1, 1))
-        covered[place] = found.low <= scores.mean() <= found.high
-    return float(covered.mean())
+        estimate = mean(tests[place], level, support=(-1, 1))
+        found[place] = estimate.low <= scores.mean() <= estimate.high
+    return found
 
 
 @pytest.mark.slow
@@ -62,8 +65,13 @@ def test_the_interval_covers_the_expected_score_at_every_stopping_time(label, ag
     )
     table = taken(spec, parse(Kind.AGENT, agent)).table()
     running = np.cumsum(table, axis=0) / np.arange(1, len(table) + 1)[:, None]
-    found = {place: coverage(running[place - 1]) for place in range(1, len(running) + 1)}
+    found = {place: covered(scores).mean() for place, scores in enumerate(running, start=1)}
     print(label, agent, {place: round(share, 3) for place, share in found.items()})
     assert len(found) >= 10
     assert min(found.values()) >= AT_LEAST
     assert max(found.values()) <= AT_MOST
+    stopped_badly = 1 - np.all([covered(scores) for scores in running], axis=0).mean()
+    watched = 1 - np.all([covered(s, 1 - 0.05 / len(running)) for s in running], axis=0).mean()
+    print(f"not covered after some round: {stopped_badly:.3f}, if watched {watched:.3f}")
+    assert stopped_badly > 0.07  # so it does matter
+    assert watched <= 0.05

@@ -6,7 +6,7 @@ The lines of the algorithm of Definition 18 (anytime test) are numbered as in th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
@@ -89,6 +89,11 @@ class Anytime(Protocol):
 
         Must be a pure function of the rounds.
         """
+
+    @property
+    @abstractmethod
+    def most_rounds(self) -> int:
+        """How many rounds there can be, as is known before the first."""
 
     def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
         """Whether a round that has begun takes so long that the test must end without it."""
@@ -222,10 +227,23 @@ class Anytime(Protocol):
         """
         sittings = self._taken(outcomes)
         found = sittings.score(self.bounds())
-        extra: Mapping[str, Any] = {"unbalanced": True} if self.unbalanced else {}
+        extra: dict[str, Any] = {"unbalanced": True} if self.unbalanced else {}
+        if found.interval is not None:
+            extra["watched"] = self._watched(sittings)
         return Score(
             found.value, found.interval, found.count, found.faults, {**parts(sittings), **extra}
         )
+
+    def _watched(self, sittings: Sittings) -> tuple[float, float]:
+        """The 95 % interval that holds even if the score was the reason for stopping.
+
+        Who watches may stop after any round. So the error rate is divided among all the rounds
+        that there can be (Bonferroni). Then the intervals of all of them hold at once, and so
+        does that of the last, whatever made it the last.
+        """
+        interval = sittings.score(self.bounds(), 1 - 0.05 / self.most_rounds).interval
+        assert interval is not None, "there is one at any level, or at none"
+        return interval.low, interval.high
 
 
 def _failed(rounds: Sequence[Round]) -> bool:

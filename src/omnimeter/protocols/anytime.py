@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import count
 from math import ceil, inf, isfinite
 from typing import Literal
 
@@ -84,6 +83,11 @@ class AnytimeUntimed(Anytime):
         self.interactions = interactions
         self.slots = _slots(interactions // sittings, slot, growth)
 
+    @property
+    def most_rounds(self) -> int:
+        """As many as there are slots."""
+        return len(self.slots)
+
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
         return Budget(self.slots[len(rounds)]) if len(rounds) < len(self.slots) else None
@@ -97,7 +101,7 @@ class AnytimeUntimed(Anytime):
 
     def expected(self) -> int:
         """How many exercises one agent takes, unless the class is used up before."""
-        return len(self.slots) * self.sittings
+        return self.most_rounds * self.sittings
 
 
 def _slots(total: int, first: int, growth: float) -> list[int]:
@@ -201,18 +205,19 @@ class AnytimeTimed(Anytime):
         """The real seconds of a round or, under the virtual clock, those of its slots."""
         return sum(float(each.remarks.get("elapsed", _seconds(each))) for each in done.values())
 
+    @cached_property
+    def most_rounds(self) -> int:
+        """As many as its slots would make up the time of a sitting, the last being cut off."""
+        left, place = self.time / self.sittings, 0
+        while left >= self.slot:
+            left -= self._slot(place)
+            place += 1
+        return place
+
     def expected(self) -> int | None:
         """How many exercises one agent takes, where no real time plays a part."""
-        if self.clock.kind is ClockKind.WALL:
-            return None
-        left = self.time / self.sittings
-        for place in count():
-            if left < self.slot:
-                return place * self.sittings
-            left -= self._slot(place)
-            if left < 0:
-                return (place + 1) * self.sittings
-        raise AssertionError("there is always an end")
+        wall = self.clock.kind is ClockKind.WALL
+        return None if wall else self.most_rounds * self.sittings
 
 
 def _seconds(outcome: Outcome) -> float:

@@ -103,8 +103,8 @@ class Sittings:
         """How many exercises ended in each kind of fault."""
         return dict(Counter(str(o.fault.kind) for o in self.outcomes if o.fault is not None))
 
-    def score(self, bounds: Support) -> Score:
-        """The mean over the sittings with its 95 % interval, from the complete rounds.
+    def score(self, bounds: Support, level: float = 0.95) -> Score:
+        """The mean over the sittings with its interval, from the complete rounds.
 
         Before the first round is complete there is none. As everywhere, an exercise that the agent
         failed to go on with may have been worth anything: the interval reaches from where it lies
@@ -112,29 +112,31 @@ class Sittings:
 
         Args:
             bounds: Between which numbers every payoff lies.
+            level: The level of the interval.
         """
         values = list(self.values().values())
         if not values:
             return Score(None, None, 0, self.faults())
         count = sum(each.payoff is not None for done in self.complete() for each in done.values())
-        return Score(float(np.mean(values)), self._interval(values, bounds), count, self.faults())
+        interval = self._interval(values, bounds, level)
+        return Score(float(np.mean(values)), interval, count, self.faults())
 
-    def _interval(self, values: list[float], bounds: Support) -> Interval | None:
+    def _interval(self, values: list[float], bounds: Support, level: float) -> Interval | None:
         if len(values) < 2:
             return None
         support = min(bounds[0], *values), max(bounds[1], *values)
-        found = mean(values, support=support)
+        found = mean(values, level, support)
         low, high = found.low, found.high
         if any(is_own_fault(each) for done in self.complete() for each in done.values()):
-            worst, best = (self._if_worth(end, support) for end in support)
+            worst, best = (self._if_worth(end, support, level) for end in support)
             low, high = min(low, worst.low), max(high, best.high)
         return Interval(low, high, found.level)
 
-    def _if_worth(self, payoff: float, support: Support) -> Estimate:
+    def _if_worth(self, payoff: float, support: Support, level: float) -> Estimate:
         """What the mean would be if every exercise that the agent failed in had been worth this."""
         if not isfinite(payoff):
-            return Estimate(payoff, payoff, payoff, 0.95, 0)
-        return mean(list(self.values(payoff).values()), support=support)
+            return Estimate(payoff, payoff, payoff, level, 0)
+        return mean(list(self.values(payoff).values()), level, support)
 
 
 def _payoff(outcome: Outcome, instead: float | None) -> float:
