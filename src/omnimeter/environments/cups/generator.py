@@ -86,7 +86,7 @@ class Cups(KernelEnvironmentClass):
 
     def claims(self) -> Claims:
         """Balanced over random colours; sensitive only if the environment rests."""
-        horizon = 2 * (self.most + 1)
+        horizon = 2 * (MOST + 1)  # a round, and once more, of the largest number
         return Claims(balanced=True, sensitive=horizon if self.rule == "rest" else None)
 
     def scene(  # the cups are all there is to see
