@@ -153,10 +153,29 @@ def test_who_watches_a_single_sitting_has_no_interval():
     assert "watched" not in test.score(course(test, lambda each: 0.5)).parts
 
 
-def test_the_rounds_of_a_test_by_the_wall_clock_are_bounded_beforehand():
-    wall = AnytimeTimed("cups-v1", time=20e-6, sittings=2)
-    assert wall.expected() is None
-    assert wall.most_rounds == 5
+@given(
+    time=st.floats(2e-3, 1e3),
+    slot=st.sampled_from([1e-6, 1e-3, 1e-4 / 3]),
+    growth=st.floats(0.05, 2.0),
+    used=st.floats(0.0, 1.0),
+)
+def test_there_are_not_more_rounds_than_are_known_beforehand(time, slot, growth, used):
+    test = AnytimeTimed("cups-v1", time=time, slot=slot, sittings=2, growth=growth)
+    (first, second) = test.propose(AGENT, [])
+    rounds = []
+    while budget := test.budget(rounds):
+        elapsed = used * budget.seconds  # an agent may stop early
+        exercises = [replace(each, budget=budget) for each in (first, second)]
+        done = [outcome(each, 0.0, elapsed=elapsed) for each in exercises]
+        rounds.append(dict(enumerate(done)))
+    assert len(rounds) <= test.most_rounds
+
+
+@pytest.mark.parametrize(("time", "slot"), [(3.5, 0.1), (2.0, 0.1), (0.475, 0.01)])
+def test_the_last_slot_is_not_lost_by_rounding(time, slot):
+    test = AnytimeTimed("cups-v1", time=time, slot=slot, clock="virtual")
+    done = course(test, lambda each: 0.0)
+    assert len(done) == test.expected() <= test.most_rounds * 10
 
 
 def test_sittings_have_environments_of_their_own():

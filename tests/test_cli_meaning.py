@@ -1,17 +1,14 @@
 """What the tests with and without time say together, and what the harness takes, in words."""
 
-from dataclasses import replace
-
 import pytest
 
-from omnimeter.cli.meaning import harness_sentence, hints, verdict
+from omnimeter.cli.meaning import harness_sentence, verdict
 from omnimeter.contract import Interval, Score, Spec
 from omnimeter.execution.conduct import environment_class
 from omnimeter.execution.harness import HarnessCost, measure
-from omnimeter.protocols import Result
-from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
+from omnimeter.protocols.anytime import AnytimeTimed
 
-AGENT, OTHER = Spec("random-v1"), Spec("constant-v1")
+AGENT = Spec("random-v1")
 
 
 def score(low, high, idle=0.0, rounds=20):
@@ -40,17 +37,6 @@ def test_slowness_is_told_from_dullness(timed, untimed, kind):
     found = verdict(AGENT, timed, untimed)
     assert found.kind == kind
     assert found.reason
-
-
-def test_a_test_that_was_stopped_says_what_holds_for_who_watched():
-    test = AnytimeUntimed("cups-v1", interactions=1000)
-    watched = {"watched": (0.125, 0.75)}
-    scores = {AGENT: Score(0.25, Interval(0.0, 0.5), 10, parts=watched), OTHER: Score(0.1, None, 1)}
-    stopped = Result(scores, {AGENT: [], OTHER: []}, complete=False)
-    (both, differences) = hints(test, stopped)
-    assert both.endswith("If it was, this one does: random-v1 0.125 to 0.750.")
-    assert differences.startswith("Differences")
-    assert not list(hints(test, replace(stopped, complete=True)))
 
 
 @pytest.mark.parametrize("isolated", [False, True])

@@ -294,7 +294,7 @@ def test_ctrl_c_leaves_a_score_and_the_same_command_goes_on(tmp_path, omnimeter)
     assert "Traceback" not in err
     assert "agent.py:Mine" in out
     assert "the same command goes on" in out
-    assert "If it was, this one does: agent.py:Mine" in " ".join(out.split())
+    assert "If it was, this 95 % interval does: agent.py:Mine" in " ".join(out.split())
     _, text, _ = omnimeter("report", "e", "--json")
     stopped = json.loads(text)
     assert stopped["complete"] is False

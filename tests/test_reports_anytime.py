@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from omnimeter.contract import Ending, Outcome, Protocol, Spec
+from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec
 from omnimeter.execution import evaluate
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.protocols.evaluation import judge
 from omnimeter.reports import Verdict, comparisons, latex_table, score_table, write_csv
 from omnimeter.reports import wording as words
-from omnimeter.reports.adaptive import ONE_SITTING, UNBALANCED
+from omnimeter.reports.adaptive import ONE_SITTING, UNBALANCED, stopped_sentence
 from omnimeter.reports.beside import columns
 from omnimeter.reports.contents import Contents, gather
 from omnimeter.reports.course_figures import course_figure, level_figure
@@ -327,11 +327,23 @@ def test_an_unfinished_test_says_so(tmp_path: Path) -> None:
     text = text_of(gather(Record(tmp_path)))
     assert "Incomplete: 7 of 18 exercises." in text
     assert "a sitting of 3 interactions" in text
+    assert "If it was, this 95 % interval does" in text
     with writing(tmp_path / "new", evaluation.to_json()):
         pass
     empty = text_of(gather(Record(tmp_path / "new")))
     assert "there is no score yet" in empty
     assert "the length reached so far" in empty
+
+
+def test_a_test_that_was_stopped_says_what_holds_for_who_watched() -> None:
+    watched = {"watched": (0.125, 0.75)}
+    alone = Result({GOOD: Score(0.4, Interval(0.3, 0.5), 9, parts=watched)}, {}, complete=False)
+    sentence = stopped_sentence(alone)
+    assert sentence.endswith(f"this 95 % interval does: {GOOD.label} (0.125 to 0.750).")
+    assert stopped_sentence(replace(alone, complete=True)) == ""
+    both = replace(alone, scores={**alone.scores, POOR: Score(0.1, None, 1)})
+    assert stopped_sentence(both) == f"{sentence} Differences between agents then do not."
+    assert stopped_sentence(replace(both, scores={POOR: Score(0.1, None, 1)})) == ""
 
 
 def test_an_unbalanced_class_is_announced(tmp_path: Path) -> None:

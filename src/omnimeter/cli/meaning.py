@@ -14,7 +14,7 @@ from omnimeter.protocols import Result
 from omnimeter.protocols.adaptive import Anytime
 from omnimeter.protocols.anytime import AnytimeTimed
 from omnimeter.protocols.universal_base import Universal
-from omnimeter.reports.wording import counted, decimals, duration, grouped, interval, listed, number
+from omnimeter.reports.wording import counted, duration, grouped, interval, listed, number
 
 if TYPE_CHECKING:
     from omnimeter.execution.harness import HarnessCost
@@ -84,29 +84,9 @@ def hints(protocol: Protocol, result: Result) -> Iterator[str]:
         yield _idle(agent, result.scores[agent], protocol)
     if any(score.parts.get("unbalanced") for score in result.scores.values()):
         yield "--unbalanced: random behaviour may be worth something in this class."
-    if isinstance(protocol, Anytime) and not result.complete:
-        yield from _stopped(result)
     used_up = [agent.label for agent in result.scores if _used_up(protocol, result, agent)]
     if used_up:
         yield f"The test of {listed(used_up)} ended early: the class has no further environments."
-
-
-def _stopped(result: Result) -> Iterator[str]:
-    """What holds for a test that may have been stopped because of its score."""
-    known = {
-        agent.label: score.parts["watched"]
-        for agent, score in result.scores.items()
-        if "watched" in score.parts
-    }
-    if known:
-        places = decimals(end for each in known.values() for end in each)
-        reach = [f"{label} {interval(low, high, places)}" for label, (low, high) in known.items()]
-        yield (
-            "The interval holds for a test that was not stopped because of its score. "
-            f"If it was, this one does: {listed(reach)}."
-        )
-        if len(result.scores) > 1:
-            yield "Differences between agents then hold only if the test goes on to its end."
 
 
 def _idle(agent: Spec, score: Score, protocol: Protocol) -> str:

@@ -121,7 +121,11 @@ def print_troubles(result: Result) -> None:
     """Whether something is not done yet, and what went wrong."""
     from rich.markup import escape
 
+    from omnimeter.reports.adaptive import stopped_sentence
+
     out = console()
+    if sentence := stopped_sentence(result):
+        out.print(f"[yellow]{escape(sentence)}[/yellow]")
     if not result.complete:
         out.print("[yellow]Not all exercises are done; the same command goes on.[/yellow]")
     messages = {

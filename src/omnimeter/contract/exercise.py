@@ -72,7 +72,7 @@ class Exercise:
         its file lies in.
         """
         named = stream(self.seed, "exercise", self.number, side)
-        return named.child(self.agent.chance) if side == "agent" else named
+        return named.child(self.agent.key_in_any_folder) if side == "agent" else named
 
     def of(self, member: Spec) -> Exercise:
         """The exercise that another member of the company has in the same joint run."""

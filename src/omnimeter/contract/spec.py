@@ -49,8 +49,8 @@ class Spec:
         return fingerprint(self.to_json())
 
     @cached_property
-    def chance(self) -> str:
-        """The name of its luck: its key, whatever folder a file lies in."""
+    def key_in_any_folder(self) -> str:
+        """The key without the folders that its file, and those of the parts inside it, lie in."""
         return fingerprint(_in_any_folder(self.to_json()))
 
     @property
@@ -88,11 +88,11 @@ def _is_spec(value: Any) -> bool:
     return "id" in fields and fields <= {"id", "parameters", "digest"}
 
 
-def _in_any_folder(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The plain data of a spec, of files only the names; the parts inside it likewise."""
-    parameters = {
-        name: _in_any_folder(value) if _is_spec(value) else value
-        for name, value in spec.get("parameters", {}).items()
-    }
-    data = {**spec, "id": re.split(r"[/\\]", spec["id"])[-1]}
-    return {**data, "parameters": parameters} if parameters else data
+def _in_any_folder(value: Any) -> Any:
+    """Plain data, with the files of all specs in it without their folders."""
+    if isinstance(value, list | tuple):
+        return [_in_any_folder(each) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    data = {name: _in_any_folder(each) for name, each in value.items()}
+    return {**data, "id": re.split(r"[/\\]", data["id"])[-1]} if _is_spec(value) else data

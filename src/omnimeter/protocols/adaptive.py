@@ -93,7 +93,7 @@ class Anytime(Protocol):
     @property
     @abstractmethod
     def most_rounds(self) -> int:
-        """How many rounds there can be, as is known before the first."""
+        """More rounds than this there cannot be; known before the first."""
 
     def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
         """Whether a round that has begun takes so long that the test must end without it."""
@@ -241,7 +241,8 @@ class Anytime(Protocol):
         that there can be (Bonferroni). Then the intervals of all of them hold at once, and so
         does that of the last, whatever made it the last.
         """
-        interval = sittings.score(self.bounds(), 1 - 0.05 / self.most_rounds).interval
+        error = max(0.05 / self.most_rounds, 1e-12)  # of which a level is still below 1
+        interval = sittings.score(self.bounds(), 1 - error).interval
         assert interval is not None, "there is one at any level, or at none"
         return interval.low, interval.high
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import ceil, inf, isfinite
+from math import ceil, inf, isfinite, log, log1p
 from typing import Literal
 
 from omnimeter.contract import (
@@ -27,6 +27,9 @@ from omnimeter.protocols.specs import SpecLike
 
 OVERRUN = 0.02
 """By which part the real time of a test may be exceeded to complete its last round."""
+
+ROUNDING = 1e-9
+"""As parts of a whole, times that differ by less than this are the same: sums are rounded."""
 
 SITTINGS = 10
 """Sittings of a test by default: enough for an interval, few enough to leave each some time."""
@@ -183,7 +186,7 @@ class AnytimeTimed(Anytime):
         if rounds and _seconds(rounds[-1][0]) < self._slot(len(rounds) - 1):
             return None  # the last round was cut off
         left = (self.time - sum(map(self._spent, rounds))) / self.sittings
-        if left < self.slot:
+        if self._is_over(left):
             return None
         seconds = min(self._slot(len(rounds)), left)
         if self.clock.kind is ClockKind.VIRTUAL:
@@ -205,19 +208,27 @@ class AnytimeTimed(Anytime):
         """The real seconds of a round or, under the virtual clock, those of its slots."""
         return sum(float(each.remarks.get("elapsed", _seconds(each))) for each in done.values())
 
-    @cached_property
+    @property
     def most_rounds(self) -> int:
-        """As many as its slots would make up the time of a sitting, the last being cut off."""
-        left, place = self.time / self.sittings, 0
-        while left >= self.slot:
-            left -= self._slot(place)
-            place += 1
-        return place
+        """All rounds whose slot is not longer than a sitting, and one that is cut off.
+
+        By the wall clock there can be so many, since an agent that stops early leaves time over.
+        """
+        return int(log(self.time / self.sittings / self.slot) / log1p(self.growth) + ROUNDING) + 2
 
     def expected(self) -> int | None:
         """How many exercises one agent takes, where no real time plays a part."""
-        wall = self.clock.kind is ClockKind.WALL
-        return None if wall else self.most_rounds * self.sittings
+        if self.clock.kind is ClockKind.WALL:
+            return None
+        left, place = self.time / self.sittings, 0
+        while not self._is_over(left):
+            left -= self._slot(place)
+            place += 1
+        return place * self.sittings
+
+    def _is_over(self, left: float) -> bool:
+        """Whether what is left for a sitting is less than the first slot."""
+        return left < self.slot * (1 - ROUNDING)
 
 
 def _seconds(outcome: Outcome) -> float:

@@ -8,7 +8,15 @@ from omnimeter.contract import ClockKind, Exercise, Protocol, Spec
 from omnimeter.protocols import Result
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.reports.scores import ScoreRow
-from omnimeter.reports.wording import MINUS, counted, duration, grouped
+from omnimeter.reports.wording import (
+    MINUS,
+    counted,
+    decimals,
+    duration,
+    grouped,
+    interval,
+    listed,
+)
 
 Anytime = AnytimeTimed | AnytimeUntimed
 
@@ -43,6 +51,25 @@ def estimate_sentence(test: Anytime, result: Result) -> str:
         chances += ", and over the time that everything takes"
     return (
         f"The score estimates the expected score of a sitting of {_taken(test, result)}: {chances}."
+    )
+
+
+def stopped_sentence(result: Result) -> str:
+    """What holds if the score was the reason for stopping; empty where nothing was stopped."""
+    known = {
+        agent.label: score.parts["watched"]
+        for agent, score in result.scores.items()
+        if "watched" in score.parts
+    }
+    if result.complete or not known:
+        return ""
+    places = decimals(end for ends in known.values() for end in ends)
+    reach = [f"{label} ({interval(low, high, places)})" for label, (low, high) in known.items()]
+    these = "these 95 % intervals do" if len(known) > 1 else "this 95 % interval does"
+    compared = " Differences between agents then do not." if len(result.scores) > 1 else ""
+    return (
+        "The interval above holds for a test that was not stopped because of its score. If it was, "
+        f"{these}: {listed(reach)}.{compared}"
     )
 
 

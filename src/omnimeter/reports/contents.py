@@ -18,6 +18,7 @@ from omnimeter.reports.adaptive import (
     estimate_sentence,
     rejudged_sentence,
     sittings_words,
+    stopped_sentence,
     used_up_sentence,
 )
 from omnimeter.reports.beside import Column, columns
@@ -122,7 +123,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         fingerprint=record.fingerprint,
         unit=unit(result),
         columns=columns(rows),
-        estimate=estimate_sentence(test, result) if test else "",
+        estimate=f"{estimate_sentence(test, result)} {stopped_sentence(result)}" if test else "",
         reliability=reliability_sentence(reliability_of(result)) if test else "",
         warning=balance_warning(protocol, rows),
     )
