@@ -34,9 +34,9 @@ checks: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Statistical and fault tests that take minutes.
+# Statistical and fault tests that take minutes, and all properties with examples of chance.
 test-slow: $(STAMP)
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m 'slow or hypothesis' --hypothesis-profile searching
 
 # Ratios against hand-written C++, Gymnasium, MiniGrid, plain Python and limits of time.
 bench: $(STAMP)

@@ -235,7 +235,7 @@ def test_wrong_parameters_are_refused(wrong: Maker) -> None:
     assert caught.value.advice
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     script=st.lists(
         st.tuples(st.integers(0, 2), st.integers(1, 5 * NANOSECONDS)), min_size=1, max_size=6
@@ -261,7 +261,7 @@ def test_script_is_played_in_time(
     assert trace.ending is (Ending.STOPPED if stopped else Ending.BUDGET)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_keys_count_observations_in_order(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))

@@ -368,7 +368,7 @@ def test_unbalanced_classes_are_refused_or_recorded():
     assert "unbalanced" not in AnytimeUntimed("cups-v1", 100).score([]).parts
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 10**6), st.integers(1, 9), st.floats(0.01, 3))
 def test_slots_always_add_up(total, first, growth):
     first = min(first, total)
@@ -377,7 +377,7 @@ def test_slots_always_add_up(total, first, growth):
     assert all(a < b for a, b in pairwise(slots[:-1]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 5), st.lists(st.floats(-1, 1), min_size=1, max_size=40))
 def test_sittings_do_not_care_about_the_order_of_outcomes(count, payoffs):
     test = AnytimeUntimed("cups-v1", interactions=100 * count, sittings=count)

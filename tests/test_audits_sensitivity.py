@@ -184,7 +184,6 @@ def sums(environment: Automaton, state: int, length: int) -> set[float]:
     return found
 
 
-@settings(deadline=None)
 @given(automata())
 def test_sensitivity_is_what_definition_7_says(
     automaton: tuple[list[list[int]], list[list[float]]],
@@ -202,7 +201,7 @@ def test_sensitivity_is_what_definition_7_says(
         assert needed[number] == (lengths[0] if lengths else 0)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(automata())
 def test_the_random_mean_is_the_long_run_average(
     automaton: tuple[list[list[int]], list[list[float]]],
@@ -220,7 +219,6 @@ def test_the_random_mean_is_the_long_run_average(
     assert mean == pytest.approx(total / turns, abs=0.02)  # the first turns count for little
 
 
-@settings(deadline=None)
 @given(automata())
 def test_a_look_ahead_agrees_with_what_is_known_exactly(
     automaton: tuple[list[list[int]], list[list[float]]],

@@ -21,13 +21,11 @@ SIMPLE: dict[str, Any] = {"transitions": [[0, 1, 0], [0, 1, 0]], "marks": [0, 1]
 # What is proved of every drawn instance
 
 
-@settings(deadline=None)
 @given(drawn())
 def test_every_state_can_be_reached_from_every_other(sample: tuple[Automata, Automaton]) -> None:
     assert reachable(sample[1].transitions).all()
 
 
-@settings(deadline=None)
 @given(drawn())
 def test_the_random_walk_is_solved_exactly(sample: tuple[Automata, Automaton]) -> None:
     _, automaton = sample
@@ -41,7 +39,6 @@ def test_the_random_walk_is_solved_exactly(sample: tuple[Automata, Automaton]) -
     assert min(shares) > 0
 
 
-@settings(deadline=None)
 @given(drawn())
 def test_a_random_agent_gets_exactly_nothing(sample: tuple[Automata, Automaton]) -> None:
     _, automaton = sample
@@ -53,7 +50,7 @@ def test_a_random_agent_gets_exactly_nothing(sample: tuple[Automata, Automaton])
     assert [reward for _, reward in order] == sorted(paid), "better marks pay more"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(drawn())
 def test_what_is_done_matters_within_the_horizon_that_is_claimed(
     sample: tuple[Automata, Automaton],
@@ -78,7 +75,6 @@ def test_stationary_distribution_by_hand() -> None:
 # How it moves
 
 
-@settings(deadline=None)
 @given(drawn(), st.lists(st.integers(0, 1), max_size=30))
 def test_the_environment_walks_along_the_table(
     sample: tuple[Automata, Automaton], actions: list[int]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import inf, log2
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from automata_samples import CLASSES, automaton_of, drawn, reachable
@@ -58,7 +58,6 @@ def test_the_code_with_symbols_by_hand() -> None:
     assert decode(word, actions=2, most_symbols=3) == automaton
 
 
-@settings(deadline=None)
 @given(drawn())
 def test_the_code_is_decoded_back(sample: tuple[Automata, Automaton]) -> None:
     environment_class, automaton = sample
@@ -69,7 +68,6 @@ def test_the_code_is_decoded_back(sample: tuple[Automata, Automaton]) -> None:
     assert grade(environment_class, automaton) == pytest.approx(len(word) + log2(steps), abs=1e-9)
 
 
-@settings(deadline=None)
 @given(drawn(), st.data())
 def test_less_or_more_than_a_code_word_is_refused(
     sample: tuple[Automata, Automaton], data: st.DataObject
@@ -109,13 +107,11 @@ def test_the_code_is_prefix_free(environment_class: Automata) -> None:
 # What behaves alike
 
 
-@settings(deadline=None)
 @given(drawn())
 def test_what_is_drawn_is_in_its_normal_form(sample: tuple[Automata, Automaton]) -> None:
     assert normal_form(sample[1]) == sample[1]
 
 
-@settings(deadline=None)
 @given(drawn(), st.data())
 def test_the_numbers_of_states_make_no_difference(
     sample: tuple[Automata, Automaton], data: st.DataObject
@@ -127,7 +123,6 @@ def test_the_numbers_of_states_make_no_difference(
     assert grade(environment_class, other) == grade(environment_class, automaton)
 
 
-@settings(deadline=None)
 @given(drawn(), st.sampled_from([(-1, 0), (0, 1), (-1, 1)]))
 def test_marks_that_pay_the_same_make_no_difference(
     sample: tuple[Automata, Automaton], kinds: tuple[int, int]
@@ -150,7 +145,6 @@ def test_marks_that_pay_the_same_make_no_difference(
     assert len(encode(automaton, symbols)) <= len(encode(other, symbols))
 
 
-@settings(deadline=None)
 @given(drawn(MERGED), st.data())
 def test_states_that_behave_alike_count_once(
     sample: tuple[Automata, Automaton], data: st.DataObject
@@ -175,7 +169,6 @@ def test_states_that_behave_alike_count_once(
     assert rewards(larger) == (*paid, paid[twin])
 
 
-@settings(deadline=None)
 @given(drawn(MERGED), st.data())
 def test_the_names_of_symbols_make_no_difference(
     sample: tuple[Automata, Automaton], data: st.DataObject

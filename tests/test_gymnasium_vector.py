@@ -70,7 +70,7 @@ def test_a_vector_with_a_fixed_instance_equals_single_environments() -> None:
     )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 2**31),
     count=st.integers(1, 6),

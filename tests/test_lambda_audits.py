@@ -116,7 +116,7 @@ def test_a_reward_for_nobody_is_found() -> None:
     assert not matters_within(environment, sensitivity.witness["horizon"])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.booleans(), st.integers(1, 3), SEEDS)
 def test_out_of_reach_nothing_is_ever_paid(vanish: bool, agents: int, seed: int) -> None:
     here = Lambda(vanish=vanish, **OUT_OF_REACH)  # type: ignore[arg-type]
@@ -155,7 +155,7 @@ def test_a_false_claim_is_refused(parameters: dict[str, Any], check: str) -> Non
 # To stay where one is (section 4.1.2)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.sampled_from([1, 2, inf]), SEEDS)
 def test_who_stays_is_sure_of_nothing_in_the_conceptual_frame(division: float, seed: int) -> None:
     """Proposition 3.6.2: wherever one has come to, staying there brings 0 for ever."""

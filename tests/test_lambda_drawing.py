@@ -53,7 +53,7 @@ def test_a_frame_gives_what_is_left_out() -> None:
     assert [conceptual[name] for name in names] == ["before", 2.0, False, False]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(2, 9), st.integers(0, 2**32))
 def test_what_is_given_is_kept_and_the_rest_is_drawn(cells: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ def test_one_action_with_two_digits_is_one_action() -> None:
     assert environment_class.complexity(drawn) == compressed_length(f"{many}|{many}10")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from(["environment", "pattern", "length"]),
     st.sampled_from([{}, {"cells": 9}, {"space": "ring-5"}, {"cells": 12, "actions": 12}]),

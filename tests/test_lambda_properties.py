@@ -47,7 +47,7 @@ def random_actions(environment: KernelEnvironment, seed: int, count: int = 50) -
 # What holds everywhere
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(LAMBDAS, st.integers(1, 3), SEEDS)
 def test_good_and_evil_never_meet_and_rewards_stay_within_one(
     environment_class: Lambda, agents: int, seed: int
@@ -59,7 +59,7 @@ def test_good_and_evil_never_meet_and_rewards_stay_within_one(
         assert np.abs(environment.state.rewards).max() <= 1
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(LAMBDAS, LISTS, st.integers(1, 3), SEEDS)
 def test_a_mirrored_environment_pays_the_opposite(
     environment_class: Lambda, rewards: list[float], agents: int, seed: int
@@ -79,7 +79,7 @@ def test_a_mirrored_environment_pays_the_opposite(
         assert step(one, *actions) == [-reward for reward in step(other, *actions)]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(LAMBDAS, st.lists(st.integers(1, 3), min_size=2, max_size=2), SEEDS)
 def test_nobody_minds_the_agents(environment_class: Lambda, agents: list[int], seed: int) -> None:
     """Good, Evil and the others move alike, whatever agents do and however many there are."""
@@ -278,7 +278,7 @@ def test_good_and_evil_can_be_left_alone() -> None:
     assert others_of(environment) == before
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.fixed_dictionaries(CLASSES), st.integers(1, 3), SEEDS)
 def test_a_warm_up_is_what_random_agents_do(chosen: dict[str, Any], agents: int, seed: int) -> None:
     count = chosen.pop("warm_up")

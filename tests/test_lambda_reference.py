@@ -98,7 +98,7 @@ def check_same(read: Read, seen: Seen, percepts: list[Percept]) -> None:
     assert [percept.reward for percept in percepts] == seen.rewards
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(RULES, DRAWN, st.integers(1, 4), SEEDS)
 def test_the_implemented_loop_is_that_of_the_text(
     rules: dict[str, Any], drawn: dict[str, Any], agents: int, seed: int
@@ -112,7 +112,7 @@ def test_the_implemented_loop_is_that_of_the_text(
     check_loop(read, implemented(world_of(instance), rules, read), percepts, rng)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(DRAWN, SEEDS)
 def test_the_conceptual_loop_is_that_of_the_text(drawn: dict[str, Any], seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -124,7 +124,7 @@ def test_the_conceptual_loop_is_that_of_the_text(drawn: dict[str, Any], seed: in
     check_loop(read, conceptual(world_of(instance), read), percepts, rng)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(DRAWN, SEEDS)
 def test_the_frame_without_words_is_that_of_the_experiments(
     drawn: dict[str, Any], seed: int

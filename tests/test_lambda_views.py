@@ -67,7 +67,7 @@ def test_neighbours_hold_what_is_in_their_cells() -> None:
     assert observed(arranged(here, [0, 2, 1, 1, 2])) == [1, 4, 2 | 4, 1]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.sampled_from(FORMS), st.integers(1, 3), st.integers(2, 7), SEEDS)
 def test_observations_belong_to_their_spaces(form: Any, agents: int, cells: int, seed: int) -> None:
     chosen = Lambda(cells=cells, objects=["random"], observation=form)
@@ -94,7 +94,7 @@ RULES = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(RULES, st.integers(2, 6), SEEDS)
 def test_foresight_comes_true(rules: dict[str, Any], cells: int, seed: int) -> None:
     """Unless Good and Evil want the same cell, the worths order what the actions really bring."""
@@ -187,7 +187,7 @@ def test_a_scene_shows_the_last_reward_and_no_sum(reward: float, said: str) -> N
     assert scenes[0]["reward"] == said
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.sampled_from(FORMS), SEEDS)
 def test_reachable_cells_are_where_actions_lead(form: Any, seed: int) -> None:
     here = Lambda(observation=form)

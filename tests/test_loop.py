@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_parts import SECOND, Ladder, Player, play, streams
@@ -191,7 +191,6 @@ def buttons(agent: str, chance: int, budget: Budget) -> Trace:
     return interact(environment, AGENTS[agent](), budget, sides, record=True)
 
 
-@settings(deadline=None)  # the first one of each agent loads its kernels
 @given(st.sampled_from(sorted(AGENTS)), st.integers(0, 3), st.floats(0, 20))
 def test_beginning_of_a_trace_is_that_of_a_shorter_exercise(
     agent: str, chance: int, seconds: float

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isolation_parts import RASCAL, SHORT, Corridor
@@ -182,7 +182,6 @@ AGENTS: dict[str, Callable[[], KernelAgent]] = {
 }
 
 
-@settings(deadline=None)  # the first one of each agent loads its kernels
 @given(
     st.sampled_from(sorted(AGENTS)),
     st.sampled_from(TimeoutRule),

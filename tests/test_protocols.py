@@ -230,7 +230,7 @@ def test_a_payoff_outside_the_declared_range_can_still_be_scored():
     faults=st.integers(1, 8),
     levels=st.sampled_from([[3.0], [3.0, 5.0], [3.0, 4.0, 5.0]]),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_faults_only_ever_widen_the_interval(payoffs, faults, levels):
     sample = Sample("cups-v1", exercises=20, interactions=10, complexity=levels)
     exercises = sample.propose(AGENT, [])

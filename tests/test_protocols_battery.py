@@ -145,7 +145,7 @@ def test_a_fault_is_counted_beside_the_score():
     faults=st.integers(1, 4),
     tests=st.integers(1, 3),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_faults_only_ever_widen_the_interval(payoffs, faults, tests):
     battery = Battery(MIXED, tests=tests)
     done = values(battery, payoffs)

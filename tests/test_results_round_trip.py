@@ -110,7 +110,7 @@ def no_waiting() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(outcomes, min_size=1, max_size=4, unique_by=lambda one: one.exercise.key))
 def test_outcomes_come_back_exactly(given_outcomes: list[Outcome]) -> None:
     with TemporaryDirectory() as directory:
@@ -120,7 +120,7 @@ def test_outcomes_come_back_exactly(given_outcomes: list[Outcome]) -> None:
     assert found == {one.exercise.key: exact_outcome(one) for one in given_outcomes}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(traces(), min_size=1, max_size=4))
 def test_traces_come_back_exactly(given_traces: list[Trace]) -> None:
     given_outcomes = [make_outcome(number) for number in range(len(given_traces))]
