@@ -13,7 +13,7 @@ from statistics import median
 import anytime_drawing
 import anytime_time
 from anytime_test import WARM_UP, Cost, in_fresh_process, take_stored_test, take_test
-from measuring import verdict
+from measuring import examine_parts, verdict
 
 LENGTH = 50_000_000
 RATE = 20e6
@@ -95,12 +95,5 @@ PARTS: dict[str, Callable[[], bool]] = {
 }
 
 
-def main(wanted: list[str]) -> int:
-    if unknown := set(wanted) - set(PARTS):
-        raise SystemExit(f"Unknown: {', '.join(unknown)}. Parts: {', '.join(PARTS)}.")
-    verdicts = [PARTS[name]() for name in wanted or PARTS]
-    return 0 if all(verdicts) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(examine_parts(PARTS, sys.argv[1:]))

@@ -13,6 +13,7 @@ import lambda_costs
 import lambda_stepping
 import numpy as np
 from lambda_by_hand import lambda_by_hand
+from measuring import examine_parts
 from rivalry import Rivalry, judge, report
 from yardstick import NO_COMPILER, build
 
@@ -71,12 +72,5 @@ PARTS: dict[str, Callable[[], bool]] = {
 }
 
 
-def main(wanted: list[str]) -> int:
-    if unknown := set(wanted) - set(PARTS):
-        raise SystemExit(f"Unknown: {', '.join(unknown)}. Parts: {', '.join(PARTS)}.")
-    verdicts = [PARTS[name]() for name in wanted or PARTS]
-    return 0 if all(verdicts) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(examine_parts(PARTS, sys.argv[1:]))

@@ -60,3 +60,11 @@ def verdict(what: str, ratio: float, *, at_most: float = float("inf"), at_least:
     bar = f"at least {at_least:g}x" if at_least else f"at most {at_most:g}x"
     print(f"{what}: {ratio:.2f}x, the bar is {bar}: {'it holds' if holds else 'IT DOES NOT HOLD'}")
     return holds
+
+
+def examine_parts(parts: Mapping[str, Callable[[], bool]], wanted: list[str]) -> int:
+    """Do the wanted parts of a benchmark, or all of them; 0 if the bars of all hold."""
+    if unknown := set(wanted) - set(parts):
+        raise SystemExit(f"Unknown: {', '.join(unknown)}. Parts: {', '.join(parts)}.")
+    verdicts = [parts[name]() for name in wanted or parts]
+    return 0 if all(verdicts) else 1

@@ -45,7 +45,24 @@ class Flat:
 
 
 @dataclass(frozen=True)
-class Share:
+class _Scaled:
+    """What adjustments have in common that weigh length against complexity."""
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.scale) and self.scale > 0):
+            raise InvalidInputError(
+                f"The scale of an adjustment is {self.scale}.", "Give a positive, finite number."
+            )
+
+    def bounds(self) -> tuple[float, float]:
+        """0, which it comes near in very long exercises, to 1."""
+        return 0.0, 1.0
+
+
+@dataclass(frozen=True)
+class Share(_Scaled):
     """The share of the complexity in complexity and length: Φ = (1 + y) / (1 + y + x / scale).
 
     A result in an exercise of no length counts in full. One in an exercise of length
@@ -58,22 +75,13 @@ class Share:
         InvalidInputError: The scale is not a positive, finite number.
     """
 
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_scale(self.scale)
-
     def __call__(self, length: float, complexity: float) -> float:
         """Φ, above 0 and at most 1."""
         return (1 + complexity) / (1 + complexity + length / self.scale)
 
-    def bounds(self) -> tuple[float, float]:
-        """0, which it comes near in very long exercises, to 1."""
-        return 0.0, 1.0
-
 
 @dataclass(frozen=True)
-class Logarithmic:
+class Logarithmic(_Scaled):
     """A share of logarithms: Φ = log2(2 + y) / log2(2 + y + x / scale).
 
     It falls slowly: in a long exercise, twice the length adds no more than 1 to the denominator.
@@ -85,22 +93,6 @@ class Logarithmic:
         InvalidInputError: The scale is not a positive, finite number.
     """
 
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_scale(self.scale)
-
     def __call__(self, length: float, complexity: float) -> float:
         """Φ, above 0 and at most 1."""
         return log2(2 + complexity) / log2(2 + complexity + length / self.scale)
-
-    def bounds(self) -> tuple[float, float]:
-        """0, which it comes near in very long exercises, to 1."""
-        return 0.0, 1.0
-
-
-def _check_scale(scale: float) -> None:
-    if not (isfinite(scale) and scale > 0):
-        raise InvalidInputError(
-            f"The scale of an adjustment is {scale}.", "Give a positive, finite number."
-        )

@@ -5,17 +5,14 @@ The functions take the averages of many runs: one row per run, one column per po
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from omnimeter.contract import FloatArray, IntArray
+from omnimeter.reproductions.estimates import REWARDS
 from omnimeter.statistics import Estimate, bootstrap, mean
-
-REWARDS = (-1.0, 1.0)
-"""The lowest and the highest reward, and so average."""
 
 RESAMPLES = 999
 
@@ -93,13 +90,3 @@ def _last_crossing(points: IntArray, curves: FloatArray) -> FloatArray:
     crossed = np.where(after > last, between, points[-1])
     found: FloatArray = np.where(below.any(axis=-1), crossed, points[0]).astype(np.float64)
     return found
-
-
-def said(estimate: Estimate, digits: int = 3) -> str:
-    """An estimate with its interval, for a reader."""
-    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
-
-
-def fields(estimate: Estimate) -> Mapping[str, float]:
-    """An estimate with its interval, as fields of a row."""
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -1,38 +1,23 @@
-"""What the figures of chapter 5 have in common: the look, the agents' curves and their names."""
+"""What the figures of chapter 5 have in common: the agents' curves and their names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from omnimeter.reports.look import MUTED, SMALL, STYLE
-from omnimeter.reports.placing import moved_apart
+from omnimeter.reports.look import MUTED
 from omnimeter.reproductions.lambda_experiments.agents import REFERENCES
 from omnimeter.reproductions.lambda_experiments.curves import Curve
+from omnimeter.reproductions.pictures import End, name_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LOWEST, HIGHEST = -0.12, 1.0
 """Average rewards that are shown; a single run may begin outside of them."""
 
-HEIGHT_OF_NAME = 0.062
+HEIGHT_OF_LINE = 0.062
 """Of a panel."""
-
-HEIGHT_OF_TITLE = 0.26
-"""In inches."""
-
-
-@contextmanager
-def look() -> Iterator[None]:
-    """Within it figures look as those of reports do; panels are placed by hand."""
-    import matplotlib as mpl
-
-    style: dict[Any, Any] = {**STYLE, "figure.constrained_layout.use": False}
-    with mpl.rc_context(style):
-        yield
 
 
 def draw_curves(axes: Axes, curves: Mapping[str, Curve], *, band: bool = True) -> None:
@@ -50,34 +35,19 @@ def draw_curves(axes: Axes, curves: Mapping[str, Curve], *, band: bool = True) -
     axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     axes.grid(axis="y")
     axes.axhline(0, color=MUTED, lw=0.7, zorder=1)
-    name_ends(axes, {name: float(curve.value[-1]) for name, curve in curves.items()})
+    name_agents(axes, {name: float(curve.value[-1]) for name, curve in curves.items()})
 
 
-def name_ends(axes: Axes, ends: Mapping[str, float]) -> None:
+def name_agents(axes: Axes, ends: Mapping[str, float]) -> None:
     """The name of each agent and its last value, at the right of a panel."""
-    heights = [(ends[agent.name] - LOWEST) / (HIGHEST - LOWEST) for agent in REFERENCES]
-    placed = moved_apart(heights, [2 * HEIGHT_OF_NAME] * len(heights))
-    for agent, height in zip(REFERENCES, placed, strict=True):
-        axes.annotate(
-            f"{agent.title}\n{written(ends[agent.name])}",
-            (1.02, height),
-            xycoords="axes fraction",
-            va="center",
-            fontsize=SMALL,
-            color=agent.colour,
-            linespacing=1.05,
-            annotation_clip=False,
-        )
+    named = [
+        End(ends[each.name], f"{each.title}\n{written(ends[each.name])}", each.colour)
+        for each in REFERENCES
+    ]
+    name_ends(axes, named, 2 * HEIGHT_OF_LINE)
 
 
 def written(value: float, digits: int = 2) -> str:
     """A number for a reader, with a real minus sign and without a minus nought."""
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
-
-
-def head(figure: Figure, title: str, below: str) -> None:
-    """What a figure shows, in bold, and how it was made."""
-    figure.suptitle(title, x=0.012, y=0.985, ha="left", va="top", fontweight="bold", fontsize=12)
-    under = 0.985 - HEIGHT_OF_TITLE / figure.get_figheight()
-    figure.text(0.012, under, below, ha="left", va="top", fontsize=SMALL, color=MUTED)

@@ -10,6 +10,7 @@ import numpy as np
 
 from omnimeter.contract import FloatArray
 from omnimeter.reports.look import INK, MUTED, SMALL
+from omnimeter.reproductions.estimates import said
 from omnimeter.reproductions.files import write_figure
 from omnimeter.reproductions.lambda_experiments.agents import (
     FOLLOWER,
@@ -18,9 +19,7 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     RANDOM,
     REFERENCES,
 )
-from omnimeter.reproductions.lambda_experiments.curves import said
 from omnimeter.reproductions.lambda_experiments.measures import MEASURES, Measure
-from omnimeter.reproductions.lambda_experiments.pictures import head, look
 from omnimeter.reproductions.lambda_experiments.relations import (
     Relation,
     among,
@@ -29,6 +28,7 @@ from omnimeter.reproductions.lambda_experiments.relations import (
     rewards,
 )
 from omnimeter.reproductions.lambda_experiments.samples import Sample
+from omnimeter.reproductions.pictures import head, look
 from omnimeter.statistics import Estimate
 
 if TYPE_CHECKING:

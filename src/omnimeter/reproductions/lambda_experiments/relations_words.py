@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from omnimeter.contract import FloatArray
+from omnimeter.reproductions.estimates import said
 from omnimeter.reproductions.lambda_experiments.agents import Reference
-from omnimeter.reproductions.lambda_experiments.curves import said
 from omnimeter.reproductions.lambda_experiments.measures import MEASURES, Measure
 from omnimeter.reproductions.lambda_experiments.relations import (
     WEAK,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from omnimeter.reproductions.files import write_figure
 from omnimeter.reproductions.lambda_experiments.agents import Q_LEARNING
 from omnimeter.reproductions.lambda_experiments.curves import Curve, curve_of
-from omnimeter.reproductions.lambda_experiments.pictures import draw_curves, head, look
+from omnimeter.reproductions.lambda_experiments.pictures import draw_curves
 from omnimeter.reproductions.lambda_experiments.samples import Sample
+from omnimeter.reproductions.pictures import head, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,7 +18,7 @@ from omnimeter.reproductions.anytime_experiments.cheat.plan import (
     limited,
 )
 from omnimeter.reproductions.anytime_experiments.runs import Taken, part_of, taken
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS
+from omnimeter.reproductions.estimates import REWARDS
 from omnimeter.reproductions.reproduction import Report
 from omnimeter.statistics import Estimate, mean, paired_difference
 

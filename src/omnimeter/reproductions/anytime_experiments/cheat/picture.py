@@ -10,19 +10,18 @@ import numpy as np
 
 from omnimeter.contract import FloatArray
 from omnimeter.reports.look import INK, MUTED, SERIES, SMALL
-from omnimeter.reports.placing import moved_apart
 from omnimeter.reproductions.anytime_experiments.cheat.found import Play, Played
 from omnimeter.reproductions.anytime_experiments.cheat.plan import COLOURS, HONEST_COLOUR
 from omnimeter.reproductions.anytime_experiments.cheat.rules import MOST, RULES, long_run, play
+from omnimeter.reproductions.estimates import REWARDS
 from omnimeter.reproductions.files import write_figure
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS
-from omnimeter.reproductions.lambda_experiments.pictures import head, look
+from omnimeter.reproductions.pictures import End, head, look, name_ends
 from omnimeter.statistics import mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HEIGHT_OF_NAME = 0.075
+HEIGHT_OF_LINE = 0.075
 """Of a panel."""
 
 EXERCISES = 2_000
@@ -119,11 +118,8 @@ def _draw_rules(axes: Axes) -> None:
     axes.set_title("what a rule leaves to a cheat", loc="left", fontsize=10.5)
     axes.grid(axis="y")
     axes.axhline(0, color=MUTED, lw=0.7, zorder=1)
-    lowest, highest = axes.get_ylim()
-    heights = [(end - lowest) / (highest - lowest) for end, _ in ends.values()]
-    placed = moved_apart(heights, [HEIGHT_OF_NAME] * len(heights))
-    for (name, (_, colour)), height in zip(ends.items(), placed, strict=True):
-        _write(axes, name, height, colour)
+    named = [End(value, name, colour) for name, (value, colour) in ends.items()]
+    name_ends(axes, named, HEIGHT_OF_LINE)
 
 
 def _draw_band(
@@ -160,25 +156,8 @@ def _finish(axes: Axes, title: str, played: Played) -> None:
 
 def _name(axes: Axes, ends: Mapping[str, tuple[float, str, str]]) -> None:
     """The name of each curve and its last value, at the right of a panel."""
-    places = [
-        float(axes.transAxes.inverted().transform(axes.transData.transform((1, end)))[1])
-        for end, _, _ in ends.values()
-    ]
-    placed = moved_apart(places, [HEIGHT_OF_NAME] * len(places))
-    for (name, (_, text, colour)), height in zip(ends.items(), placed, strict=True):
-        _write(axes, f"{name}: {text}", height, colour)
-
-
-def _write(axes: Axes, text: str, height: float, colour: str) -> None:
-    axes.annotate(
-        text,
-        (1.03, height),
-        xycoords="axes fraction",
-        va="center",
-        fontsize=SMALL,
-        color=colour,
-        annotation_clip=False,
-    )
+    named = [End(end, f"{name}: {text}", colour) for name, (end, text, colour) in ends.items()]
+    name_ends(axes, named, HEIGHT_OF_LINE)
 
 
 def _running(rewards: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from omnimeter.reproductions.anytime_experiments.cheat.rules import (
     published,
     same_step,
 )
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS, said
+from omnimeter.reproductions.estimates import REWARDS, said
 from omnimeter.reproductions.reproduction import Statement
 from omnimeter.statistics import Estimate, mean, paired_difference
 

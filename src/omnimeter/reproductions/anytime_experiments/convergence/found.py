@@ -13,7 +13,7 @@ from omnimeter.contract import FloatArray, Spec
 from omnimeter.protocols.sittings import Sittings
 from omnimeter.reproductions.anytime_experiments.convergence.plan import SUBJECTS, Subject
 from omnimeter.reproductions.anytime_experiments.runs import part_of, taken
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS
+from omnimeter.reproductions.estimates import REWARDS
 from omnimeter.reproductions.reproduction import Report
 from omnimeter.statistics import Estimate, mean, stability
 

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omnimeter.reports.look import INK, MUTED, SMALL
-from omnimeter.reports.placing import moved_apart
+from omnimeter.reports.look import INK, MUTED
 from omnimeter.reproductions.anytime_experiments.convergence.found import Found
 from omnimeter.reproductions.anytime_experiments.convergence.law import sitting_spread
 from omnimeter.reproductions.files import write_figure
-from omnimeter.reproductions.lambda_experiments.pictures import head, look
+from omnimeter.reproductions.pictures import End, head, look, name_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HEIGHT_OF_NAME = 0.075
+HEIGHT_OF_LINE = 0.075
 """Of a panel."""
 
 LINES = ("random", "q-learning", "model-learner", "torus-agent")
@@ -119,18 +118,5 @@ def _lengths(axes: Axes, found: Found) -> None:
 
 def _name(axes: Axes, ends: dict[str, tuple[float, str]]) -> None:
     """The name of each curve beside its end, at the right of a panel."""
-    places = [
-        float(axes.transAxes.inverted().transform(axes.transData.transform((1, end)))[1])
-        for end, _ in ends.values()
-    ]
-    placed = moved_apart(places, [HEIGHT_OF_NAME] * len(places))
-    for (name, (_, colour)), height in zip(ends.items(), placed, strict=True):
-        axes.annotate(
-            name,
-            (1.03, height),
-            xycoords="axes fraction",
-            va="center",
-            fontsize=SMALL,
-            color=colour,
-            annotation_clip=False,
-        )
+    named = [End(value, name, colour) for name, (value, colour) in ends.items()]
+    name_ends(axes, named, HEIGHT_OF_LINE)

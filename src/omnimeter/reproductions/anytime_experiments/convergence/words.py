@@ -15,7 +15,7 @@ from omnimeter.reproductions.anytime_experiments.convergence.law import (
     power_of_sittings,
     variance_per_exercise,
 )
-from omnimeter.reproductions.lambda_experiments.curves import said
+from omnimeter.reproductions.estimates import said
 from omnimeter.reproductions.reproduction import Statement
 from omnimeter.statistics import Estimate, proportion
 

@@ -8,8 +8,8 @@ from omnimeter.reproductions.anytime_experiments.speed.found import Found, find
 from omnimeter.reproductions.anytime_experiments.speed.picture import draw
 from omnimeter.reproductions.anytime_experiments.speed.plan import AGENTS, DEFINITIONS, Sizes
 from omnimeter.reproductions.anytime_experiments.speed.words import statements
+from omnimeter.reproductions.estimates import fields
 from omnimeter.reproductions.files import write_records
-from omnimeter.reproductions.lambda_experiments.curves import fields
 from omnimeter.reproductions.reproduction import Report, Reproduced, silent
 
 USUAL = Sizes(environments=400, sittings=60)

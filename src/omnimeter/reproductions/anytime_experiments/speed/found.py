@@ -17,7 +17,7 @@ from omnimeter.reproductions.anytime_experiments.speed.plan import (
     Examined,
     Sizes,
 )
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS
+from omnimeter.reproductions.estimates import REWARDS
 from omnimeter.reproductions.reproduction import Report
 from omnimeter.statistics import Estimate, mean, paired_difference
 

@@ -15,7 +15,7 @@ from omnimeter.reproductions.anytime_experiments.speed.plan import (
     Examined,
 )
 from omnimeter.reproductions.files import write_figure
-from omnimeter.reproductions.lambda_experiments.pictures import head, look
+from omnimeter.reproductions.pictures import head, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omnimeter.reproductions.anytime_experiments.speed.found import Found, Series
 from omnimeter.reproductions.anytime_experiments.speed.plan import AGENTS, RANDOM
-from omnimeter.reproductions.lambda_experiments.curves import said
+from omnimeter.reproductions.estimates import said
 from omnimeter.reproductions.reproduction import Statement
 
 NOUGHT = 0.05

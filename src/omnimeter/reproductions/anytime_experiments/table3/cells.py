@@ -15,7 +15,7 @@ from omnimeter.reproductions.anytime_experiments.table3.plan import (
     World,
     length,
 )
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS
+from omnimeter.reproductions.estimates import REWARDS
 from omnimeter.reproductions.reproduction import Report, silent
 from omnimeter.statistics import Estimate, mean
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnimeter.contract import Moment
-from omnimeter.reports.look import MUTED, SMALL
-from omnimeter.reports.placing import moved_apart
+from omnimeter.reports.look import MUTED
 from omnimeter.reproductions.anytime_experiments.table3.cells import Found
 from omnimeter.reproductions.anytime_experiments.table3.plan import (
     EARLY,
@@ -20,13 +18,13 @@ from omnimeter.reproductions.anytime_experiments.table3.plan import (
     spoken,
 )
 from omnimeter.reproductions.files import write_figure
-from omnimeter.reproductions.lambda_experiments.pictures import head, look
+from omnimeter.reproductions.pictures import End, head, look, name_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TIMES = {1e-6: "1 µs", 1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h"}
-HEIGHT_OF_NAME = 0.075
+HEIGHT_OF_LINE = 0.075
 """Of a panel."""
 
 
@@ -82,20 +80,15 @@ def _draw_levels(axes: Axes, found: Found) -> None:
 
 def _name_ends(axes: Axes, found: Found) -> None:
     """Who each line is, at the right, at the height of its end."""
-    low, high = axes.get_ylim()
-    heights = [log(found.courses[kind.name][-1].level / low) / log(high / low) for kind in KINDS]
-    placed = moved_apart(heights, [2 * HEIGHT_OF_NAME] * len(heights))
-    for kind, height in zip(KINDS, placed, strict=True):
-        axes.annotate(
+    ends = [
+        End(
+            found.courses[kind.name][-1].level,
             f"{kind.title}\n{spoken(kind.pace)} per action",
-            (1.02, height),
-            xycoords="axes fraction",
-            va="center",
-            fontsize=SMALL,
-            color=kind.colour,
-            linespacing=1.1,
-            annotation_clip=False,
+            kind.colour,
         )
+        for kind in KINDS
+    ]
+    name_ends(axes, ends, 2 * HEIGHT_OF_LINE)
 
 
 def _mark_stages(axes: Axes) -> None:

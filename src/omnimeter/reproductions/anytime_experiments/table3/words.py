@@ -28,7 +28,7 @@ from omnimeter.reproductions.anytime_experiments.table3.plan import (
     World,
     spoken,
 )
-from omnimeter.reproductions.lambda_experiments.curves import said
+from omnimeter.reproductions.estimates import said
 from omnimeter.reproductions.reproduction import Statement
 
 STOPPED = {

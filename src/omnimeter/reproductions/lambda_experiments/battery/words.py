@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from omnimeter.reproductions.estimates import said
 from omnimeter.reproductions.lambda_experiments.battery.results import Results
-from omnimeter.reproductions.lambda_experiments.curves import said
 from omnimeter.reproductions.reproduction import Statement
 from omnimeter.statistics import Correlation, paired_difference
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from omnimeter.contract import stream
+from omnimeter.reproductions.estimates import fields
 from omnimeter.reproductions.files import write_records
 from omnimeter.reproductions.lambda_experiments.agents import FOLLOWER, Q_LEARNING, REFERENCES
-from omnimeter.reproductions.lambda_experiments.curves import fields, final, passes
+from omnimeter.reproductions.lambda_experiments.curves import final, passes
 from omnimeter.reproductions.lambda_experiments.generated.readings import Read, read_differently
 from omnimeter.reproductions.lambda_experiments.generated.words import statements
 from omnimeter.reproductions.lambda_experiments.runs import INTERACTIONS

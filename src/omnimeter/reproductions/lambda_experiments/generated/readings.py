@@ -11,8 +11,8 @@ from omnimeter.contract import Exercise, FloatArray, Instance, InvalidInputError
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.description import read_space
 from omnimeter.interaction.batch import run_batch
+from omnimeter.reproductions.estimates import REWARDS
 from omnimeter.reproductions.lambda_experiments.agents import FOLLOWER, ORACLE, Reference
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS
 from omnimeter.reproductions.lambda_experiments.runs import exercises
 from omnimeter.reproductions.lambda_experiments.samples import SIZES, STOP
 from omnimeter.reproductions.reproduction import Report

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 
 from omnimeter.contract import FloatArray
+from omnimeter.reproductions.estimates import REWARDS, said
 from omnimeter.reproductions.lambda_experiments.agents import (
     FOLLOWER,
     ORACLE,
@@ -13,7 +14,7 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     RANDOM,
     Reference,
 )
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS, final, said, settled_after
+from omnimeter.reproductions.lambda_experiments.curves import final, settled_after
 from omnimeter.reproductions.lambda_experiments.generated.readings import READINGS, Read
 from omnimeter.reproductions.lambda_experiments.samples import Sample
 from omnimeter.reproductions.reproduction import Statement

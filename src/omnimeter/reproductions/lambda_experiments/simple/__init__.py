@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from omnimeter.reproductions.estimates import fields
 from omnimeter.reproductions.files import write_figure, write_records
 from omnimeter.reproductions.lambda_experiments.agents import REFERENCES
-from omnimeter.reproductions.lambda_experiments.curves import Curve, fields, final
-from omnimeter.reproductions.lambda_experiments.pictures import draw_curves, head, look
+from omnimeter.reproductions.lambda_experiments.curves import Curve, final
+from omnimeter.reproductions.lambda_experiments.pictures import draw_curves
 from omnimeter.reproductions.lambda_experiments.runs import INTERACTIONS, PATTERN, SPACE
 from omnimeter.reproductions.lambda_experiments.simple.found import CYCLES, Found, find
 from omnimeter.reproductions.lambda_experiments.simple.space_picture import draw_space
 from omnimeter.reproductions.lambda_experiments.simple.words import statements
+from omnimeter.reproductions.pictures import head, look
 from omnimeter.reproductions.reproduction import Report, Reproduced, silent
 
 RUNS = 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from omnimeter.contract import FloatArray, stream
+from omnimeter.reproductions.estimates import REWARDS, said
 from omnimeter.reproductions.lambda_experiments.agents import (
     FOLLOWER,
     ORACLE,
@@ -12,13 +13,7 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     RANDOM,
     REFERENCES,
 )
-from omnimeter.reproductions.lambda_experiments.curves import (
-    REWARDS,
-    final,
-    passes,
-    said,
-    settled_after,
-)
+from omnimeter.reproductions.lambda_experiments.curves import final, passes, settled_after
 from omnimeter.reproductions.lambda_experiments.simple.found import Found
 from omnimeter.reproductions.reproduction import Statement
 from omnimeter.statistics import Estimate, difference, paired_difference

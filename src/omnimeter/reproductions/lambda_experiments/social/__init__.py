@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from omnimeter.reproductions.estimates import fields
 from omnimeter.reproductions.files import write_records
 from omnimeter.reproductions.lambda_experiments.agents import REFERENCES
-from omnimeter.reproductions.lambda_experiments.curves import fields, final
+from omnimeter.reproductions.lambda_experiments.curves import final
 from omnimeter.reproductions.lambda_experiments.relations import (
     point_rows,
     relation_figures,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from omnimeter.contract import FloatArray
+from omnimeter.reproductions.estimates import REWARDS, said
 from omnimeter.reproductions.lambda_experiments.agents import (
     FOLLOWER,
     ORACLE,
@@ -14,7 +15,6 @@ from omnimeter.reproductions.lambda_experiments.agents import (
     REFERENCES,
     Reference,
 )
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS, said
 from omnimeter.reproductions.lambda_experiments.measures import COMPRESSED, MEASURES
 from omnimeter.reproductions.lambda_experiments.relations import (
     Relation,

@@ -10,8 +10,8 @@ import numpy as np
 
 from omnimeter.agents.q_learning import QLearning
 from omnimeter.contract import FloatArray
+from omnimeter.reproductions.estimates import REWARDS, said
 from omnimeter.reproductions.files import write_records
-from omnimeter.reproductions.lambda_experiments.curves import REWARDS, said
 from omnimeter.reproductions.lambda_experiments.runs import INTERACTIONS
 from omnimeter.reproductions.lambda_experiments.tuning.grid import (
     Grid,
