@@ -12,7 +12,7 @@ from measuring import verdict
 from omnimeter.contract import EnvironmentClass
 from omnimeter.environments.automata import Automata
 from omnimeter.environments.torus import Torus
-from omnimeter.protocols.choosing import choose
+from omnimeter.protocols.anytime import choose
 
 BAR = 1e6
 """Nanoseconds that the median draw may take."""

@@ -19,7 +19,7 @@ from time import perf_counter, process_time
 
 from omnimeter.contract import Outcome, Spec
 from omnimeter.execution import evaluate
-from omnimeter.execution.conduct import Conductor
+from omnimeter.execution.workers import Conductor
 from omnimeter.protocols.anytime import AnytimeUntimed
 from omnimeter.protocols.evaluation import Evaluation
 from omnimeter.results import writing

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from yardstick import HandWritten, Loop
 
-from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import Exercise, nanoseconds
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction.kernel_parts import seed_state
+from omnimeter.interaction.kernels import seed_state
 
 
 def cups_by_hand(

@@ -8,8 +8,7 @@ from typing import Any
 
 from yardstick import HandWritten, Loop, address
 
-from omnimeter.agents.q_learning import QLearning
-from omnimeter.agents.temporal_difference import LOWEST
+from omnimeter.agents.temporal_difference import LOWEST, QLearning
 from omnimeter.contract import Exercise, nanoseconds
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import (

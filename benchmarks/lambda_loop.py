@@ -17,7 +17,7 @@ from measuring import examine_parts
 from rivalry import Rivalry, judge, report
 from yardstick import NO_COMPILER, build
 
-from omnimeter.agents.q_learning import QLearning
+from omnimeter.agents.temporal_difference import QLearning
 from omnimeter.contract import Budget, Exercise, Spec
 from omnimeter.environments.lambda_class import Lambda
 

@@ -13,7 +13,7 @@ from cups_by_hand import cups_by_hand
 from rivalry import Rivalry, judge, report
 from yardstick import NO_COMPILER, build
 
-from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import Budget, Exercise, Spec
 from omnimeter.environments.cups import Cups
 

@@ -19,8 +19,8 @@ from omnimeter.contract import Budget, Environment, EnvironmentClass, Exercise, 
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import run_batch
-from omnimeter.testing.probes import probes
-from omnimeter.testing.variants import variants
+from omnimeter.testing.agents import probes
+from omnimeter.testing.environments import variants
 
 BUDGETS = (Budget(interactions=40), Budget(seconds=12.5))
 INSTANCES = 2

@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from omnimeter.audits import Audit, Finding, audit
-from omnimeter.contract import (
-    Claims,
-    Environment,
-    EnvironmentClass,
-    Instance,
-    Percept,
-    single,
-)
+from omnimeter.contract import Claims, Environment, EnvironmentClass, Instance, Percept, single
 
 
 class Automaton(Environment):

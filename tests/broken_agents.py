@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import Agent, Briefing, InvalidInputError, Move, Observation
 
 

@@ -11,7 +11,7 @@ import gymnasium
 import pytest
 
 from omnimeter.catalogue import Kind, listing
-from omnimeter.gymnasium_face import register
+from omnimeter.gymnasium_adapter import register
 
 OURS = [f"omnimeter/{entry.id}" for entry in listing(Kind.ENVIRONMENT)]
 STRANGERS = ["omnimeter/sample-walk-v1", "omnimeter/sample-plain-walk-v1"]

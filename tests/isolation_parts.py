@@ -23,8 +23,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.interaction import interact
-from omnimeter.interaction.limits import Limits
-from omnimeter.interaction.remote import AgentProcess
+from omnimeter.interaction.process import AgentProcess, Limits
 
 RASCAL = Spec(f"{Path(__file__).parent / 'rascal.py'}:Rascal")
 SHORT = Limits(seconds_per_action=0.5, seconds_to_begin=20)

@@ -30,7 +30,7 @@ from omnimeter.contract import (
 )
 from omnimeter.interaction import interact
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.remote import AgentProcess
+from omnimeter.interaction.process import AgentProcess
 
 
 class Counter(Environment):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from omnimeter.catalogue import Kind, listing, make, parse, resolve
 from omnimeter.contract import InvalidInputError, Spec
-from omnimeter.payoffs.adjustments import Adjustment, Flat, Logarithmic, Share
+from omnimeter.payoffs.parts import Adjustment, Flat, Logarithmic, Share
 from omnimeter.testing import AdjustmentSuite
 
 OURS = [entry.id for entry in listing(Kind.ADJUSTMENT) if entry.package == "omnimeter"]

@@ -18,13 +18,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omnimeter.agents.cup_presser import CupPresser
-from omnimeter.agents.keys import LARGEST_TABLE, key_of, number_of_keys
 from omnimeter.agents.opportunists import Rester, Stopper, Waiter
-from omnimeter.agents.policy import PolicyAgent
-from omnimeter.agents.random_agent import RandomAgent
-from omnimeter.agents.scripted import ScriptedAgent
-from omnimeter.agents.steady import ConstantAgent, ExampleRobot
+from omnimeter.agents.simple import (
+    ConstantAgent,
+    ExampleRobot,
+    PolicyAgent,
+    RandomAgent,
+    ScriptedAgent,
+)
+from omnimeter.agents.specialists import CupPresser
+from omnimeter.agents.tables import LARGEST_TABLE, key_of, number_of_keys
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
     NANOSECONDS,
@@ -172,10 +175,10 @@ def test_digest_sees_every_part_of_a_trace() -> None:
 @pytest.mark.parametrize(
     ("place", "parameters"),
     [
-        ("steady:ConstantAgent", {"action": 1, "rate": 2}),
-        ("steady:ExampleRobot", {"number": 4}),
-        ("scripted:ScriptedAgent", {"actions": [0, 2], "seconds": [1, 0.5], "repeat": False}),
-        ("policy:PolicyAgent", {"table": [0] * 27, "rate": 5}),
+        ("simple:ConstantAgent", {"action": 1, "rate": 2}),
+        ("simple:ExampleRobot", {"number": 4}),
+        ("simple:ScriptedAgent", {"actions": [0, 2], "seconds": [1, 0.5], "repeat": False}),
+        ("simple:PolicyAgent", {"table": [0] * 27, "rate": 5}),
         ("opportunists:Stopper", {"threshold": 0.5, "rate": 5}),
         ("opportunists:Rester", {"threshold": 0.5, "rate": 5, "rest": 2}),
         ("opportunists:Waiter", {"threshold": 0.5, "rate": 5, "wait": 2}),

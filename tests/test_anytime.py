@@ -22,12 +22,11 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
-from omnimeter.execution.conduct import Conductor
-from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
-from omnimeter.protocols.choosing import choose
+from omnimeter.estimation import mean
+from omnimeter.execution.workers import Conductor
+from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed, choose
 from omnimeter.protocols.evaluation import judge
-from omnimeter.protocols.sittings import Sittings
-from omnimeter.statistics import mean
+from omnimeter.protocols.repetitions import Sittings
 
 AGENT = Spec("random-v1")
 CLASSES = ["cups-v1", "automata-v1", "torus-v1"]

@@ -9,16 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnimeter.contract import Spec
-from omnimeter.reproductions.anytime_experiments import cheat
-from omnimeter.reproductions.anytime_experiments.cheat import plan, rules, words
-from omnimeter.reproductions.anytime_experiments.cheat.found import (
-    Play,
-    Played,
-    find,
-    gain,
-    play_of,
-)
-from omnimeter.reproductions.anytime_experiments.runs import taken
+from omnimeter.reproductions.anytime import cheat
+from omnimeter.reproductions.anytime.cheat import Play, Played, find, gain, play_of
+from omnimeter.reproductions.anytime.shared import taken
 
 SMALL = {"sittings": 6, "rounds": 12}
 
@@ -46,15 +39,15 @@ def played(rng, honest=0.5, cheating=0.2, limited=0.1, level=30.0, states=(2, 20
         hard = play.states > 10
         play = replace(play, rewards=np.where(hard, failing, play.rewards))
     return Played(
-        plan.UNTIMED,
+        cheat.UNTIMED,
         made_up(rng, honest, 300.0, 20),
-        dict.fromkeys(plan.EASY, play),
-        dict.fromkeys(plan.EASY, made_up(rng, limited, 60.0, 10)),
+        dict.fromkeys(cheat.EASY, play),
+        dict.fromkeys(cheat.EASY, made_up(rng, limited, 60.0, 10)),
     )
 
 
 def verdict(results, word):
-    (statement,) = [each for each in words.statements([results]) if word in each.claim]
+    (statement,) = [each for each in cheat.statements([results]) if word in each.claim]
     return statement
 
 
@@ -68,15 +61,15 @@ def test_both_tests_have_as_many_whole_exercises_as_wanted(found):
 
 
 def test_a_play_is_what_the_test_scores():
-    protocol = plan.UNTIMED.spec(4, 8)
-    test = taken(protocol, plan.cheat(3))
+    protocol = cheat.UNTIMED.spec(4, 8)
+    test = taken(protocol, cheat.cheat(3))
     assert play_of(test, 4).rewards.mean() == pytest.approx(test.score.value)
     assert play_of(test, 4).levels[-1].mean() == pytest.approx(test.score.parts["level"])
 
 
 def test_cheats_and_limited_do_as_the_honest_until_they_meet_what_is_hard(found):
     for each in found:
-        for easy in plan.EASY:
+        for easy in cheat.EASY:
             for other in (each.cheats[easy], each.limited[easy]):
                 met = np.cumsum(other.states > easy, axis=0) > 0
                 assert np.all((other.rewards == each.honest.rewards) | met)
@@ -88,31 +81,31 @@ def test_no_cheat_gets_more_than_its_level_allows(found):
             exercises = np.arange(1, play.rounds + 1)[:, np.newaxis]
             scores = np.cumsum(play.rewards, axis=0) / exercises
             level = (play.levels + 1) * (1 + play.rewards / 2)  # it lay at most 1 above
-            assert np.all(scores <= rules.most(exercises, level / play.levels[0]) + 1e-9)
+            assert np.all(scores <= cheat.most(exercises, level / play.levels[0]) + 1e-9)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_the_most_that_a_level_allows_holds_for_all_rewards(rewards):
     level = 1.0
     for reward in rewards:
-        level = rules.published(level, reward)
-    bound = rules.most(np.array(float(len(rewards))), np.array(level))
+        level = cheat.published(level, reward)
+    bound = cheat.most(np.array(float(len(rewards))), np.array(level))
     assert np.mean(rewards) <= bound + 1e-9
 
 
 def test_the_rules_do_what_the_text_says_of_them():
-    little = words.A_LITTLE
-    assert rules.play(rules.same_step, little, 10_000).mean() == pytest.approx(0.495, abs=0.001)
-    assert abs(rules.play(rules.published, little, 10_000).mean()) < 0.005
-    assert abs(rules.play(rules.even, 1.0, 10_000).mean()) < 0.001
-    assert pytest.approx(0.2619, abs=1e-4) == rules.MOST
-    assert rules.same_step(30.0, 0.0) == 30.0
+    little = cheat.A_LITTLE
+    assert cheat.play(cheat.same_step, little, 10_000).mean() == pytest.approx(0.495, abs=0.001)
+    assert abs(cheat.play(cheat.published, little, 10_000).mean()) < 0.005
+    assert abs(cheat.play(cheat.even, 1.0, 10_000).mean()) < 0.001
+    assert pytest.approx(0.2619, abs=1e-4) == cheat.MOST
+    assert cheat.same_step(30.0, 0.0) == 30.0
 
 
 @pytest.mark.parametrize("failing", [0.01, 0.3, 1.0])
 def test_the_model_tends_to_its_long_run(failing):
-    assert rules.play(rules.published, failing, 20_000).mean() == pytest.approx(
-        rules.long_run(failing), abs=0.002
+    assert cheat.play(cheat.published, failing, 20_000).mean() == pytest.approx(
+        cheat.long_run(failing), abs=0.002
     )
 
 
@@ -126,7 +119,7 @@ def test_it_runs_and_writes_and_is_the_same_again(tmp_path):
     assert first.rows == second.rows
     for name, path in first.files.items():
         assert path.read_bytes() == second.files[name].read_bytes()
-    assert len(first.rows) == 2 * len(plan.EASY) * 3
+    assert len(first.rows) == 2 * len(cheat.EASY) * 3
     assert json.loads(json.dumps(first.to_json()))["name"] == "anytime-cheat"
     assert all(0 <= done <= 1 for _, done in told)
     assert told[-1][1] == 1.0
@@ -173,5 +166,5 @@ def test_differences_are_paired_by_sitting():
 
 
 def test_the_limited_is_made_from_its_place():
-    test = taken(plan.TIMED.spec(2, 4), plan.limited(3), chance_of=Spec("model-learner-v1"))
+    test = taken(cheat.TIMED.spec(2, 4), cheat.limited(3), chance_of=Spec("model-learner-v1"))
     assert len(test.outcomes) == 8

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from omnimeter.contract import Spec
-from omnimeter.protocols.sittings import Sittings
-from omnimeter.reproductions.anytime_experiments import convergence
-from omnimeter.reproductions.anytime_experiments.convergence import law, words
-from omnimeter.reproductions.anytime_experiments.convergence.found import Series
-from omnimeter.reproductions.anytime_experiments.convergence.plan import SUBJECTS
-from omnimeter.reproductions.anytime_experiments.runs import taken
+from omnimeter.protocols.repetitions import Sittings
+from omnimeter.reproductions.anytime import convergence
+from omnimeter.reproductions.anytime.convergence import SUBJECTS, Series
+from omnimeter.reproductions.anytime.shared import taken
 
 RANDOM, LEARNER, *_ = SUBJECTS
 SMALL = {"seeds": 3, "sittings": 4, "rounds": 10}
@@ -26,7 +24,7 @@ def made_up(rng, spreads, means=0.0, subject=RANDOM, tests=20):
 
 
 def verdict(found, word):
-    (statement,) = [each for each in words.statements(found) if word in each.claim]
+    (statement,) = [each for each in convergence.statements(found) if word in each.claim]
     return statement
 
 
@@ -53,27 +51,27 @@ def test_a_longer_test_begins_as_a_shorter_one():
 
 def test_the_law_of_rewards_that_vary_alike_is_a_root():
     tests = made_up(np.random.default_rng(0), 0.2, tests=100)
-    found = law.exponent(tests)
+    found = convergence.exponent(tests)
     assert found.low < -0.5 < found.high
-    assert law.variance_per_exercise(tests).value == pytest.approx(0.04, abs=0.01)
+    assert convergence.variance_per_exercise(tests).value == pytest.approx(0.04, abs=0.01)
 
 
 def test_the_law_of_luck_at_first_only_is_a_reciprocal():
     tests = made_up(np.random.default_rng(0), [0.3] * 4 + [0.0] * 16)
-    assert law.exponent(tests).value == pytest.approx(-1, abs=1e-9)
-    assert law.variance_per_exercise(tests).value == pytest.approx(0, abs=1e-9)
+    assert convergence.exponent(tests).value == pytest.approx(-1, abs=1e-9)
+    assert convergence.variance_per_exercise(tests).value == pytest.approx(0, abs=1e-9)
 
 
 def test_more_sittings_narrow_like_a_root():
     tests = made_up(np.random.default_rng(0), 0.2, tests=200)
-    spreads = law.by_sittings(tests)
-    assert list(spreads) == list(law.GROUPS)
-    assert law.power_of_sittings(tests) == pytest.approx(-0.5, abs=0.1)
+    spreads = convergence.by_sittings(tests)
+    assert list(spreads) == list(convergence.GROUPS)
+    assert convergence.power_of_sittings(tests) == pytest.approx(-0.5, abs=0.1)
 
 
 def test_a_tenth_of_the_length_is_found():
     tests = made_up(np.random.default_rng(0), 0.2)
-    ratio = LENGTHS[-1] / LENGTHS[words.tenth(tests)]
+    ratio = LENGTHS[-1] / LENGTHS[convergence.tenth(tests)]
     assert 8 < ratio < 12.5
 
 

@@ -12,9 +12,9 @@ from scipy.stats import t
 
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import Spec
-from omnimeter.execution.conduct import Conductor
-from omnimeter.protocols.sittings import Sittings
-from omnimeter.statistics import mean
+from omnimeter.estimation import mean
+from omnimeter.execution.workers import Conductor
+from omnimeter.protocols.repetitions import Sittings
 
 ALL, SITTINGS, TESTS = 3000, 10, 20_000
 AT_LEAST, AT_MOST = 0.93, 0.97

@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 from omnimeter.contract import Spec
-from omnimeter.execution.conduct import make_agent
+from omnimeter.execution.workers import make_agent
 from omnimeter.interaction import KernelAgent
-from omnimeter.reproductions.anytime_experiments import runs, speed
-from omnimeter.reproductions.anytime_experiments.speed import found, words
-from omnimeter.reproductions.anytime_experiments.speed.plan import (
-    AGENTS,
-    DEFINITIONS,
-    MODEL_LEARNER,
-    RANDOM,
-    Sizes,
-)
+from omnimeter.reproductions.anytime import shared, speed
+from omnimeter.reproductions.anytime.speed import AGENTS, DEFINITIONS, MODEL_LEARNER, RANDOM, Sizes
 
 SMALL = Sizes(environments=12, sittings=3, slowness=(1, 16, 512))
 UNTIMED = DEFINITIONS[0].spec(SMALL)
@@ -28,9 +21,9 @@ def small(tmp_path_factory):
 
 
 def test_a_copy_with_the_chance_of_the_original_does_the_same():
-    original = runs.taken(UNTIMED, RANDOM.spec)
-    twin = runs.taken(UNTIMED, RANDOM.slowed(7), chance_of=RANDOM.spec)
-    other = runs.taken(UNTIMED, RANDOM.slowed(7))
+    original = shared.taken(UNTIMED, RANDOM.spec)
+    twin = shared.taken(UNTIMED, RANDOM.slowed(7), chance_of=RANDOM.spec)
+    other = shared.taken(UNTIMED, RANDOM.slowed(7))
     assert twin.values == original.values
     assert twin.outcomes[0].last_time != original.outcomes[0].last_time
     assert other.values != original.values
@@ -38,7 +31,7 @@ def test_a_copy_with_the_chance_of_the_original_does_the_same():
 
 def test_an_agent_that_fails_is_not_averaged_over():
     with pytest.raises(RuntimeError, match="scripted-v1"):
-        runs.taken(UNTIMED, Spec("scripted-v1", {"actions": [7]}))
+        shared.taken(UNTIMED, Spec("scripted-v1", {"actions": [7]}))
 
 
 def test_an_agent_without_kernels_takes_the_same_tests(tmp_path):
@@ -50,17 +43,17 @@ def test_an_agent_without_kernels_takes_the_same_tests(tmp_path):
         "        return 1\n"
     )
     spec = DEFINITIONS[0].spec(replace(SMALL, environments=2))
-    plain = runs.taken(spec, Spec(f"{file}:Always"))
-    compiled = runs.taken(spec, Spec("constant-v1", {"action": 1}))
+    plain = shared.taken(spec, Spec(f"{file}:Always"))
+    compiled = shared.taken(spec, Spec("constant-v1", {"action": 1}))
     assert not isinstance(make_agent(plain.agent), KernelAgent)
     assert plain.values == compiled.values
 
 
 def test_parts_of_a_report_make_a_whole():
     told = []
-    part = runs.part_of(lambda doing, done: told.append((doing, done)), 1, 4, "second")
+    part = shared.part_of(lambda doing, done: told.append((doing, done)), 1, 4, "second")
     part("whatever", 0.5)
-    runs.part_of(part, 1, 2)("whatever", 3.0)
+    shared.part_of(part, 1, 2)("whatever", 3.0)
     assert told == [("second", 0.375), ("second", 0.5)]
 
 
@@ -99,7 +92,7 @@ def series(number, *copies, agent=MODEL_LEARNER, noise=0.02):
     (definition,) = [each for each in DEFINITIONS if each.number == number]
     spread = noise * np.random.default_rng(number).standard_normal(40)
     values = {2**place: score + (place + 1) * spread for place, score in enumerate(copies)}
-    return found.Series(agent, definition, values)
+    return speed.Series(agent, definition, values)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +105,7 @@ def series(number, *copies, agent=MODEL_LEARNER, noise=0.02):
     ],
 )
 def test_slower_must_be_lower_in_the_end_and_never_higher(copies, holds):
-    assert words._slower_is_not_better(series(17, *copies)).holds is holds
+    assert speed._slower_is_not_better(series(17, *copies)).holds is holds
 
 
 def whole(random=0.0, without=0.5, spread=0.0):
@@ -122,14 +115,14 @@ def whole(random=0.0, without=0.5, spread=0.0):
         top = without if agent.learns else random
         for number, copies in ((15, (top, top)), (17, (top, 0)), (18, (top, 0)), (19, (top, top))):
             made.append(series(number, *copies, agent=agent))
-            if number in words.UNTIMED:
+            if number in speed.UNTIMED:
                 same = made[-1].values[1]
                 made[-1] = replace(made[-1], values={1: same, 2: same + spread})
-    return found.Found(made)
+    return speed.Found(made)
 
 
 def test_all_statements_can_hold():
-    told = words.statements(whole())
+    told = speed.statements(whole())
     assert len(told) == 8
     assert all(each.holds for each in told)
 
@@ -143,7 +136,7 @@ def test_all_statements_can_hold():
     ],
 )
 def test_each_statement_can_fail(changes, claims):
-    failing = [each.claim for each in words.statements(whole(**changes)) if not each.holds]
+    failing = [each.claim for each in speed.statements(whole(**changes)) if not each.holds]
     assert len(failing) == len(claims)
     assert all(claim.startswith(start) for claim, start in zip(failing, claims, strict=True))
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from omnimeter.reproductions.anytime_experiments import table3
-from omnimeter.reproductions.anytime_experiments.table3 import cells, expected, plan, words
-from omnimeter.reproductions.anytime_experiments.table3.plan import (
+from omnimeter.estimation import Estimate
+from omnimeter.reproductions.anytime import table3
+from omnimeter.reproductions.anytime.table3 import (
     AUTOMATA,
     FAST_LEARNER,
     KINDS,
@@ -15,15 +15,14 @@ from omnimeter.reproductions.anytime_experiments.table3.plan import (
     STAGES,
     TORUS,
 )
-from omnimeter.reproductions.reproduction import silent
-from omnimeter.statistics import Estimate
+from omnimeter.reproductions.shared import silent
 
 LOWEST, HIGHEST = AUTOMATA.levels
 SMALL = (replace(AUTOMATA, longest=(24, 26)), replace(TORUS, longest=(20, 22)))
 
 
 def cell(kind, stage, score=(0.0, -0.01, 0.01), level=(20.0, 19.0, 21.0), levels=None, actions=50):
-    return cells.Cell(
+    return table3.Cell(
         kind,
         stage,
         15,
@@ -39,22 +38,22 @@ def small(out, report=silent):
 
 
 def test_every_cell_of_the_printed_table_is_there():
-    assert set(expected.PUBLISHED) == set(KINDS)
-    assert all(len(row) == len(STAGES) for row in expected.PUBLISHED.values())
+    assert set(table3.PUBLISHED) == set(KINDS)
+    assert all(len(row) == len(STAGES) for row in table3.PUBLISHED.values())
 
 
 def test_lengths_are_those_of_the_slots():
-    assert plan.length(1) == pytest.approx(1e-6)
-    assert plan.length(3) == pytest.approx(1e-6 + 1.5e-6 + 2.25e-6)
-    assert plan.length(plan.EARLY) < 1e-3
-    assert 120 < plan.length(plan.LATER) < 300
+    assert table3.length(1) == pytest.approx(1e-6)
+    assert table3.length(3) == pytest.approx(1e-6 + 1.5e-6 + 2.25e-6)
+    assert table3.length(table3.EARLY) < 1e-3
+    assert 120 < table3.length(table3.LATER) < 300
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(5e-6, "5 µs"), (0.00087, "0.87 ms"), (168, "2.8 min"), (73537, "20 h")]
 )
 def test_times_are_said_in_a_fitting_unit(seconds, text):
-    assert plan.spoken(seconds) == text
+    assert table3.spoken(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -67,11 +66,11 @@ def test_times_are_said_in_a_fitting_unit(seconds, text):
     ],
 )
 def test_a_score_is_0_only_if_it_is_near_0(score, word):
-    assert expected.score_is(cell(RANDOM, "early", score)) == word
+    assert table3.score_is(cell(RANDOM, "early", score)) == word
 
 
 def test_who_never_acted_has_0_whatever_the_interval_says():
-    assert expected.score_is(cell(SLOW_LEARNER, "early", (0.0, -0.3, 0.3), actions=0)) == "0"
+    assert table3.score_is(cell(SLOW_LEARNER, "early", (0.0, -0.3, 0.3), actions=0)) == "0"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_who_never_acted_has_0_whatever_the_interval_says():
     ],
 )
 def test_a_level_is_what_the_table_expects_if_that_is_true(kind, stage, level, levels, word):
-    assert expected.level_is(cell(kind, stage, level=level, levels=levels), AUTOMATA) == word
+    assert table3.level_is(cell(kind, stage, level=level, levels=levels), AUTOMATA) == word
 
 
 def found_with(changed):
@@ -103,15 +102,15 @@ def found_with(changed):
     made = []
     for kind in KINDS:
         for stage in STAGES:
-            wanted = expected.expected(kind, stage)
+            wanted = table3.expected(kind, stage)
             made.append(cell(kind, stage, scores[wanted.score], levels[wanted.level]))
             if (kind, stage) == (changed.kind, changed.stage):
                 made[-1] = changed
-    return cells.Found(AUTOMATA, made, {})
+    return table3.Found(AUTOMATA, made, {})
 
 
 def test_a_level_of_a_random_agent_that_stays_low_is_explained():
-    told = words.statements(found_with(cell(RANDOM, "late")))
+    told = table3.statements(found_with(cell(RANDOM, "late")))
     (differs,) = [each for each in told[:9] if not each.holds]
     assert "for ever" in differs.claim
     assert "4,308 at or below level 29" in differs.reason
@@ -127,7 +126,7 @@ def test_a_level_of_a_random_agent_that_stays_low_is_explained():
     ],
 )
 def test_anything_else_that_differs_has_no_excuse(changed):
-    told = words.statements(found_with(changed))
+    told = table3.statements(found_with(changed))
     (differs,) = [each for each in told[:9] if not each.holds]
     assert not differs.reason
 
@@ -135,10 +134,12 @@ def test_anything_else_that_differs_has_no_excuse(changed):
 def test_a_test_that_is_stopped_is_the_beginning_of_a_longer_one():
     world = replace(AUTOMATA, longest=(12, 18))
     shorter = replace(AUTOMATA, longest=(12, 12))
-    long = cells._taken(world, FAST_LEARNER, "late", 4, silent)
-    short = cells._taken(shorter, FAST_LEARNER, "late", 4, silent)
-    stopped = cells.cell_of(world, FAST_LEARNER, "later", long, 4)
-    assert stopped == replace(cells.cell_of(shorter, FAST_LEARNER, "late", short, 4), stage="later")
+    long = table3._taken(world, FAST_LEARNER, "late", 4, silent)
+    short = table3._taken(shorter, FAST_LEARNER, "late", 4, silent)
+    stopped = table3.cell_of(world, FAST_LEARNER, "later", long, 4)
+    assert stopped == replace(
+        table3.cell_of(shorter, FAST_LEARNER, "late", short, 4), stage="later"
+    )
     assert len(long.course) == 18
     assert stopped.score.value == pytest.approx(long.course[11].value)
     assert stopped.level.value == pytest.approx(long.course[11].level)

@@ -9,15 +9,9 @@ import pytest
 
 from automata import FAIR, MATCH, Automata, Coins, finding, small
 from omnimeter.audits import audit
-from omnimeter.audits.balance import class_mean, contains_nothing
+from omnimeter.audits.checks import class_mean, contains_nothing
 from omnimeter.audits.subject import Subject
-from omnimeter.contract import (
-    Claims,
-    EnvironmentClass,
-    InvalidInputError,
-    canonical,
-    stream,
-)
+from omnimeter.contract import Claims, EnvironmentClass, InvalidInputError, canonical, stream
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
 

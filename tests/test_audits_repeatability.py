@@ -8,14 +8,7 @@ import pytest
 from automata import FAIR, MATCH, Automata, Automaton, finding, small
 from broken_environments import TwoFacedCups
 from omnimeter.audits import audit
-from omnimeter.contract import (
-    Claims,
-    Environment,
-    Instance,
-    InvalidInputError,
-    Percept,
-    canonical,
-)
+from omnimeter.contract import Claims, Environment, Instance, InvalidInputError, Percept, canonical
 
 
 class Moody(Automata):

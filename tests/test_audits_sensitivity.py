@@ -11,22 +11,16 @@ from hypothesis import strategies as st
 
 from automata import FAIR, MATCH, Automata, Automaton, Coins, finding, small
 from omnimeter.audits import audit
-from omnimeter.audits.graph import Graph, explore
-from omnimeter.audits.lookahead import search
-from omnimeter.audits.positions import (
+from omnimeter.audits.sensitivity import search
+from omnimeter.audits.states import (
+    Graph,
     KernelPositions,
     PickledPositions,
     ReplayedPositions,
+    explore,
     started,
 )
-from omnimeter.contract import (
-    Claims,
-    Environment,
-    EnvironmentClass,
-    Instance,
-    Percept,
-    stream,
-)
+from omnimeter.contract import Claims, Environment, EnvironmentClass, Instance, Percept, stream
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
 

@@ -14,14 +14,8 @@ from scipy import stats
 
 from automata_samples import automaton_of, differs, labelled
 from omnimeter.contract import Instance, InvalidInputError
-from omnimeter.environments.automata import (
-    FIGURE_6,
-    Automata,
-    Automaton,
-    normal_form,
-    rewards,
-)
-from omnimeter.environments.automata.family import Family
+from omnimeter.environments.automata import FIGURE_6, Automata, Automaton, normal_form, rewards
+from omnimeter.environments.automata.population import Family
 
 TINY = 1e-6
 """A test with fixed seeds that is refused at this level is hardly so by chance."""

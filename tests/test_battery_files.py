@@ -17,8 +17,7 @@ from omnimeter.contract import (
     UnknownNameError,
     fingerprint,
 )
-from omnimeter.protocols.battery import Battery
-from omnimeter.protocols.battery_files import battery_names, find_battery, lasting
+from omnimeter.protocols.battery import Battery, battery_names, find_battery, lasting
 
 AGENT = Spec("random-v1")
 PRESSER = Spec("cup-presser-v1")

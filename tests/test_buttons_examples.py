@@ -8,8 +8,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from omnimeter.agents.policy import PolicyAgent
-from omnimeter.agents.steady import ConstantAgent, ExampleRobot
+from omnimeter.agents.simple import ConstantAgent, ExampleRobot, PolicyAgent
 from omnimeter.contract import Budget, Exercise, Spec, Trace, stream
 from omnimeter.environments.buttons import Buttons
 from omnimeter.interaction import KernelAgent

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from omnimeter.catalogue import Kind, entries, forget, listing, resolve
-from omnimeter.catalogue.entries import Claim, find
-from omnimeter.catalogue.ids import read_id
+from omnimeter.catalogue.entries import Claim, find, read_id
 from omnimeter.contract import InvalidInputError, UnknownNameError
 
 Claiming = Callable[..., None]

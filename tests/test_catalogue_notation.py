@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnimeter.catalogue.notation import read_assignment, read_call
+from omnimeter.catalogue.specs import read_assignment, read_call
 from omnimeter.contract import InvalidInputError
 
 

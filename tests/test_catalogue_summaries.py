@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.catalogue.summaries import forget_summaries, summary
+from omnimeter.catalogue.listing import forget_summaries, summary
 
 FILES = {
     "__init__.py": "raise RuntimeError('imported')\nfrom shelf.inner import Door as Gate\n",

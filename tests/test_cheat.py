@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from omnimeter.agents.cheat import Cheat
-from omnimeter.agents.model_learner import ModelLearner
+from omnimeter.agents.model_learner import Cheat, ModelLearner
 from omnimeter.contract import (
     Briefing,
     Budget,

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from ladder import Ladder
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Spec
-from omnimeter.protocols.choosing import choose
+from omnimeter.protocols.anytime import choose
 
 SOME = Ladder({"2": 2, "2.5": 4, "4": 3})
 

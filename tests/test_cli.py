@@ -250,25 +250,25 @@ def test_a_place_that_is_a_file_is_refused(omnimeter):
 
 def test_a_full_disk_keeps_what_is_stored(omnimeter, monkeypatch):
     """The first shard fits, the second does not."""
-    from omnimeter.results import durable
+    from omnimeter.results import files
 
-    monkeypatch.setattr("omnimeter.execution.running.SHARD", 2)
-    write_file = durable.write
+    monkeypatch.setattr("omnimeter.execution.evaluation.SHARD", 2)
+    write_file = files.write
     shards = []
 
     def full(path, content):
         if path.parent.name == "outcomes":
             shards.append(path)
             if len(shards) > 1:
-                with durable.explained(path):
+                with files.explained(path):
                     raise OSError(28, os.strerror(28))
         write_file(path, content)
 
-    monkeypatch.setattr(durable, "write", full)
+    monkeypatch.setattr(files, "write", full)
     code, _, err = omnimeter("run", "-a", "random", *SMALL, "--out", "e")
     assert code == 4
     assert "space" in err.lower() or "full" in err.lower()
-    monkeypatch.setattr(durable, "write", write_file)
+    monkeypatch.setattr(files, "write", write_file)
     _, out, _ = omnimeter("report", "e", "--json")
     assert json.loads(out)["scores"][0]["count"] == 2
     code, out, _ = omnimeter("run", "-a", "random", *SMALL, "--out", "e", "--json")

@@ -21,13 +21,21 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.live import Live
 
-from omnimeter.cli.live import LONGEST_LABEL, Display, display, picture
-from omnimeter.cli.plot import SCALE, ZERO, plot
-from omnimeter.cli.standing import Standing, runs_by_wall_clock
+from omnimeter.cli.session import (
+    LONGEST_LABEL,
+    SCALE,
+    ZERO,
+    Display,
+    Standing,
+    display,
+    picture,
+    plot,
+    runs_by_wall_clock,
+)
 from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.protocols.universal import UniversalRewards
-from omnimeter.reports.wording import MINUS
+from omnimeter.reports.text import MINUS
 
 AGENT = Spec("random-v1")
 LONG = Spec("random-v1", {"rate": 10.123456789, "another": "a rather long text that goes on"})

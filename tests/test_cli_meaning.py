@@ -2,10 +2,10 @@
 
 import pytest
 
-from omnimeter.cli.meaning import harness_sentence, verdict
+from omnimeter.cli.session import harness_sentence, verdict
 from omnimeter.contract import Interval, Score, Spec
-from omnimeter.execution.conduct import environment_class
 from omnimeter.execution.harness import HarnessCost, measure
+from omnimeter.execution.workers import environment_class
 from omnimeter.protocols.anytime import AnytimeTimed
 
 AGENT = Spec("random-v1")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from odd_kernels import Boxes, HalfTeller, Teller, TellerState, box
-from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import (
     Briefing,
     Budget,
@@ -27,12 +27,7 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import (
-    KernelAgent,
-    KernelEnvironmentClass,
-    batch,
-    take,
-)
+from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, batch, take
 from omnimeter.interaction.batch import run_batch
 
 

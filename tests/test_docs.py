@@ -10,10 +10,10 @@ import pytest
 import typer
 
 import pages
-from omnimeter.agents.cup_presser import CupPresser
+from omnimeter.agents.specialists import CupPresser
 from omnimeter.catalogue import forget
 from omnimeter.cli import main
-from omnimeter.cli.entry import app
+from omnimeter.cli.app import app
 from omnimeter.contract import Budget, Exercise, Instance, Spec
 from omnimeter.environments.cups import Cups
 from omnimeter.interaction.batch import run_batch

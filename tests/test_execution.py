@@ -7,8 +7,8 @@ import pytest
 from omnimeter.catalogue import Kind, parse
 from omnimeter.contract import FaultKind, InvalidInputError, Spec
 from omnimeter.execution import Isolation, Observer, Options, evaluate
-from omnimeter.execution.conduct import Conductor, is_isolated
-from omnimeter.interaction.limits import Limits
+from omnimeter.execution.workers import Conductor, is_isolated
+from omnimeter.interaction.process import Limits
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.results import Record, writing
 
@@ -66,7 +66,7 @@ class Interrupt(Observer):
 
 
 def test_an_interrupted_run_has_an_answer_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("omnimeter.execution.running.SHARD", 1)
+    monkeypatch.setattr("omnimeter.execution.evaluation.SHARD", 1)
     what = evaluation()
     half = run(tmp_path / "e", what, observer=Interrupt(after=15))
     assert not half.complete
@@ -199,9 +199,9 @@ def test_memory_stays_flat_as_work_grows(tmp_path):
 
     script = (
         "import resource, sys\n"
-        "from omnimeter.reproductions.simulation import simulate\n"
+        "from omnimeter.reproductions.shared import simulate\n"
         "from omnimeter.environments.cups import Cups\n"
-        "from omnimeter.agents.random_agent import RandomAgent\n"
+        "from omnimeter.agents.simple import RandomAgent\n"
         "for trace in simulate(Cups(), RandomAgent(), 20000.0, int(sys.argv[1])): pass\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
@@ -264,7 +264,7 @@ def test_ctrl_c_while_storing_loses_nothing(tmp_path, monkeypatch):
 
 
 def test_jobs_are_small_enough_to_show_progress_and_lose_little():
-    from omnimeter.execution.conduct import portion
+    from omnimeter.execution.workers import portion
 
     def first(agent, **parameters):
         return evaluation(agent, **parameters).make_protocol().propose(agent, [])[0]

@@ -26,7 +26,7 @@ from omnimeter.contract import (
     UnknownNameError,
     single,
 )
-from omnimeter.gymnasium_face import OmnimeterEnv, register
+from omnimeter.gymnasium_adapter import OmnimeterEnv, register
 
 ROOT = Path(__file__).parent.parent
 
@@ -96,7 +96,7 @@ def test_a_class_that_cannot_be_used_is_explained_by_the_catalogue(
 ) -> None:
     kind = Kind.ENVIRONMENT
     faulty = [Entry(kind, name, "bad", "1", "bad:Bad", "") for name in ("cupz-v1", "Not An Id")]
-    monkeypatch.setattr("omnimeter.gymnasium_face.registration.listing", lambda kind: faulty)
+    monkeypatch.setattr("omnimeter.gymnasium_adapter.environment.listing", lambda kind: faulty)
     before = set(gymnasium.registry)
     register()
     assert set(gymnasium.registry) - before == {"omnimeter/cupz-v1"}
@@ -113,7 +113,7 @@ def test_an_id_works_in_a_new_process_with_the_module_before_it(
 ) -> None:
     source = f"""
 import gymnasium, sys
-env = gymnasium.make("omnimeter.gymnasium_face:{name}")
+env = gymnasium.make("omnimeter.gymnasium_adapter:{name}")
 observation, info = env.reset(seed=1)
 assert env.observation_space.contains(observation)
 print(env.spec.id)
@@ -124,7 +124,7 @@ print(env.spec.id)
 
 def test_registration_imports_no_environment_class(plugin_path: str) -> None:
     source = """
-import sys, omnimeter.gymnasium_face, gymnasium
+import sys, omnimeter.gymnasium_adapter, gymnasium
 assert "omnimeter/sample-walk-v1" in gymnasium.registry
 heavy = ("omnimeter_sample", "omnimeter.environments.", "numba", "pydantic")
 print([name for name in sys.modules if name.startswith(heavy)])

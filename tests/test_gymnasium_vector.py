@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gymnasium_parts import BANANAS, OURS, STRANGERS, python, strangers  # noqa: F401 - a fixture
 from omnimeter.contract import InvalidInputError, UnknownNameError
-from omnimeter.gymnasium_face import OmnimeterVectorEnv
+from omnimeter.gymnasium_adapter import OmnimeterVectorEnv
 
 
 def assert_equal_to_singles(name: str, count: int, steps: int, seed: int, **arguments: Any) -> None:
@@ -97,7 +97,7 @@ def test_seeds_count_upwards_from_the_first() -> None:
 
 def test_compiled_and_plain_vectors_are_equal() -> None:
     source = """
-import gymnasium, omnimeter.gymnasium_face
+import gymnasium, omnimeter.gymnasium_adapter
 vector = gymnasium.make_vec("omnimeter/buttons-v1", 4, interactions=3)
 vector.reset(seed=5)
 vector.action_space.seed(5)

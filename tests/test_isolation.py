@@ -27,8 +27,7 @@ from omnimeter.contract import (
 )
 from omnimeter.interaction import interact
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.limits import Limits
-from omnimeter.interaction.remote import AgentProcess
+from omnimeter.interaction.process import AgentProcess, Limits
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +232,7 @@ def test_a_child_does_not_outlive_its_parent(how: str) -> None:
         import threading
         import time
         from omnimeter.contract import Spec, stream, Briefing, single
-        from omnimeter.interaction.remote import AgentProcess
+        from omnimeter.interaction.process import AgentProcess
         seat = AgentProcess(Spec({RASCAL.id!r}))
         seat.begin(Briefing(3, single(5), remarks={{"how": {how!r}}}), stream(1).seed)
         print(seat.pid, flush=True)

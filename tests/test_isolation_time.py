@@ -10,10 +10,8 @@ import pytest
 
 from isolation_parts import RASCAL, SHORT, gone, take, take_timed, works
 from omnimeter.contract import Ending, FaultKind, Spec
-from omnimeter.interaction import remote
-from omnimeter.interaction.children import TAIL
-from omnimeter.interaction.limits import Limits
-from omnimeter.interaction.remote import AgentProcess
+from omnimeter.interaction import process
+from omnimeter.interaction.process import TAIL, AgentProcess, Limits
 
 
 @pytest.mark.parametrize("how", ["hang", "spin", "flood_forever"])
@@ -90,7 +88,7 @@ def test_an_action_after_the_end_does_not_count() -> None:
 
 
 def test_an_agent_that_is_free_in_time_keeps_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "GRACE", 5_000_000_000)  # a busy machine is no reason to fail
+    monkeypatch.setattr(process, "GRACE", 5_000_000_000)  # a busy machine is no reason to fail
     with AgentProcess(RASCAL) as seat:
         assert works(seat)
         pid = seat.pid

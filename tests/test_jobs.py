@@ -9,8 +9,8 @@ import pytest
 
 from omnimeter.contract import Exercise, Spec
 from omnimeter.execution import Isolation, Options
-from omnimeter.execution.running import _jobs
-from omnimeter.execution.workforce import Job
+from omnimeter.execution.evaluation import _jobs
+from omnimeter.execution.workers import Job
 from omnimeter.protocols.battery import Battery
 
 AGENTS = (Spec("random-v1"), Spec("follower-v1"))

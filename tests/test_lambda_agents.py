@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choosing import begun, check_shares
-from omnimeter.agents.follower import Follower
-from omnimeter.agents.oracle import Oracle
+from omnimeter.agents.lambda_agents import Follower, Oracle
 from omnimeter.contract import Agent, Briefing, InvalidInputError, Space, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.observing import FORMS

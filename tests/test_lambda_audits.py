@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from automata import finding
 from lambda_parts import arranged, ring, started, step
 from omnimeter.audits import Audit, audit
-from omnimeter.audits.positions import KernelPositions
+from omnimeter.audits.states import KernelPositions
 from omnimeter.contract import Claims, Instance, Percept, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.interaction import KernelEnvironment

@@ -6,14 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from omnimeter.execution.conduct import Conductor
+from omnimeter.execution.workers import Conductor
 from omnimeter.protocols.battery import Battery
-from omnimeter.reproductions.lambda_experiments import battery, tuning
-from omnimeter.reproductions.lambda_experiments.agents import Q_LEARNING, RANDOM
-from omnimeter.reproductions.lambda_experiments.battery.picture import density
-from omnimeter.reproductions.lambda_experiments.battery.results import Results
-from omnimeter.reproductions.lambda_experiments.battery.words import statements
-from omnimeter.reproductions.lambda_experiments.tuning.grid import Grid, run_grid
+from omnimeter.reproductions.lambda_thesis import battery, tuning
+from omnimeter.reproductions.lambda_thesis.battery import Results, density, statements
+from omnimeter.reproductions.lambda_thesis.shared import Q_LEARNING, RANDOM
+from omnimeter.reproductions.lambda_thesis.tuning import Grid, run_grid
 
 CELLS = np.arange(3, 10)
 
@@ -179,7 +177,7 @@ def test_all_combinations_take_the_same_sessions():
 
 
 def test_the_grid_holds_the_published_combination():
-    from omnimeter.reproductions.lambda_experiments.tuning.grid import ALPHAS, GAMMAS
+    from omnimeter.reproductions.lambda_thesis.tuning import ALPHAS, GAMMAS
 
     grid = Grid(ALPHAS, GAMMAS, np.zeros((20, 20, 3, 2)))
     assert grid.named(grid.place(*tuning.PUBLISHED)) == "alpha 0.05, gamma 0.35"

@@ -10,7 +10,7 @@ import pytest
 from omnimeter.catalogue import Kind, describe
 from omnimeter.contract import Instance, OmnimeterError
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.description import read_space
+from omnimeter.environments.lambda_class.space import read_space
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from omnimeter.catalogue import Kind, make, parse
 from omnimeter.complexity import compressed_length
 from omnimeter.contract import InvalidInputError, canonical
 from omnimeter.environments.lambda_class import Lambda, generator
-from omnimeter.environments.lambda_class.description import read_space
+from omnimeter.environments.lambda_class.space import read_space
 
 EIGHT_CELLS = (
     "12+3-----|12+++++3-----|1-2------3++|1-----2++++++3-|12+3++++++|1-----23-------"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lambda_reference import Loop, Placed, Seen, World, conceptual, implemented
 from omnimeter.contract import Instance, Percept
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.description import read_space
 from omnimeter.environments.lambda_class.dynamics import FIRST_SEAT, UNTIL_SWAP
+from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.interaction import KernelEnvironment
 
 REWARDS = st.sampled_from([1.0, 0.5, 0.3])

@@ -10,33 +10,28 @@ import pytest
 
 from omnimeter.environments.lambda_class import Lambda, dynamics
 from omnimeter.interaction import take
-from omnimeter.interaction.together import take_together
-from omnimeter.reproductions.lambda_experiments import (
+from omnimeter.interaction.joint import take_together
+from omnimeter.reproductions.lambda_thesis import (
     complexity,
-    curves,
     generated,
     relations,
-    relations_words,
-    runs,
-    samples,
+    shared,
     simple,
     social,
 )
-from omnimeter.reproductions.lambda_experiments.agents import (
+from omnimeter.reproductions.lambda_thesis import generated as generated_words
+from omnimeter.reproductions.lambda_thesis import simple as simple_words
+from omnimeter.reproductions.lambda_thesis import social as social_words
+from omnimeter.reproductions.lambda_thesis.relations import COMPRESSED, MEASURES, PRODUCT
+from omnimeter.reproductions.lambda_thesis.shared import (
     FOLLOWER,
     ORACLE,
     Q_LEARNING,
     RANDOM,
     REFERENCES,
 )
-from omnimeter.reproductions.lambda_experiments.generated import readings
-from omnimeter.reproductions.lambda_experiments.generated import words as generated_words
-from omnimeter.reproductions.lambda_experiments.measures import COMPRESSED, MEASURES, PRODUCT
-from omnimeter.reproductions.lambda_experiments.simple import optimum
-from omnimeter.reproductions.lambda_experiments.simple import words as simple_words
-from omnimeter.reproductions.lambda_experiments.social import words as social_words
 
-EIGHT = Lambda(space=runs.SPACE, pattern=runs.PATTERN)
+EIGHT = Lambda(space=shared.SPACE, pattern=shared.PATTERN)
 POINTS = np.array([10, 20, 30, 40])
 
 
@@ -47,11 +42,11 @@ def step_by_step(monkeypatch):
     def run(environment_class, agents, exercises):
         return (take_together(environment_class, agents, each) for each in exercises)
 
-    monkeypatch.setattr(runs, "run_together", run)
+    monkeypatch.setattr(shared, "run_together", run)
 
 
 def test_points_are_few_rise_and_end_with_the_run():
-    points = runs.points_along(10_000)
+    points = shared.points_along(10_000)
     assert points[0] == 1
     assert points[-1] == 10_000
     assert 200 <= len(points) <= 400
@@ -60,8 +55,8 @@ def test_points_are_few_rise_and_end_with_the_run():
 
 @pytest.mark.parametrize("agent", REFERENCES, ids=lambda agent: agent.name)
 def test_averages_are_those_of_the_ordinary_loop(agent):
-    taken = runs.exercises(EIGHT, 2, interactions=40)
-    kept = runs.alone(EIGHT, agent, taken, POINTS)
+    taken = shared.exercises(EIGHT, 2, interactions=40)
+    kept = shared.alone(EIGHT, agent, taken, POINTS)
     for exercise, row in zip(taken, kept, strict=True):
         rewards = take(EIGHT, agent.make(), exercise).rewards
         assert row == pytest.approx([rewards[:count].mean() for count in POINTS])
@@ -73,8 +68,8 @@ def test_agents_look_different_in_every_way():
 
 
 def test_everybody_gets_the_same_environments_alone_and_together(step_by_step):
-    apart = samples.samples(environments=2, interactions=30)
-    joint = samples.samples(environments=2, interactions=30, social=True)
+    apart = relations.samples(environments=2, interactions=30)
+    joint = relations.samples(environments=2, interactions=30, social=True)
     for one, other in zip(apart, joint, strict=True):
         for measure in MEASURES:
             assert np.array_equal(one.complexity[measure.name], other.complexity[measure.name])
@@ -83,11 +78,11 @@ def test_everybody_gets_the_same_environments_alone_and_together(step_by_step):
 
 
 def test_a_failed_run_is_not_averaged_over():
-    trace = take(EIGHT, RANDOM.make(), runs.exercises(EIGHT, 1, interactions=40)[0])
+    trace = take(EIGHT, RANDOM.make(), shared.exercises(EIGHT, 1, interactions=40)[0])
     from omnimeter.contract import Fault, FaultKind
 
     with pytest.raises(RuntimeError, match="broken"):
-        runs.averages(replace(trace, fault=Fault(FaultKind.AGENT_ERROR, "broken")), POINTS)
+        shared.averages(replace(trace, fault=Fault(FaultKind.AGENT_ERROR, "broken")), POINTS)
 
 
 def rising(height, noise=0.01, count=40):
@@ -103,7 +98,7 @@ def flat(height, noise=0.01, count=40):
 
 
 def test_a_curve_passes_where_the_lines_cross():
-    passed = curves.passes(POINTS, rising(1.0), flat(0.6), np.random.default_rng(0))
+    passed = shared.passes(POINTS, rising(1.0), flat(0.6), np.random.default_rng(0))
     assert passed.value == pytest.approx(24, abs=0.3)
     assert passed.low < 24 < passed.high
     assert passed.high - passed.low < 1
@@ -111,29 +106,29 @@ def test_a_curve_passes_where_the_lines_cross():
 
 @pytest.mark.parametrize(("height", "expected"), [(-0.5, POINTS[0]), (1.5, POINTS[-1])])
 def test_a_curve_may_always_or_never_be_above(height, expected):
-    passed = curves.passes(POINTS, rising(1.0), flat(height), np.random.default_rng(0))
+    passed = shared.passes(POINTS, rising(1.0), flat(height), np.random.default_rng(0))
     assert passed.value == expected
 
 
 def test_a_curve_settles_when_it_stays_near_its_end():
-    assert curves.settled_after(POINTS, rising(1.0), within=0.3) == 30
-    assert curves.settled_after(POINTS, flat(0.5)) == POINTS[0]
+    assert shared.settled_after(POINTS, rising(1.0), within=0.3) == 30
+    assert shared.settled_after(POINTS, flat(0.5)) == POINTS[0]
 
 
 def test_the_most_is_everything_where_good_stays_within_reach():
-    assert optimum.optimum("ring-3", "0", 50, until_swap=1e12) == pytest.approx(1.0)
+    assert simple.optimum("ring-3", "0", 50, until_swap=1e12) == pytest.approx(1.0)
 
 
 def test_the_most_is_more_than_the_oracle_gets():
-    most = optimum.optimum(runs.SPACE, runs.PATTERN, 2000, until_swap=4097 / 2)
-    taken = runs.exercises(EIGHT, 10, interactions=2000)
-    oracle = runs.alone(EIGHT, ORACLE, taken, np.array([2000]))
+    most = simple.optimum(shared.SPACE, shared.PATTERN, 2000, until_swap=4097 / 2)
+    taken = shared.exercises(EIGHT, 10, interactions=2000)
+    oracle = shared.alone(EIGHT, ORACLE, taken, np.array([2000]))
     assert oracle.max() < most < 1
 
 
 @pytest.mark.parametrize("action", range(4))
 def test_good_and_evil_move_as_in_the_environment(action):
-    heads, tails = optimum._moved(EIGHT.space.successors()[:, action])
+    heads, tails = simple._moved(EIGHT.space.successors()[:, action])
     environment = EIGHT.build(EIGHT.draw(np.random.default_rng(0)))
     state = environment.state._replace(pattern=np.array([action]))
     for pair in range(64):
@@ -197,14 +192,14 @@ def sample_of(cells, slope=-0.002, **heights):
     averages |= by_agent(**heights)
     averages["q-learning"] = averages.get("q-learning", rising(0.5)) + fall
     complexity = {COMPRESSED.name: lengths, PRODUCT.name: 100 * lengths}
-    return samples.Sample(cells, complexity, POINTS, averages)
+    return relations.Sample(cells, complexity, POINTS, averages)
 
 
 def generated_statements(found):
     passed = {sample.cells: generated.crossing(sample) for sample in found}
     read = [
-        readings.Read(reading, sample.cells, agent.name, 3.0, sample.final(agent.name), 0.5, 0.2)
-        for reading in readings.READINGS
+        generated.Read(reading, sample.cells, agent.name, 3.0, sample.final(agent.name), 0.5, 0.2)
+        for reading in generated.READINGS
         for sample in found
         for agent in (ORACLE, FOLLOWER)
     ]
@@ -235,10 +230,10 @@ def test_sizes_that_matter_are_a_difference_with_its_reason():
 def test_complexity_is_felt_by_the_learner_alone():
     found = [sample_of(3), sample_of(9)]
     related = relations.relations(found)
-    assert relations_words.hardly_affected(related, Q_LEARNING).holds is False
+    assert relations.hardly_affected(related, Q_LEARNING).holds is False
     for measure in MEASURES:
         learner, random = (
-            relations_words.learner_falls(found, related, agent, measure)
+            relations.learner_falls(found, related, agent, measure)
             for agent in (Q_LEARNING, RANDOM)
         )
         assert learner.holds is True
@@ -264,19 +259,19 @@ def test_one_environment_far_out_is_a_reason():
     found[0].complexity[PRODUCT.name][0] = 1e6
     related = relations.relations(found)
     short, far = (
-        relations_words.learner_falls(found, related, Q_LEARNING, measure) for measure in MEASURES
+        relations.learner_falls(found, related, Q_LEARNING, measure) for measure in MEASURES
     )
     assert short.holds is True
     assert far.holds is False
     assert "1,000,000" in far.reason
-    reading = relations_words.what_the_reading_does(found, Q_LEARNING)
+    reading = relations.what_the_reading_does(found, Q_LEARNING)
     assert reading.holds is None
     assert "lowest 1%" in reading.found
 
 
 def test_complexities_are_those_of_the_class():
-    (found, *_) = samples.samples(environments=3, interactions=10)
-    taken = runs.exercises(Lambda(cells=3, stop=0.01), 3, 10, seed=3)
+    (found, *_) = relations.samples(environments=3, interactions=10)
+    taken = shared.exercises(Lambda(cells=3, stop=0.01), 3, 10, seed=3)
     for number, exercise in enumerate(taken):
         length = Lambda().complexity(exercise.instance)
         pattern = len(exercise.instance.data["pattern"])
@@ -285,7 +280,7 @@ def test_complexities_are_those_of_the_class():
 
 
 def test_no_setting_of_the_library_gives_both_printed_lengths():
-    texts = runs.SPACE + runs.PATTERN, "20122220022222200222222002"
+    texts = shared.SPACE + shared.PATTERN, "20122220022222200222222002"
     for level, strategy in product(range(1, 10), range(5)):
         lengths = []
         for text in texts:
@@ -294,13 +289,13 @@ def test_no_setting_of_the_library_gives_both_printed_lengths():
         assert lengths != [complexity.PRINTED_LENGTH, 19]
 
 
-@pytest.mark.parametrize("reading", readings.READINGS)
+@pytest.mark.parametrize("reading", generated.READINGS)
 def test_every_reading_gives_valid_environments(reading):
-    taken = readings.READINGS[reading](6, 5, 10)
+    taken = generated.READINGS[reading](6, 5, 10)
     for exercise in taken:
         assert Lambda().build(exercise.instance).actions >= 2
         assert len(exercise.instance.data["space"].split("|")) == 6
-    assert taken == readings.READINGS[reading](6, 5, 10)
+    assert taken == generated.READINGS[reading](6, 5, 10)
 
 
 def test_company_changes_the_learner_and_its_slope():

@@ -10,17 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from omnimeter.contract import InvalidInputError, UnknownNameError
-from omnimeter.environments.lambda_class.description import (
-    format_space,
-    parse_space,
-    read_space,
-)
-from omnimeter.environments.lambda_class.space import CellSpace
-from omnimeter.environments.lambda_class.space_drawing import draw_space
-from omnimeter.environments.lambda_class.validity import (
+from omnimeter.environments.lambda_class.drawing import draw_space
+from omnimeter.environments.lambda_class.space import (
+    CellSpace,
     check_space,
     fault_of,
+    format_space,
     is_strongly_connected,
+    parse_space,
+    read_space,
 )
 
 FOUR_CELLS = "1+2++3|1+23-|1+23|1+2--3-"
@@ -245,7 +243,7 @@ def test_impossible_sizes_are_refused(sizes: dict[str, int], message: str) -> No
 
 
 def test_a_vain_search_ends_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("omnimeter.environments.lambda_class.space_drawing.TRIES", 0)
+    monkeypatch.setattr("omnimeter.environments.lambda_class.drawing.TRIES", 0)
     with pytest.raises(InvalidInputError, match=r"No valid space .* fewer cells or more actions"):
         draw_space(np.random.default_rng(1))
 

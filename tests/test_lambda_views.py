@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambda_parts import agents_of, arranged, evil_of, good_of, observed, started, step
-from omnimeter.audits.positions import KernelPositions
+from omnimeter.audits.states import KernelPositions
 from omnimeter.contract import Percept, stream
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.observing import FORMS
-from omnimeter.environments.lambda_class.strings import state_key, string_of
+from omnimeter.environments.lambda_class.observing import FORMS, state_key, string_of
 from omnimeter.interaction import KernelEnvironment
 
 SEEDS = st.integers(0, 2**32)

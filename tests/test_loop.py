@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from loop_parts import SECOND, Ladder, Player, play, streams
 from omnimeter.agents.opportunists import Rester, Stopper, Waiter
-from omnimeter.agents.random_agent import RandomAgent
-from omnimeter.agents.scripted import ScriptedAgent
+from omnimeter.agents.simple import RandomAgent, ScriptedAgent
 from omnimeter.contract import (
     STOP,
     Agent,

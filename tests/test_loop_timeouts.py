@@ -31,7 +31,7 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.interaction import KernelAgent, interact
-from omnimeter.interaction.remote import AgentProcess
+from omnimeter.interaction.process import AgentProcess
 
 WALL = Clock(ClockKind.WALL)
 TENTH = SECOND // 10

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from choosing import begun
 from omnimeter.agents.model_learner import EFFORT, KNOWN, ModelLearner
-from omnimeter.agents.q_learning import QLearning
-from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.agents.simple import RandomAgent
+from omnimeter.agents.temporal_difference import QLearning
 from omnimeter.contract import (
     Briefing,
     Budget,

@@ -28,7 +28,7 @@ from omnimeter.payoffs import (
     per_second,
     total,
 )
-from omnimeter.payoffs.running import diminished, running_totals
+from omnimeter.payoffs.functions import diminished, running_totals
 
 DISCOUNTED = [
     Discounted(),

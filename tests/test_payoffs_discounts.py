@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from omnimeter.payoffs import discounted, finite, geometric, harmonic, power, quadratic
-from omnimeter.payoffs.running import running_totals
+from omnimeter.payoffs.functions import running_totals
 
 CYCLES = np.arange(1, 5)
 MANY = np.arange(1, 1_000_001)

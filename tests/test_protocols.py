@@ -160,9 +160,9 @@ def test_the_interval_covers_the_expected_payoff():
 
     The truth is known by the symmetry of the class: a random agent in cups gets 0 on average.
     """
-    from omnimeter.agents.random_agent import RandomAgent
+    from omnimeter.agents.simple import RandomAgent
     from omnimeter.environments.cups import Cups
-    from omnimeter.execution.conduct import outcome_of
+    from omnimeter.execution.workers import outcome_of
     from omnimeter.interaction.batch import run_batch
 
     covered = 0

@@ -6,18 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from battery_parts import FOUND, MIXED
-from omnimeter.contract import (
-    Ending,
-    Fault,
-    FaultKind,
-    Outcome,
-    Spec,
-)
+from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
 from omnimeter.execution import Isolation, Options, evaluate
-from omnimeter.execution.running import _jobs
+from omnimeter.execution.evaluation import _jobs
 from omnimeter.protocols import Evaluation, summarise
-from omnimeter.protocols.battery import Battery
-from omnimeter.protocols.battery_files import lasting
+from omnimeter.protocols.battery import Battery, lasting
 from omnimeter.reports import comparisons
 from omnimeter.results import Record, writing
 from omnimeter.testing import ProtocolSuite
@@ -96,7 +89,7 @@ def test_exercises_of_the_sequence_are_strata():
 
 
 def test_one_test_alone_is_one_sample_of_unequal_exercises():
-    from omnimeter.statistics import mean
+    from omnimeter.estimation import mean
 
     battery = Battery(MIXED)
     payoffs = [0.8, -0.6, 0.1, 0.3]

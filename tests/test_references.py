@@ -9,7 +9,7 @@ from pathlib import Path
 
 COUNT = """
 import re
-from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import Budget, Exercise, Spec
 from omnimeter.environments.cups import Cups
 from omnimeter.interaction.batch import run_batch

@@ -10,13 +10,7 @@ from pathlib import Path
 import pytest
 
 from omnimeter.catalogue import Kind, parse
-from omnimeter.contract import (
-    Fault,
-    FaultKind,
-    InvalidInputError,
-    Spec,
-    StoreError,
-)
+from omnimeter.contract import Fault, FaultKind, InvalidInputError, Spec, StoreError
 from omnimeter.execution import Options, evaluate
 from omnimeter.protocols import Result
 from omnimeter.reports import (
@@ -27,8 +21,8 @@ from omnimeter.reports import (
     write_figures,
     write_report,
 )
-from omnimeter.reports import wording as words
-from omnimeter.reports.contents import gather
+from omnimeter.reports import text as words
+from omnimeter.reports.page import gather
 from omnimeter.results import Record, writing
 from reports_samples import (
     FIXED,

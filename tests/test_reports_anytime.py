@@ -11,29 +11,34 @@ import numpy as np
 import pytest
 
 from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec
+from omnimeter.estimation import intraclass, mean
 from omnimeter.execution import evaluate
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.protocols.evaluation import judge
 from omnimeter.reports import Verdict, comparisons, latex_table, score_table, write_csv
-from omnimeter.reports import wording as words
-from omnimeter.reports.adaptive import ONE_SITTING, UNBALANCED, stopped_sentence
-from omnimeter.reports.beside import columns
-from omnimeter.reports.contents import Contents, gather
-from omnimeter.reports.course_figures import course_figure, level_figure
+from omnimeter.reports import text as words
 from omnimeter.reports.figures import (
+    Learning,
+    LearningCurve,
+    Scale,
     complexity_figure,
+    course_figure,
     difference_figure,
     distribution_figure,
     learning_figure,
+    level_figure,
     score_figure,
 )
-from omnimeter.reports.learning import Learning, LearningCurve
-from omnimeter.reports.page import render
-from omnimeter.reports.reliability import reliability_of, reliability_sentence
-from omnimeter.reports.shapes import Scale
-from omnimeter.reports.summary import comparison_sentence, comparison_sentences
+from omnimeter.reports.page import Contents, gather, render
+from omnimeter.reports.scores import columns, reliability_of, reliability_sentence
+from omnimeter.reports.summary import (
+    ONE_SITTING,
+    UNBALANCED,
+    comparison_sentence,
+    comparison_sentences,
+    stopped_sentence,
+)
 from omnimeter.results import Record, writing
-from omnimeter.statistics import intraclass, mean
 from reports_samples import FIXED, GOOD, OOPS, PLAIN, POOR, Page
 
 Paying = Callable[[int, int], float]

@@ -10,31 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from omnimeter.contract import (
-    Budget,
-    Ending,
-    InvalidInputError,
-    Spec,
-    Trace,
-)
+from omnimeter.contract import Budget, Ending, InvalidInputError, Spec, Trace
+from omnimeter.estimation import mean
 from omnimeter.protocols import Result
 from omnimeter.protocols.evaluation import judge
-from omnimeter.reports import (
-    comparisons,
-    score_table,
-)
+from omnimeter.reports import comparisons, score_table
 from omnimeter.reports.figures import (
     MOST_DOTS,
+    Dot,
+    Strip,
     complexity_figure,
     difference_figure,
     distribution_figure,
+    learning,
     learning_figure,
     score_figure,
 )
-from omnimeter.reports.ink import inline_svg, save_figure
-from omnimeter.reports.learning import learning
-from omnimeter.reports.shapes import Dot, Strip
-from omnimeter.statistics import mean
+from omnimeter.reports.plotting import inline_svg, save_figure
 from reports_samples import (
     GOOD,
     OOPS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from omnimeter.reports import wording as words
-from omnimeter.reports.ink import inline_svg
-from omnimeter.reports.shapes import Curve, CurveFigure, Scale
+from omnimeter.reports import text as words
+from omnimeter.reports.figures import Curve, CurveFigure, Scale
+from omnimeter.reports.plotting import inline_svg
 
 
 @pytest.mark.parametrize("agents", [2, 7])

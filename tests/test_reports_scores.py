@@ -10,26 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnimeter.contract import (
-    Fault,
-    FaultKind,
-    Instance,
-    InvalidInputError,
-)
+from omnimeter.contract import Fault, FaultKind, Instance, InvalidInputError
+from omnimeter.estimation import holm, mean, paired_test
 from omnimeter.protocols.evaluation import judge
-from omnimeter.reports import (
-    Comparison,
-    Verdict,
-    comparisons,
-    score_table,
-)
-from omnimeter.reports import wording as words
-from omnimeter.reports.faults import fault_table
-from omnimeter.reports.labels import WIDTH, short_labels
-from omnimeter.reports.levels import BINS, complexity_levels, level_means
-from omnimeter.reports.placing import moved_apart
+from omnimeter.reports import Comparison, Verdict, comparisons, score_table
+from omnimeter.reports import text as words
+from omnimeter.reports.page import fault_table
+from omnimeter.reports.scores import BINS, complexity_levels, level_means
+from omnimeter.reports.style import moved_apart
 from omnimeter.reports.summary import comparison_sentence, comparison_sentences
-from omnimeter.statistics import holm, mean, paired_test
+from omnimeter.reports.text import WIDTH, short_labels
 from reports_samples import FAIR, GOOD, OOPS, POOR, UNIT, a_result, an_evaluation, an_outcome
 
 

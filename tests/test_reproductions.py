@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from omnimeter.cli import reproducing
+from omnimeter.cli import reproduce
+from omnimeter.estimation import Estimate
 from omnimeter.reproductions import payoff_table, stopping, students
-from omnimeter.reproductions.payoff_table import columns, features, published
-from omnimeter.reproductions.reproduction import Reproduced, Statement
-from omnimeter.statistics import Estimate
+from omnimeter.reproductions.shared import Reproduced, Statement
 
 
 @pytest.fixture
@@ -19,25 +18,25 @@ def three_features(monkeypatch):
     """Only the features that are decided at once: 6, 8 and 12."""
     chosen = [5, 7, 11]
     for module, name, whole in (
-        (payoff_table, "FEATURES", features.FEATURES),
-        (payoff_table, "PUBLISHED", published.PUBLISHED),
+        (payoff_table, "FEATURES", payoff_table.FEATURES),
+        (payoff_table, "PUBLISHED", payoff_table.PUBLISHED),
     ):
         monkeypatch.setattr(module, name, tuple(whole[place] for place in chosen))
-    monkeypatch.setattr(payoff_table.picture, "FEATURES", payoff_table.FEATURES)
-    holds = features.Verdict(True, "not run here")
+    monkeypatch.setattr(payoff_table, "FEATURES", payoff_table.FEATURES)
+    holds = payoff_table.Verdict(True, "not run here")
     monkeypatch.setattr(payoff_table, "stopping_resisted", lambda *_: holds)
     monkeypatch.setattr(payoff_table, "modulation_resisted", lambda *_: holds)
 
 
 def test_the_published_table_has_its_size_and_its_row_of_eleven():
-    assert len(features.FEATURES) == len(published.PUBLISHED) == 12
-    assert all(len(row) == len(columns.COLUMNS) == 8 for row in published.PUBLISHED)
-    assert sum(row[-1] == "Yes" for row in published.PUBLISHED) == 11
+    assert len(payoff_table.FEATURES) == len(payoff_table.PUBLISHED) == 12
+    assert all(len(row) == len(payoff_table.COLUMNS) == 8 for row in payoff_table.PUBLISHED)
+    assert sum(row[-1] == "Yes" for row in payoff_table.PUBLISHED) == 11
 
 
 def test_every_reason_belongs_to_a_cell_and_says_something():
-    names = {column.name for column in columns.COLUMNS}
-    for (feature, column), reason in published.REASONS.items():
+    names = {column.name for column in payoff_table.COLUMNS}
+    for (feature, column), reason in payoff_table.REASONS.items():
         assert 1 <= feature <= 12
         assert column in names
         assert len(reason) > 50
@@ -45,7 +44,7 @@ def test_every_reason_belongs_to_a_cell_and_says_something():
 
 def test_cells_are_decided_by_running(three_features, tmp_path):
     result = payoff_table.reproduce(tmp_path)
-    names = [column.name for column in columns.COLUMNS]
+    names = [column.name for column in payoff_table.COLUMNS]
     for row, published_row in zip(result.rows, payoff_table.PUBLISHED, strict=True):
         assert [row[name] for name in names] == list(published_row)
         assert [row[f"{name}.published"] for name in names] == list(published_row)
@@ -83,22 +82,26 @@ def gain(value, low, high):
     ],
 )
 def test_gains_are_judged_by_their_intervals(gains, holds, evidence):
-    verdict = features.judge_gains(dict(zip("ab", gains, strict=False)))
+    verdict = payoff_table.judge_gains(dict(zip("ab", gains, strict=False)))
     assert verdict.holds is holds
     assert evidence in verdict.evidence
     assert ("undecided" in verdict.evidence) is ("undecided" in evidence)
 
 
 def test_few_runs_are_undecided(monkeypatch):
-    monkeypatch.setattr(features, "TEMPTED", 3)
-    verdict = features.stopping_resisted(columns.BALANCED, columns.COLUMNS[4].payoffs[0])
+    monkeypatch.setattr(payoff_table, "TEMPTED", 3)
+    verdict = payoff_table.stopping_resisted(
+        payoff_table.BALANCED, payoff_table.COLUMNS[4].payoffs[0]
+    )
     assert not verdict.holds
     assert verdict.evidence.startswith("undecided")
 
 
 def test_policies_that_change_nothing_have_finite_intervals(monkeypatch):
-    monkeypatch.setattr(features, "TEMPTED", 100)
-    unmoved = features._gain(columns.BOUNDED, columns.Total(), "stopper", threshold=0.5)
+    monkeypatch.setattr(payoff_table, "TEMPTED", 100)
+    unmoved = payoff_table._gain(
+        payoff_table.BOUNDED, payoff_table.Total(), "stopper", threshold=0.5
+    )
     assert unmoved.value == 0
     assert -0.5 < unmoved.low < 0 < unmoved.high < 0.5
 
@@ -110,17 +113,17 @@ def test_the_payoff_decides_not_the_paper(monkeypatch):
         def __call__(self, trace):
             return -float(len(trace))
 
-    monkeypatch.setattr("omnimeter.reproductions.payoff_table.laboratory.PAYOFFS", [Stillness()])
-    from omnimeter.reproductions.payoff_table import laboratory
+    monkeypatch.setattr("omnimeter.reproductions.payoff_table.PAYOFFS", [Stillness()])
+    from omnimeter.reproductions import payoff_table
 
-    payoff = laboratory.PAYOFFS[0]
-    laboratory._values.cache_clear()
+    payoff = payoff_table.PAYOFFS[0]
+    payoff_table._values.cache_clear()
     try:
-        assert not features.speed_rewarded(columns.BALANCED, payoff).holds
-        assert not features.bounded(columns.BALANCED, payoff).holds
-        assert features.scale_independent(columns.BALANCED, payoff).holds
+        assert not payoff_table.speed_rewarded(payoff_table.BALANCED, payoff).holds
+        assert not payoff_table.bounded(payoff_table.BALANCED, payoff).holds
+        assert payoff_table.scale_independent(payoff_table.BALANCED, payoff).holds
     finally:
-        laboratory._values.cache_clear()
+        payoff_table._values.cache_clear()
 
 
 def test_stopping_curves(tmp_path, monkeypatch):
@@ -179,7 +182,7 @@ def test_students(tmp_path):
 
 def shown(capsys, monkeypatch, rows, **files):
     monkeypatch.setenv("COLUMNS", "100")
-    reproducing._print(Reproduced("name", "title", [], {}, rows, files))
+    reproduce._print(Reproduced("name", "title", [], {}, rows, files))
     return capsys.readouterr().out
 
 
@@ -204,7 +207,7 @@ def test_long_tables_are_left_to_their_file(capsys, monkeypatch):
 def test_figures_are_the_same_bytes_each_time(tmp_path):
     from matplotlib.figure import Figure
 
-    from omnimeter.reproductions.files import write_figure
+    from omnimeter.reproductions.shared import write_figure
 
     written = []
     for name in ("one", "two"):

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from omnimeter.contract import StoreError
-from omnimeter.results import Record, ledger, shards, writing
-from omnimeter.results.layout import Layout
+from omnimeter.results import Record, store, tables, writing
+from omnimeter.results.files import Layout
 from test_results_samples import SPEC, exact_trace, make_outcome, make_trace
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills by POSIX signals")
@@ -63,7 +63,7 @@ DYING = """
 import itertools, os, signal, sys
 from pathlib import Path
 from test_results_samples import SPEC, make_outcome, make_trace
-from omnimeter.results import ledger, writing
+from omnimeter.results import store, writing
 
 def work(place, last):
     steps = itertools.count(1)
@@ -98,7 +98,7 @@ def work(place, last):
 
     with writing(place, SPEC) as writer:
         Path.open, Path.replace = tearing_open, around(Path.replace)
-        os.fsync, ledger.add = around(os.fsync), around(ledger.add)
+        os.fsync, store.add = around(os.fsync), around(store.add)
         for numbers in ((1, 2), (3, 4)):
             batch = [make_outcome(number) for number in numbers]
             traces = {one.exercise.key: make_trace(one.exercise.number) for one in batch}
@@ -186,9 +186,9 @@ def check_mended(place: Path) -> None:
     """Nothing is left over or held twice, and the ledger agrees."""
     layout = Layout(place)
     assert not list(place.rglob("*.writing"))
-    assert layout.shards() == layout.trace_shards() == sorted(ledger.known(layout))
+    assert layout.shards() == layout.trace_shards() == sorted(store.known(layout))
     holders = Counter(
-        key for name in layout.shards() for key in shards.read_keys(layout.outcome_shard(name))
+        key for name in layout.shards() for key in tables.read_keys(layout.outcome_shard(name))
     )
     assert set(holders.values()) == {1}
 

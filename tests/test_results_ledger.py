@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.results import Record, ledger, writing
-from omnimeter.results.layout import Layout
+from omnimeter.results import Record, store, writing
+from omnimeter.results.files import Layout
 from test_results_samples import SPEC, make_outcome
 
 
@@ -109,7 +109,7 @@ def test_a_healthy_ledger_is_believed_and_shards_are_not_opened(
     evaluation: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = Record(evaluation).keys()
-    monkeypatch.setattr("omnimeter.results.shards.opened", None)
+    monkeypatch.setattr("omnimeter.results.tables.opened", None)
     assert Record(evaluation).keys() == keys
     with writing(evaluation, SPEC) as writer:
         assert writer.keys() == keys
@@ -132,8 +132,8 @@ def test_the_ledger_tells_what_came_of_each_exercise(tmp_path: Path) -> None:
 def test_a_ledger_that_cannot_be_written_costs_no_outcome(
     evaluation: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnimeter.results.ledger._READING", 0.01)
-    monkeypatch.setattr("omnimeter.results.ledger._WRITING", 0.01)
+    monkeypatch.setattr("omnimeter.results.store._READING", 0.01)
+    monkeypatch.setattr("omnimeter.results.store._WRITING", 0.01)
     with writing(evaluation, SPEC) as writer:
         with closing(sqlite3.connect(evaluation / "ledger.sqlite")) as curious:
             curious.execute("BEGIN EXCLUSIVE")
@@ -145,4 +145,4 @@ def test_a_ledger_that_cannot_be_written_costs_no_outcome(
     with writing(evaluation, SPEC):
         pass
     assert len(contents(evaluation)[1]) == 11
-    assert len(ledger.known(Layout(evaluation))) == 5
+    assert len(store.known(Layout(evaluation))) == 5

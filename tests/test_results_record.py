@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from omnimeter.contract import Spec, StoreError, fingerprint
-from omnimeter.results import Record, provenance, writing
+from omnimeter.results import Record, current_provenance, writing
 from test_results_samples import SPEC, make_outcome, make_trace
 
 
@@ -182,7 +182,7 @@ def test_what_is_not_json_is_refused_before_anything_is_written(tmp_path: Path) 
 
 
 def test_provenance_names_neither_host_nor_user_nor_path() -> None:
-    found = provenance()
+    found = current_provenance()
     assert {"python", "omnimeter", "numpy", "numba", "pyarrow"} <= found["versions"].keys()
     assert found["started"].endswith("+00:00")
     text = json.dumps(found)
@@ -196,7 +196,7 @@ def test_provenance_knows_the_revision_of_the_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "project" not in provenance()["revisions"]
+    assert "project" not in current_provenance()["revisions"]
     who = ["-c", "user.name=n", "-c", "user.email=e"]
     try:
         subprocess.run(["git", "init", "-q"], check=True, capture_output=True)
@@ -207,9 +207,9 @@ def test_provenance_knows_the_revision_of_the_project(
     subprocess.run(["git", *who, "commit", "-qm", "first"], check=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
     expected = {"revision": head.stdout.strip(), "modified": False}
-    assert provenance()["revisions"]["project"] == expected
+    assert current_provenance()["revisions"]["project"] == expected
     (tmp_path / "file").write_text("2")
-    assert provenance()["revisions"]["project"] == {**expected, "modified": True}
+    assert current_provenance()["revisions"]["project"] == {**expected, "modified": True}
 
 
 def test_the_room_loads_nothing_heavy_before_it_is_used() -> None:

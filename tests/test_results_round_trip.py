@@ -106,7 +106,7 @@ def no_waiting() -> Iterator[None]:
     """Asking git and waiting for the disk in every example would take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda _: None)
-        patch.setattr("omnimeter.results.origin._git", lambda *_: None)
+        patch.setattr("omnimeter.results.provenance._git", lambda *_: None)
         yield
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omnimeter.agents.q_learning import QLearning
-from omnimeter.agents.slowed import Delayed
+from omnimeter.agents.simulated import Delayed
+from omnimeter.agents.temporal_difference import QLearning
 from omnimeter.catalogue import Kind, describe, make, parse
 from omnimeter.contract import (
     STOP,
@@ -29,12 +29,12 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.environments.buttons import Buttons
-from omnimeter.execution.conduct import Isolation, is_isolated
+from omnimeter.execution.workers import Isolation, is_isolated
 from omnimeter.interaction import KernelAgent, take
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.remote import AgentProcess
-from omnimeter.interaction.seats import read_move
+from omnimeter.interaction.handles import read_move
+from omnimeter.interaction.process import AgentProcess
 
 PLACE = Buttons("balanced")
 
@@ -219,7 +219,7 @@ def test_what_cannot_be_slowed(parameters: dict[str, Any], told: str) -> None:
 
 def test_a_slowed_agent_from_a_file_is_isolated_like_the_agent_itself(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text("from omnimeter.agents.random_agent import RandomAgent as Mine\n")
+    path.write_text("from omnimeter.agents.simple import RandomAgent as Mine\n")
     spec = parse(Kind.AGENT, f"slowed(agent={path}:Mine, seconds=0.5)")
     assert is_isolated(spec, Isolation.AUTO)
     assert is_isolated(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from omnimeter.statistics import (
+from omnimeter.estimation import (
     Estimate,
     bootstrap,
     difference,

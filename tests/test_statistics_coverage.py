@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from omnimeter.statistics import (
+from omnimeter.estimation import (
     bootstrap,
     difference,
     interquartile_mean,

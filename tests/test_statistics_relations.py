@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from omnimeter.statistics import correlation, regression
+from omnimeter.estimation import correlation, regression
 
 SIZES = [20, 100, 300]
 

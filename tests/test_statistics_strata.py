@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from omnimeter.statistics import (
-    mean,
-    stratified_difference,
-    stratified_mean,
-    stratified_test,
-)
+from omnimeter.estimation import mean, stratified_difference, stratified_mean, stratified_test
 
 
 def test_the_mean_of_the_means():

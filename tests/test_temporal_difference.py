@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choosing import begun, check_shares
-from omnimeter.agents.q_learning import QLearning
-from omnimeter.agents.random_agent import RandomAgent
-from omnimeter.agents.sarsa import ExpectedSarsa, Sarsa
+from omnimeter.agents.simple import RandomAgent
+from omnimeter.agents.temporal_difference import ExpectedSarsa, QLearning, Sarsa
 from omnimeter.contract import (
     Briefing,
     Budget,

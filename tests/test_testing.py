@@ -16,7 +16,7 @@ from omnimeter.contract import Spec
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.payoffs import Average
 from omnimeter.testing import AgentSuite, EnvironmentClassSuite, PayoffSuite, ProtocolSuite
-from omnimeter.testing.variants import variants
+from omnimeter.testing.environments import variants
 
 SUITES: dict[Kind, type] = {
     Kind.ENVIRONMENT: EnvironmentClassSuite,

@@ -40,9 +40,9 @@ from omnimeter.contract import (
     single,
 )
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import together
+from omnimeter.interaction import joint as joint_runs
 from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.together import run_together, take_together
+from omnimeter.interaction.joint import run_together, take_together
 from together_parts import (
     AGENTS,
     COMPANY,
@@ -73,7 +73,7 @@ def ordinary(monkeypatch: pytest.MonkeyPatch) -> list[Exercise]:
         taken.append(arguments[2])
         return take_together(*arguments, **conditions)
 
-    monkeypatch.setattr(together, "take_together", watched)
+    monkeypatch.setattr(joint_runs, "take_together", watched)
     return taken
 
 

@@ -14,19 +14,13 @@ from typer.testing import CliRunner
 
 from agreement import digest
 from omnimeter.catalogue import Kind, make
-from omnimeter.cli.entry import app
+from omnimeter.cli.app import app
 from omnimeter.contract import Budget, Ending, Exercise, FaultKind, InvalidInputError, Spec, stream
-from omnimeter.execution import Isolation, Options, check, conduct, evaluate
-from omnimeter.execution.conduct import (
-    Conductor,
-    environment_class,
-    make_agent,
-    portion,
-    takers,
-)
-from omnimeter.execution.running import _jobs
-from omnimeter.interaction import together
-from omnimeter.interaction.together import run_together, take_together
+from omnimeter.execution import Isolation, Options, check, evaluate, workers
+from omnimeter.execution.evaluation import _jobs
+from omnimeter.execution.workers import Conductor, environment_class, make_agent, portion, takers
+from omnimeter.interaction import joint
+from omnimeter.interaction.joint import run_together, take_together
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.results import Record, writing
 
@@ -100,7 +94,7 @@ def test_every_joint_run_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         taken.append(given[2])
         return take_together(*given, **conditions)
 
-    monkeypatch.setattr(conduct, "take_together", watched)
+    monkeypatch.setattr(workers, "take_together", watched)
     result = run(tmp_path / "e", evaluation(*company))
     assert result.complete
     assert [exercise.number for exercise in taken] == list(range(6))
@@ -244,7 +238,7 @@ def test_lambda_compiled_and_stepwise(monkeypatch: pytest.MonkeyPatch) -> None:
     place = environment_class(exercises[0].environment_class)
     agents = [make_agent(member) for member in LEARNERS]
     stepwise = [take_together(place, agents, each, record=True) for each in exercises]
-    monkeypatch.delattr(together, "take_together")  # so that nobody falls back on it
+    monkeypatch.delattr(joint, "take_together")  # so that nobody falls back on it
     compiled = list(run_together(place, agents, exercises, record=True))
     for mine, theirs in zip(compiled, stepwise, strict=True):
         assert digest(mine) == digest(theirs)

@@ -11,7 +11,7 @@ import pytest
 from loop_parts import Player
 from omnimeter.contract import Agent, Fault, FaultKind, Trace
 from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.together import run_together, take_together
+from omnimeter.interaction.joint import run_together, take_together
 from together_parts import Reciter, Ring, Wanderer, joint
 
 

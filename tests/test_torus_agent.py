@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from omnimeter.agents.random_agent import RandomAgent
-from omnimeter.agents.torus_agent import TorusAgent
+from omnimeter.agents.simple import RandomAgent
+from omnimeter.agents.specialists import TorusAgent
 from omnimeter.contract import (
     Agent,
     Briefing,

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from omnimeter.complexity import primitive_period, shortest_expression
 from omnimeter.contract import Instance, InvalidInputError, stream
 from omnimeter.environments.torus import Torus
-from omnimeter.environments.torus.complexity import code, decode
-from omnimeter.environments.torus.expressions import LETTERS, Expressions
+from omnimeter.environments.torus.complexity import LETTERS, Expressions, code, decode
 
 paths = st.text(LETTERS, min_size=1, max_size=12)
 

@@ -27,9 +27,10 @@ from omnimeter.contract import (
     Spec,
     Trace,
 )
+from omnimeter.estimation import mean
 from omnimeter.execution import evaluate
 from omnimeter.payoffs import Average
-from omnimeter.payoffs.adjustments import Share
+from omnimeter.payoffs.parts import Share
 from omnimeter.protocols import Evaluation
 from omnimeter.protocols.evaluation import judge
 from omnimeter.protocols.sample import Sample
@@ -38,11 +39,10 @@ from omnimeter.protocols.universal import (
     UniversalAdjusted,
     UniversalRewards,
     UniversalTimed,
+    distinct_instances,
 )
-from omnimeter.protocols.universal_subset import distinct_instances
 from omnimeter.reports import comparisons
 from omnimeter.results import writing
-from omnimeter.statistics import mean
 
 AGENT, OTHER = Spec("random-v1"), Spec("constant-v1")
 EIGHT = "cups-v1(fewest=3, most=3)"  # three cups, black or white

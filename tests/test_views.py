@@ -3,19 +3,11 @@
 import numpy as np
 import pytest
 
-from omnimeter.agents.random_agent import RandomAgent
-from omnimeter.contract import (
-    Agent,
-    Budget,
-    Exercise,
-    FaultKind,
-    InvalidInputError,
-    Spec,
-    stream,
-)
+from omnimeter.agents.simple import RandomAgent
+from omnimeter.contract import Agent, Budget, Exercise, FaultKind, InvalidInputError, Spec, stream
 from omnimeter.environments.cups import Cups
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.execution.conduct import Conductor, Isolation
+from omnimeter.execution.workers import Conductor, Isolation
 from omnimeter.interaction import take
 from omnimeter.interaction.adapters import adapt
 

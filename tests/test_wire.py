@@ -33,8 +33,9 @@ from omnimeter.contract import (
     single,
 )
 from omnimeter.interaction import interact
-from omnimeter.interaction.limits import Limits
-from omnimeter.interaction.messages import (
+from omnimeter.interaction.handles import AgentFault, read_move, view_of
+from omnimeter.interaction.process import AgentProcess, Limits
+from omnimeter.interaction.wire import (
     answer_from_json,
     briefing_from_json,
     briefing_to_json,
@@ -44,8 +45,6 @@ from omnimeter.interaction.messages import (
     percept_to_json,
     read,
 )
-from omnimeter.interaction.remote import AgentProcess
-from omnimeter.interaction.seats import AgentFault, read_move, view_of
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from omnimeter.contract import (
     single,
 )
 from omnimeter.interaction import KernelAgent, KernelEnvironment, KernelEnvironmentClass
+from omnimeter.interaction.joint import run_together
 from omnimeter.interaction.randomness import below, generator_state, uniform
-from omnimeter.interaction.together import run_together
 
 
 class RingState(NamedTuple):

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Outcome, Spec
-from omnimeter.execution.conduct import Conductor
-from omnimeter.reports.look import INK, LINE, MUTED, SERIES, STYLE, WIDTH
+from omnimeter.execution.workers import Conductor
+from omnimeter.reports.style import INK, LINE, MUTED, SERIES, STYLE, WIDTH
 
 TEST = Spec(
     "anytime-untimed-v1",

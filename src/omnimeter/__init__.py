@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-
 if TYPE_CHECKING:
     from omnimeter.contract import *  # noqa: F403 - the same names, for type checkers
+
+__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

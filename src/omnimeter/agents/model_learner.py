@@ -1,21 +1,16 @@
-"""An agent that learns what its actions lead to, and plans by it.
-
-It is made for worlds that can be learnt by heart: few observations, each of which tells the state,
-and no chance. What was not tried yet is taken to be very good (R-max, Brafman and Tennenholtz 2002,
-takes it to be as good as can be), so it tries everything that may be worth the way.
-"""
+"""Learners of a model of the environment, and the cheat that uses one to fail on purpose."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.choices import any_alike, best_of
-from omnimeter.agents.keys import key_of
-from omnimeter.agents.nothing import begin, finish
+from omnimeter.agents.simple import begin, finish
+from omnimeter.agents.tables import any_alike, best_of, key_of
 from omnimeter.contract import (
     AgentKernels,
     Briefing,
@@ -182,3 +177,44 @@ def _number_of_pairs(briefing: Briefing) -> int:
             f"Use another agent, or an environment with at most {LARGEST_MODEL} such pairs.",
         )
     return pairs
+
+
+SIGN = 2
+"""Where a cheat's rates say whether it wants rewards, 1, or their opposite, -1."""
+
+
+@kernel
+def cheat_act(state: Any, reward: Any, observation: Any) -> Any:
+    """What a learner does that is paid as the cheat feels about it."""
+    return act(state, state.rates[SIGN] * reward, observation)
+
+
+class Cheat(ModelLearner):
+    """Does well in easy environments and as badly as it can in all others.
+
+    So a test that adapts to it sends it back to easy environments again and again, and the question
+    is whether that pays (anytime test, section 5.2). It learns like the model learner; where it
+    wants to fail, rewards are the opposite of what they are. It knows an easy environment by the
+    number of different observations that it is told of.
+
+    Args:
+        easy: The most observations that an easy environment has.
+    """
+
+    kernels = AgentKernels(ModelState, begin, cheat_act, finish)
+
+    def __init__(self, easy: int = 3) -> None:
+        super().__init__()
+        if easy < 0:
+            raise InvalidInputError(
+                f"An easy environment cannot have {easy} observations.",
+                "Give a whole number of 0 or more.",
+            )
+        self.easy = easy
+
+    def prepare(self, briefing: Briefing) -> ModelState:
+        """A learner of rewards or of their opposite, and which of the two."""
+        sign = 1 if briefing.space.count <= self.easy else -1
+        lowest, highest = sorted(sign * reward for reward in briefing.rewards)
+        state = super().prepare(replace(briefing, rewards=(lowest, highest)))
+        return state._replace(rates=np.append(state.rates, sign))

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.durations import duration_of
-from omnimeter.agents.nothing import finish
-from omnimeter.agents.rates import delay_of
+from omnimeter.agents.simple import delay_of, duration_of, finish
 from omnimeter.contract import (
     AgentKernels,
     Briefing,

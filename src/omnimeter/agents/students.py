@@ -10,14 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from omnimeter.contract import (
-    NANOSECONDS,
-    Ending,
-    FloatArray,
-    IntArray,
-    Trace,
-    UnknownNameError,
-)
+from omnimeter.contract import NANOSECONDS, Ending, FloatArray, IntArray, Trace, UnknownNameError
 
 HALF_AN_HOUR = 1800 * NANOSECONDS
 """The tau of the test."""

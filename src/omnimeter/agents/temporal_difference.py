@@ -1,8 +1,4 @@
-"""What agents have in common that learn the value of each action in a table (section 2.1.3).
-
-The section is the Lambda thesis's. A value moves towards the reward that an action brought plus the
-discounted worth of what is seen after it; the agents differ in what they take that worth to be.
-"""
+"""Tabular temporal-difference learners: Q-learning, Sarsa and Expected Sarsa."""
 
 from __future__ import annotations
 
@@ -12,12 +8,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.choices import any_alike, best_of
-from omnimeter.agents.keys import LARGEST_TABLE, key_of, number_of_keys
-from omnimeter.contract import Briefing, FloatArray, IntArray, InvalidInputError, kernel
+from omnimeter.agents.tables import LARGEST_TABLE, any_alike, best_of, key_of, number_of_keys
+from omnimeter.contract import (
+    AgentKernels,
+    Briefing,
+    FloatArray,
+    IntArray,
+    InvalidInputError,
+    kernel,
+)
 from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.indices import forward
-from omnimeter.interaction.randomness import below, generator_state, uniform
+from omnimeter.interaction.randomness import below, forward, generator_state, uniform
 
 ACTIONS, FIRST, PAIR = range(3)
 ALPHA, GAMMA, LOWEST, EXPLORATION, SHARE = range(5)
@@ -182,3 +183,109 @@ def _number_of_values(briefing: Briefing) -> int:
             f"Use an agent without a table, or an environment with at most {LARGEST_TABLE} values.",
         )
     return observations * briefing.actions
+
+
+@kernel
+def q_learning_act(state: Any, reward: Any, observation: Any) -> Any:
+    """Learn by the best value of what is seen now, then choose."""
+    row = row_of(state, observation)
+    best = best_in(state, row)
+    return learn_then_act(state, reward, row, best, best[0])
+
+
+@kernel
+def q_learning_finish(state: Any, reward: Any, observation: Any) -> None:
+    """Learn from the last reward."""
+    learn(state, reward, best_in(state, row_of(state, observation))[0])
+
+
+class QLearning(TemporalDifferenceAgent):
+    """Learns how good each action is after each observation, and does what is best so far.
+
+    The values lie in a table, so the environment must have few different observations. Rewards
+    count from the lowest possible one, so that none is negative: the usual -1 to 1 become 0 to 2.
+    Without exploration it is only the hopeful initial value that makes it try things. The update
+    is that of the Lambda thesis, section 2.1.3, the numbers are those of section 5.2. Which of
+    equally good actions is done, the text does not say.
+
+    Args:
+        alpha: The learning rate, above 0 and at most 1.
+        gamma: The discount factor, at least 0 and below 1.
+        initial: The value of every action at first.
+        exploration: The probability of any action instead of the best; none in the text.
+        ties: Which of equally good actions: a ``random`` one with uniform probability, or the
+            ``first``.
+    """
+
+    kernels = AgentKernels(TableState, begin, q_learning_act, q_learning_finish)
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        gamma: float = 0.35,
+        initial: float = 2.0,
+        exploration: float = 0.0,
+        ties: Literal["random", "first"] = "random",
+    ) -> None:
+        super().__init__(alpha, gamma, initial, exploration, ties)
+
+
+@kernel
+def act(state: Any, reward: Any, observation: Any) -> Any:
+    """Choose, then learn by the value of what was chosen."""
+    row = row_of(state, observation)
+    action = choose(state, row, best_in(state, row))
+    learn(state, reward, state.table[row + action])
+    return perform(state, row, action)
+
+
+@kernel
+def finish(state: Any, reward: Any, observation: Any) -> None:
+    """Learn from the last reward, by what would be done now."""
+    row = row_of(state, observation)
+    learn(state, reward, state.table[row + choose(state, row, best_in(state, row))])
+
+
+@kernel
+def expected(state: Any, row: Any, greatest: Any) -> Any:
+    """The average value of what may be done: mostly the best, sometimes any action."""
+    total = 0.0
+    for action in range(state.numbers[ACTIONS]):
+        total += state.table[row + action]
+    return (1.0 - state.rates[EXPLORATION]) * greatest + state.rates[SHARE] * total
+
+
+@kernel
+def act_expecting(state: Any, reward: Any, observation: Any) -> Any:
+    """Learn by the average value of what may be done now, then choose."""
+    row = row_of(state, observation)
+    best = best_in(state, row)
+    return learn_then_act(state, reward, row, best, expected(state, row, best[0]))
+
+
+@kernel
+def finish_expecting(state: Any, reward: Any, observation: Any) -> None:
+    """Learn from the last reward."""
+    row = row_of(state, observation)
+    learn(state, reward, expected(state, row, best_in(state, row)[0]))
+
+
+class Sarsa(TemporalDifferenceAgent):
+    """Learns like Q-learning, but counts on the action that it does next instead of the best.
+
+    So that action is chosen before the last one's value is corrected. It differs from Q-learning
+    even without exploration where the same is seen twice running. Rewards count from the lowest
+    possible one.
+    """
+
+    kernels = AgentKernels(TableState, begin, act, finish)
+
+
+class ExpectedSarsa(TemporalDifferenceAgent):
+    """Learns like Q-learning, but counts on the average of what it may do next.
+
+    The best action has what is left of the probability after exploring, which is shared alike by
+    all actions. Without exploration it is Q-learning. Rewards count from the lowest possible one.
+    """
+
+    kernels = AgentKernels(TableState, begin, act_expecting, finish_expecting)

@@ -1,16 +1,16 @@
-"""The class under audit, what is drawn from it, and how a random agent fared there."""
+"""The class under audit, what was drawn from it, and what a check finds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
+from typing import Any
 
 import numpy as np
 
-from omnimeter.audits.graph import Graph, explore
-from omnimeter.audits.playing import left_to_chance
-from omnimeter.audits.positions import Positions, started
+from omnimeter.audits.states import Graph, Positions, explore, started
 from omnimeter.contract import (
     Budget,
     Environment,
@@ -20,11 +20,133 @@ from omnimeter.contract import (
     Instance,
     InvalidInputError,
     OmnimeterError,
+    Percept,
     Spec,
     Stream,
     Trace,
     stream,
 )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found.
+
+    Attributes:
+        check: The name of the check.
+        claimed: Whether the class, or the standard for every class, says that it holds.
+        passed: Whether it was found to hold.
+        summary: What was found, for a person.
+        numbers: What was found, for a program.
+        witness: Something that shows where it does not hold, enough to see it again; also given
+            beside a passed check when there is something to know.
+    """
+
+    check: str
+    claimed: bool
+    passed: bool
+    summary: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    witness: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return {
+            "check": self.check,
+            "claimed": self.claimed,
+            "passed": self.passed,
+            "summary": self.summary,
+            "numbers": plain(self.numbers),
+            "witness": plain(self.witness),
+        }
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All findings about one environment class.
+
+    Attributes:
+        findings: One per check.
+        settings: What the audit was given: instances, interactions, seed and level.
+    """
+
+    findings: Sequence[Finding]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that is claimed holds."""
+        return all(finding.passed for finding in self.findings if finding.claimed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The audit as plain data."""
+        return {
+            "ok": self.ok,
+            "settings": plain(self.settings),
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+def counted(number: int, word: str) -> str:
+    """A number of things: ``1 action``, ``2 actions``."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def plain(data: Any) -> Any:
+    """The same as JSON knows it; a number that is not finite becomes its name."""
+    if isinstance(data, Mapping):
+        return {str(key): plain(value) for key, value in data.items()}
+    if isinstance(data, np.ndarray | np.generic):
+        return plain(data.tolist())
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    if isinstance(data, float) and not isfinite(data):
+        return str(data)
+    return data
+
+
+Answers = list[tuple[float, list[int]]]
+"""Rewards and observations, the first ones included."""
+
+PROBE = 100
+"""Actions that are tried to see whether two environments are the same."""
+
+
+def answer(environment: Environment, percept: Percept) -> tuple[float, list[int]]:
+    """A percept that can be compared and written down."""
+    return float(percept.reward), environment.space.vector(percept.observation).tolist()
+
+
+def answers(environment: Environment, chance: Stream, actions: Iterable[int]) -> Answers:
+    """What an environment answers from its beginning."""
+    first = answer(environment, environment.start(chance.generator()))
+    return [first, *(answer(environment, environment.step(action)) for action in actions)]
+
+
+def random_actions(environment: Environment, chance: Stream, count: int = PROBE) -> list[int]:
+    """Some actions of an environment."""
+    drawn: list[int] = chance.generator().integers(environment.actions, size=count).tolist()
+    return drawn
+
+
+def first_difference(one: Sequence[object], other: Sequence[object]) -> int | None:
+    """Where two sequences differ first, if they do."""
+    if one == other:
+        return None
+    pairs = enumerate(zip(one, other, strict=True))
+    return next(number for number, (mine, theirs) in pairs if mine != theirs)
+
+
+def left_to_chance(environment_class: EnvironmentClass, instance: Instance, chance: Stream) -> bool:
+    """Whether other chances were seen to give other answers to the same actions."""
+    environments = [environment_class.build(instance) for _ in range(3)]
+    actions = random_actions(environments[0], chance.child("actions"))
+    seen = [
+        answers(environment, chance.child(number), actions)
+        for number, environment in enumerate(environments)
+    ]
+    return any(other != seen[0] for other in seen[1:])
+
 
 RUNS = 10
 """Independent runs of the random agent in each instance."""
@@ -169,7 +291,7 @@ class Subject:
         return Runs(means, lowest.min(axis=1), highest.max(axis=1))
 
     def _traces(self, exercises: list[Exercise]) -> Iterator[Trace]:
-        from omnimeter.agents.random_agent import RandomAgent
+        from omnimeter.agents.simple import RandomAgent
         from omnimeter.interaction import KernelEnvironmentClass, interact
         from omnimeter.interaction.batch import run_batch
 

@@ -1,15 +1,94 @@
-"""What the installed packages list as parts, read from their entry points without importing."""
+"""The installed parts: their kinds, versioned ids and entry points, read without importing them."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib import metadata
+from typing import NamedTuple
 
-from omnimeter.catalogue.ids import FORM, VersionedName, read_id
-from omnimeter.catalogue.kinds import Kind
-from omnimeter.contract import InvalidInputError, UnknownNameError
+from omnimeter.contract import EnvironmentClass, InvalidInputError, Protocol, UnknownNameError
+
+
+class Kind(StrEnum):
+    """The kinds of parts in the catalogue."""
+
+    ENVIRONMENT = "environment"
+    AGENT = "agent"
+    PROTOCOL = "protocol"
+    PAYOFF = "payoff"
+    ADJUSTMENT = "adjustment"
+    REPRODUCTION = "reproduction"
+
+    @property
+    def group(self) -> str:
+        """The group of entry points under which packages list parts of this kind."""
+        return f"omnimeter.{self}s"
+
+    @property
+    def phrase(self) -> str:
+        """The kind in the middle of a sentence: ``an agent``."""
+        article = "an" if self.value[0] in "ae" else "a"
+        return f"{article} {self.value}"
+
+
+def objection(kind: Kind, thing: object) -> str:
+    """Why an object cannot be a part of some kind; empty when it can."""
+    match kind:
+        case Kind.ENVIRONMENT:
+            return _not_derived(thing, EnvironmentClass)
+        case Kind.PROTOCOL:
+            return _not_derived(thing, Protocol)
+        case Kind.AGENT:
+            if any(_offers(thing, method) for method in ("act", "predict", "__call__")):
+                return ""
+            return "it is not a subclass of omnimeter.Agent, nor can it act, predict or be called"
+        case Kind.PAYOFF | Kind.ADJUSTMENT:
+            missing = [method for method in ("__call__", "bounds") if not _offers(thing, method)]
+            wanted = f"{kind.phrase} defines {' and '.join(missing)}"
+            return f"{wanted}, and this does not" if missing else ""
+        case Kind.REPRODUCTION:
+            return "" if callable(thing) else "it cannot be called"
+
+
+def _not_derived(thing: object, base: type) -> str:
+    if isinstance(thing, type) and issubclass(thing, base):
+        return ""
+    if isinstance(thing, base):
+        return f"it is one object of {type(thing).__name__}; name the class itself"
+    return f"it is not a subclass of omnimeter.{base.__name__}"
+
+
+def _offers(thing: object, method: str) -> bool:
+    """Whether an object, or the objects of a class, have a method.
+
+    Every class can be called, so for a class only what it defines for its objects counts.
+    """
+    if isinstance(thing, type):
+        return any(method in vars(base) for base in thing.__mro__)
+    return hasattr(thing, method)
+
+
+_ID = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9][0-9]*)")
+
+FORM = "name-vN, lower-case words with hyphens and a version, for example 'cups-v1'"
+"""How an id is explained to a person."""
+
+
+class VersionedName(NamedTuple):
+    """An id taken apart."""
+
+    name: str
+    version: int
+
+
+def read_id(text: str) -> VersionedName | None:
+    """The name and the version in an id, or ``None`` when the text is not an id."""
+    match = _ID.fullmatch(text)
+    return VersionedName(match[1], int(match[2])) if match else None
+
 
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 

@@ -1,4 +1,4 @@
-"""From a spec to a part that is ready to be used."""
+"""From a spec to a part: by id through the entry points, or from a file or module."""
 
 from __future__ import annotations
 
@@ -6,12 +6,47 @@ from functools import partial
 from inspect import isroutine
 from typing import Any
 
-from omnimeter.catalogue.failures import making_failure
-from omnimeter.catalogue.kinds import Kind
+from omnimeter.catalogue.entries import Claim, Kind, find, objection
+from omnimeter.catalogue.files import Place, find_object, making_failure, read_place
 from omnimeter.catalogue.parameters import check_names
-from omnimeter.catalogue.resolution import resolve
 from omnimeter.catalogue.specs import check_digest
 from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+
+
+def resolve(kind: Kind, name: str) -> Any:
+    """The class, function or object that a name stands for.
+
+    Args:
+        kind: What it must be.
+        name: An id (``cups-v1``, or ``cups`` for its newest version) or a place
+            (``path/to/file.py:Name`` or ``package.module:Name``).
+
+    Raises:
+        UnknownNameError: There is nothing of that name.
+        InvalidInputError: What is there cannot be used.
+    """
+    place = read_place(name)
+    if place is not None:
+        thing = find_object(place)
+        origin = name
+    else:
+        claim = find(kind, name)
+        origin = f"{claim.name} of the package {claim.package!r} ({claim.place})"
+        thing = _listed(claim)
+    if wrong := objection(kind, thing):
+        raise InvalidInputError(f"{origin} cannot be used as {kind.phrase}: {wrong}.")
+    return thing
+
+
+def _listed(claim: Claim) -> Any:
+    source, _, name = claim.place.partition(":")
+    try:
+        return find_object(Place(source, name))
+    except OmnimeterError as error:
+        raise InvalidInputError(
+            f"The package {claim.package!r} lists the {claim.kind} {claim.name!r} at "
+            f"{claim.place}, but it cannot be had: {error}"
+        ) from error
 
 
 def make(kind: Kind, spec: Spec) -> Any:
@@ -34,7 +69,7 @@ def make(kind: Kind, spec: Spec) -> Any:
     check_names(part, spec.parameters, spec.id)
     values = dict(spec.parameters)
     if values:
-        from omnimeter.catalogue.coercion import coerced
+        from omnimeter.catalogue.parameters import coerced
 
         values = coerced(part, values, spec.id)
     return _constructed(part, values, spec) if isinstance(part, type) else partial(part, **values)

@@ -1,5 +1,5 @@
 """The door of the command line: ``omnimeter --help`` explains itself."""
 
-from omnimeter.cli.entry import main
+from omnimeter.cli.app import main
 
 __all__ = ["main"]

@@ -1,4 +1,4 @@
-"""How things look in a terminal: tables, progress, and JSON for programs."""
+"""Terminal output: tables, progress, and JSON for programs."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
 """The words of Omnimeter, as types. ``docs/standard.md`` is their normative text."""
 
-from omnimeter.contract.agent import STOP, Agent, Briefing, Move
-from omnimeter.contract.budget import (
-    FOREVER,
-    NANOSECONDS,
-    Budget,
-    Clock,
-    ClockKind,
-    Timeout,
-    TimeoutRule,
-    nanoseconds,
+from omnimeter.contract.agent import (
+    STOP,
+    Agent,
+    Briefing,
+    FloatArray,
+    IntArray,
+    Move,
+    Observation,
+    Space,
+    single,
 )
 from omnimeter.contract.environment import (
     Claims,
@@ -26,13 +26,27 @@ from omnimeter.contract.errors import (
     StoreError,
     UnknownNameError,
 )
-from omnimeter.contract.exercise import Exercise, Outcome, check_company, is_own_fault
+from omnimeter.contract.exercise import (
+    FOREVER,
+    NANOSECONDS,
+    Budget,
+    Clock,
+    ClockKind,
+    Ending,
+    Exercise,
+    Fault,
+    FaultKind,
+    Outcome,
+    Timeout,
+    TimeoutRule,
+    Trace,
+    check_company,
+    is_own_fault,
+    nanoseconds,
+)
 from omnimeter.contract.kernels import AgentKernels, EnvironmentKernels, kernel
 from omnimeter.contract.protocol import Interval, Moment, Payoff, Protocol, Score
-from omnimeter.contract.spaces import FloatArray, IntArray, Observation, Space, single
-from omnimeter.contract.spec import Spec
-from omnimeter.contract.streams import Stream, stream
-from omnimeter.contract.trace import Ending, Fault, FaultKind, Trace
+from omnimeter.contract.spec import Spec, Stream, stream
 
 __all__ = [
     "FOREVER",

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract.agent import Briefing
+from omnimeter.contract.agent import Briefing, Observation, Space
 from omnimeter.contract.errors import InvalidInputError
-from omnimeter.contract.spaces import Observation, Space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,18 +1,249 @@
-"""One agent in one instance under one budget, and what came of it."""
+"""One agent in one instance under one budget: how long it lasts, what happened, and its outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
-from omnimeter.contract.budget import Budget, Clock, ClockKind, Timeout, TimeoutRule
+import numpy as np
+
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.environment import Instance, fingerprint
 from omnimeter.contract.errors import InvalidInputError
-from omnimeter.contract.spec import Spec
-from omnimeter.contract.streams import Stream, stream
-from omnimeter.contract.trace import Ending, Fault, FaultKind
+from omnimeter.contract.spec import Spec, Stream, stream
+
+NANOSECONDS = 1_000_000_000
+FOREVER = 2**63 - 1
+"""An end that no clock reaches."""
+
+LONGEST = 9e9
+"""Seconds that can be counted in nanoseconds: 285 years."""
+
+
+def nanoseconds(seconds: float) -> int:
+    """Whole nanoseconds, rounded down, so that k turns of tau/k seconds fit into tau.
+
+    Rounding errors are forgiven: what was a whole number before a trip through floating-point
+    seconds is the same number after it, up to a million seconds.
+    """
+    exact = seconds * NANOSECONDS
+    return int(exact + min(0.5, exact * 2.0**-50))
+
+
+class ClockKind(StrEnum):
+    """Which time counts.
+
+    ``WALL`` measures the agent's own time; the environment reacts immediately and costs nothing.
+    ``VIRTUAL`` believes the delays that agents declare, and is exactly repeatable.
+    """
+
+    WALL = "wall"
+    VIRTUAL = "virtual"
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The clock of an exercise.
+
+    Attributes:
+        kind: Wall or virtual.
+        tick: Seconds that an action takes under the virtual clock when its agent declares none.
+    """
+
+    kind: ClockKind = ClockKind.VIRTUAL
+    tick: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.tick <= LONGEST and nanoseconds(self.tick) > 0):
+            raise InvalidInputError(
+                f"The tick of a clock is {self.tick} s.",
+                f"Give a time of at least a nanosecond and at most {LONGEST:g} s.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long an exercise lasts: a number of interactions, a time in seconds, or the shorter.
+
+    Attributes:
+        interactions: At most this many actions count.
+        seconds: Actions count until this time: the tau of the papers, never told to the agent.
+        limit: Real seconds after which it is over whatever the clock says, for a test that must
+            not last longer: those of the environment and of the loop count too.
+    """
+
+    interactions: int | None = None
+    seconds: float | None = None
+    limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.interactions is None and self.seconds is None:
+            raise InvalidInputError(
+                "The budget is empty.", "Give a number of interactions or of seconds."
+            )
+        if self.interactions is not None and not 0 <= self.interactions <= FOREVER:
+            raise InvalidInputError(
+                f"The budget is {self.interactions} interactions.", f"Give 0 to {FOREVER}."
+            )
+        if self.seconds is not None and not 0 <= self.seconds <= LONGEST:
+            raise InvalidInputError(
+                f"The budget is {self.seconds} seconds.", f"Give a time of 0 to {LONGEST:g} s."
+            )
+
+        if self.limit is not None and not 0 <= self.limit <= LONGEST:
+            raise InvalidInputError(
+                f"The limit of the budget is {self.limit} seconds.",
+                f"Give a time of 0 to {LONGEST:g} s.",
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """The budget as plain data; a limit only where there is one."""
+        data = asdict(self)
+        if self.limit is None:
+            del data["limit"]
+        return data
+
+    @property
+    def most(self) -> int:
+        """The number of interactions after which it is over in any case."""
+        return FOREVER if self.interactions is None else self.interactions
+
+    @property
+    def end(self) -> int:
+        """The nanosecond at which it is over in any case."""
+        return FOREVER if self.seconds is None else nanoseconds(self.seconds)
+
+
+class TimeoutRule(StrEnum):
+    """What takes place at each time-out while the agent is busy (anytime test, section 5.1).
+
+    ``NO_REWARD`` gives reward 0 and lets the world stand still.
+    ``RANDOM_ACTION`` performs an action that is drawn uniformly.
+    """
+
+    NO_REWARD = "no-reward"
+    RANDOM_ACTION = "random-action"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """The longest that one action may take before something else takes its place.
+
+    That happens at the time-out itself, and again after every further one while the agent is still
+    busy. Its late answer is discarded (``docs/standard.md``, section 6).
+
+    Attributes:
+        seconds: The time-out tau_0 of section 5.1.
+        rule: What takes place then.
+    """
+
+    seconds: float
+    rule: TimeoutRule = TimeoutRule.NO_REWARD
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.seconds) and self.seconds > 0):
+            raise InvalidInputError(
+                f"The time-out is {self.seconds} seconds.", "Give a positive, finite time."
+            )
+
+
+class FaultKind(StrEnum):
+    """Three different things that can go wrong; none of them is silently a zero."""
+
+    AGENT_ERROR = "agent-error"
+    TIME_OUT = "time-out"
+    INFRASTRUCTURE = "infrastructure"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why an exercise could not go on.
+
+    Attributes:
+        kind: Whose fault it was.
+        message: What happened, for a person.
+        detail: The traceback or the last words of the agent, for whoever mends it.
+    """
+
+    kind: FaultKind
+    message: str
+    detail: str = ""
+
+
+class Ending(StrEnum):
+    """How an exercise ended."""
+
+    BUDGET = "budget"
+    STOPPED = "stopped"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """The record of one exercise, one entry per completed interaction.
+
+    The reward at place i is the one that action i brought. The reward given before the first
+    action is kept apart in ``first_reward``: it is nobody's merit and no payoff counts it.
+
+    Attributes:
+        rewards: The reward that each completed action brought.
+        times: The nanosecond at which each action was performed; never decreasing.
+        end: The nanosecond at which the exercise was over: tau where the budget is a time.
+        ending: How it ended.
+        first_reward: The reward given before the first action.
+        fault: Why it could not go on, if it could not.
+        actions: The actions, when asked for.
+        observations: What was seen before each action and after the last, when asked for.
+    """
+
+    rewards: FloatArray
+    times: IntArray
+    end: int
+    ending: Ending = Ending.BUDGET
+    first_reward: float = 0.0
+    fault: Fault | None = None
+    actions: IntArray | None = None
+    observations: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def until(self, end: int) -> Trace:
+        """The same exercise as it would have been with an earlier end, in nanoseconds.
+
+        Valid because no agent knows the end: the beginning of a trace does not depend on it.
+        """
+        count = int(np.searchsorted(self.times, end, side="right"))
+        # A fault after the last action has no time of its own but the end.
+        over = end < self.end and (count < len(self) or self.fault is not None)
+        return replace(
+            self,
+            rewards=self.rewards[:count],
+            times=self.times[:count],
+            end=end,
+            ending=Ending.BUDGET if over else self.ending,
+            fault=None if over else self.fault,
+            actions=None if self.actions is None else self.actions[:count],
+            observations=None if self.observations is None else self.observations[: count + 1],
+        )
+
+    def same_as(self, other: Trace) -> bool:
+        """Whether both record exactly the same events, bit for bit."""
+        numbers = (self.first_reward, self.end, self.ending)
+        arrays = zip(
+            (self.rewards, self.times, self.actions, self.observations),
+            (other.rewards, other.times, other.actions, other.observations),
+            strict=True,
+        )
+        return numbers == (other.first_reward, other.end, other.ending) and all(
+            (mine is None and theirs is None)
+            or (mine is not None and theirs is not None and np.array_equal(mine, theirs))
+            for mine, theirs in arrays
+        )
 
 
 @dataclass(frozen=True)

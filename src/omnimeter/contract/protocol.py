@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from typing import Protocol as StructuralType
 
-from omnimeter.contract.exercise import Exercise, Outcome
+from omnimeter.contract.exercise import Exercise, Outcome, Trace
 from omnimeter.contract.spec import Spec
-from omnimeter.contract.trace import Trace
 
 
 class Interval(NamedTuple):

@@ -1,8 +1,6 @@
 """Carrying out evaluations: from a protocol's exercises to durable outcomes."""
 
-from omnimeter.execution.conduct import Isolation
-from omnimeter.execution.progress import Observer
-from omnimeter.execution.running import check, evaluate
-from omnimeter.execution.workforce import Options
+from omnimeter.execution.evaluation import Observer, check, evaluate
+from omnimeter.execution.workers import Isolation, Options
 
 __all__ = ["Isolation", "Observer", "Options", "check", "evaluate"]

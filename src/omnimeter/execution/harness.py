@@ -23,8 +23,8 @@ from omnimeter.contract import (
     Trace,
 )
 from omnimeter.interaction import take
-from omnimeter.interaction.remote import AgentProcess
-from omnimeter.interaction.seats import Seat
+from omnimeter.interaction.handles import Seat
+from omnimeter.interaction.process import AgentProcess
 
 RUNS = 8
 """Runs of which the median is taken, so that a disturbance of some of them does no harm."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from omnimeter.contract import Agent, Briefing, InvalidInputError, Move, Observation
-from omnimeter.interaction.seats import shown
+from omnimeter.interaction.handles import shown
 
 _FORMS = (
     "Give an omnimeter.Agent; or an object with act(reward, observation); or one with "

@@ -1,8 +1,4 @@
-"""Whole exercises in one compiled loop, many at once, without the interpreter.
-
-States of all exercises lie end to end in one array per field, so that a batch crosses the border
-to compiled code once, whatever the sizes of its members.
-"""
+"""Whole exercises in one compiled loop, many in one call."""
 
 from __future__ import annotations
 
@@ -13,19 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnimeter.contract import Ending, Exercise, Fault, IntArray, Space, Trace, nanoseconds
-from omnimeter.contract.budget import ClockKind
+from omnimeter.contract.exercise import ClockKind
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import templates
 from omnimeter.interaction.compilation import runner
-from omnimeter.interaction.kernel_parts import (
+from omnimeter.interaction.handles import AgentFault, invalid_action, invalid_delay
+from omnimeter.interaction.kernels import (
     KernelAgent,
     KernelEnvironment,
     KernelEnvironmentClass,
+    end_to_end,
+    integers,
     seed_state,
+    starts,
 )
-from omnimeter.interaction.layout import end_to_end, integers, starts
 from omnimeter.interaction.loop import as_seen_by, invalid_reward, take
-from omnimeter.interaction.seats import AgentFault, invalid_action, invalid_delay
 
 LARGEST = 2**18
 """Interactions that one call may record: memory stays flat, and warm, as work grows."""

@@ -1,29 +1,93 @@
-"""Compiled entry points made from kernels: written out as source, cached by content.
-
-Numba's cache notices an edit of the file that holds a function, not of the files it calls into.
-So every entry point is a generated module in a directory named by a hash of all kernel sources
-that it can reach, ours and a stranger's: an edit anywhere is another directory.
-"""
+"""Compiled entry points generated from kernels, cached under a hash of all they can reach."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from omnimeter.contract import AgentKernels, EnvironmentKernels, InvalidInputError
-from omnimeter.interaction import joint_template, templates
-from omnimeter.interaction.reach import reachable_sources
+from omnimeter.interaction import templates
+
+_KNOWN = ("builtins", "math", "numba", "numpy")
+"""Packages that are known by their versions; their source is not looked at."""
+
+
+def reachable_sources(kernels: Iterable[Callable[..., Any]]) -> Iterator[str]:
+    """The text of every file with a kernel that can be called, and the constants they use.
+
+    Raises:
+        InvalidInputError: The text of a kernel cannot be had.
+    """
+    waiting, seen = list(kernels), set()
+    while waiting:
+        function = waiting.pop()
+        function = getattr(function, "py_func", function)
+        if function in seen:
+            continue
+        seen.add(function)
+        yield _source(function)
+        for name, value in _used(function):
+            if hasattr(value, "py_func") or inspect.isfunction(value):
+                waiting.append(value)
+            elif isinstance(value, type):
+                yield _source(value)
+            elif isinstance(value, int | float | str | tuple):
+                yield f"{name}={value!r}"
+            elif hasattr(value, "tobytes"):  # NumPy prints only the ends of a long array
+                yield f"{name}={value.dtype}{value.shape}{value.tobytes().hex()}"
+
+
+def _used(function: Any) -> Iterator[tuple[str, Any]]:
+    """The global names in a function and what they stand for, in modules named there too."""
+    names = set(_names(function.__code__))
+    modules = [sys.modules[function.__module__]]
+    for module in modules:
+        for name, value in vars(module).items():
+            if name not in names or _is_known(value):
+                continue
+            if not isinstance(value, ModuleType):
+                yield f"{module.__name__}.{name}", value
+            elif value not in modules:
+                modules.append(value)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _is_known(value: Any) -> bool:
+    if isinstance(value, ModuleType):
+        home = value.__name__
+    elif isinstance(value, type) or inspect.isroutine(value):
+        home = value.__module__ or ""
+    else:
+        return False
+    return home.partition(".")[0] in _KNOWN
+
+
+def _source(part: Any) -> str:
+    try:
+        return inspect.getsource(sys.modules[part.__module__])
+    except (KeyError, OSError, TypeError) as error:
+        raise InvalidInputError(
+            f"The source of {part.__qualname__!r} cannot be read.", "Define kernels in a file."
+        ) from error
+
 
 announcements: list[Callable[[str], None]] = []
 """Told before something is compiled for the first time."""
@@ -57,10 +121,10 @@ def runner(environment: EnvironmentKernels, agent: AgentKernels) -> Callable[...
 def joint_runner(environment: EnvironmentKernels, agents: tuple[AgentKernels, ...]) -> Any:
     """One whole exercise of several agents together, in one compiled loop."""
     seats = [
-        joint_template.Seat(agent.state._fields, agent.delay is not None)  # type: ignore[attr-defined]
+        templates.Seat(agent.state._fields, agent.delay is not None)  # type: ignore[attr-defined]
         for agent in agents
     ]
-    source = joint_template.runner(environment.state._fields, seats)  # type: ignore[attr-defined]
+    source = templates.joint_runner(environment.state._fields, seats)  # type: ignore[attr-defined]
     sides = {f"agent{seat}": agent for seat, agent in enumerate(agents)}
     return load("joint exercises", source, environment=environment, **sides).run
 

@@ -19,7 +19,8 @@ from typing import BinaryIO
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import FOREVER, Agent, OmnimeterError, Spec
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.messages import (
+from omnimeter.interaction.handles import AgentFault, InProcess, view_of
+from omnimeter.interaction.wire import (
     VERSION,
     Message,
     briefing_from_json,
@@ -30,7 +31,6 @@ from omnimeter.interaction.messages import (
     read,
     refusal_to_json,
 )
-from omnimeter.interaction.seats import AgentFault, InProcess, view_of
 
 RESERVE = 4 << 20
 """Bytes that are given back when there is no memory left, so that this can still be said."""

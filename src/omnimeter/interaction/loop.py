@@ -1,14 +1,12 @@
-"""The loop in which an agent and an environment meet, one interaction after the other.
-
-``docs/standard.md`` is its normative text. The compiled loop of ``batch.py`` gives the same trace.
-"""
+"""The stepwise loop in which agents and an environment meet."""
 
 from __future__ import annotations
 
 import time
 import traceback
+from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
 import numpy as np
@@ -24,18 +22,19 @@ from omnimeter.contract import (
     Environment,
     EnvironmentClass,
     Exercise,
+    Fault,
     Observation,
     OmnimeterError,
     Percept,
+    Space,
     Stream,
     Timeout,
     TimeoutRule,
     Trace,
     nanoseconds,
+    single,
 )
-from omnimeter.interaction.events import Events
-from omnimeter.interaction.kernel_parts import start
-from omnimeter.interaction.seats import (
+from omnimeter.interaction.handles import (
     AgentFault,
     InProcess,
     Seat,
@@ -44,6 +43,69 @@ from omnimeter.interaction.seats import (
     shown,
     view_of,
 )
+from omnimeter.interaction.kernels import start
+
+
+@dataclass(slots=True)
+class Events:
+    """What has happened so far.
+
+    Attributes:
+        record: Whether actions and observations are kept too.
+        space: The observations there can be.
+        now: The nanosecond that it is.
+        first_reward: The reward given before the first action.
+        rewards: The reward of each completed interaction.
+        times: When each was completed.
+        actions: The actions, if they are kept.
+        observations: What was seen, component after component, if it is kept.
+    """
+
+    record: bool
+    space: Space = single(1)
+    now: int = 0
+    first_reward: float = 0.0
+    rewards: array[float] = field(default_factory=lambda: array("d"))
+    times: array[int] = field(default_factory=lambda: array("q"))
+    actions: array[int] = field(default_factory=lambda: array("q"))
+    observations: array[int] = field(default_factory=lambda: array("q"))
+
+    def begin(self, percept: Percept) -> None:
+        """Write down the first reward and observation."""
+        if self.record:
+            self._see(percept.observation)
+        self.first_reward = percept.reward
+
+    def add(self, action: int, reward: float, observation: Observation) -> None:
+        """Write down a completed interaction."""
+        if self.record:
+            self._see(observation)
+            self.actions.append(action)
+        self.rewards.append(reward)
+        self.times.append(self.now)
+
+    def _see(self, observation: Observation) -> None:
+        vector = self.space.vector(observation)
+        if vector.shape != (len(self.space.sizes),):
+            raise ValueError(f"the observation {shown(observation)} does not fit {self.space}")
+        self.observations.extend(vector.tolist())
+
+    def trace(self, end: int, ending: Ending, fault: Fault | None = None) -> Trace:
+        """What happened, as arrays."""
+        width = len(self.space.sizes)
+        return Trace(
+            rewards=np.array(self.rewards, dtype=np.float64),
+            times=np.array(self.times, dtype=np.int64),
+            end=end,
+            ending=ending,
+            first_reward=self.first_reward,
+            fault=fault,
+            actions=np.array(self.actions, dtype=np.int64) if self.record else None,
+            observations=np.array(self.observations, dtype=np.int64).reshape(-1, width)
+            if self.record
+            else None,
+        )
+
 
 Streams = Callable[[str], Stream]
 """Gives each side of an exercise its chance: ``Exercise.stream`` is one."""
@@ -296,3 +358,88 @@ def environment_error(error: BaseException) -> AgentFault:
     return infrastructure_error(
         f"The environment raised {type(error).__name__}: {shown(error, str)}", detail
     )
+
+
+class Member:
+    """One of those who take an exercise together.
+
+    Args:
+        agent: Who, or the seat in which it sits.
+        record: Whether to keep actions and observations too.
+
+    Attributes:
+        action: What it does next: 0, to be done in its place, once it has dropped out.
+        delay: The nanoseconds that this takes.
+        trace: What happened to it, once that is over; ``None`` as long as it is there.
+    """
+
+    def __init__(self, agent: Agent | Seat, record: bool) -> None:
+        self._seat = InProcess(agent) if isinstance(agent, Agent) else agent
+        self._events = Events(record)
+        self._percept = Percept(0.0, 0)
+        self.action = 0
+        self.delay = 0
+        self.trace: Trace | None = None
+
+    def view(self) -> str | None:
+        """The form of observation that it asks for."""
+        try:
+            return self._seat.view
+        except AgentFault as trouble:
+            self.fail(trouble.fault)
+            return None
+
+    def see(self, percept: Percept, space: Space) -> None:
+        """Take its first reward and observation."""
+        self._events.space = space
+        self._events.begin(percept)
+        self._percept = percept
+
+    def begin(self, briefing: Briefing, seed: int) -> None:
+        """Get ready."""
+        try:
+            self._seat.begin(briefing, seed)
+        except AgentFault as trouble:
+            self.fail(trouble.fault)
+
+    def choose(self, actions: int, tick: int, end: int | None) -> None:
+        """Choose an action, or drop out.
+
+        Args:
+            actions: How many there are.
+            tick: What an action takes when it declares nothing.
+            end: When its time is over if it stops, where there is such a time.
+        """
+        try:
+            answer, _ = self._seat.ask(*self._percept, FOREVER)
+            action, declared = read_move(answer, actions)
+        except AgentFault as trouble:
+            self.fail(trouble.fault)
+            return
+        self.action, self.delay = action, declared or tick
+        if action < 0:
+            self.leave(Ending.STOPPED, end)
+
+    def wait(self, delay: int) -> None:
+        """Let some nanoseconds pass."""
+        self._events.now += delay
+
+    def receive(self, percept: Percept) -> None:
+        """Take what its action brought."""
+        self._events.add(self.action, percept.reward, percept.observation)
+        self._percept = percept
+
+    def leave(self, ending: Ending, end: int | None) -> None:
+        """Finish, at a given time or now."""
+        try:
+            self._seat.finish(*self._percept)
+        except AgentFault as trouble:
+            self.fail(trouble.fault)
+            return
+        self.action = 0
+        self.trace = self._events.trace(self._events.now if end is None else end, ending)
+
+    def fail(self, fault: Fault) -> None:
+        """Drop out for a fault, its own or not."""
+        self.action = 0
+        self.trace = self._events.trace(self._events.now, Ending.FAULT, fault)

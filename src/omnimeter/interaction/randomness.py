@@ -1,8 +1,4 @@
-"""Chance inside kernels: SplitMix64 over a ``uint64`` array of length one.
-
-One source, exact in both speeds. In plain Python ``int`` is unbounded and the masks wrap it; when
-compiled, ``int`` keeps the 64 bits and the masks vanish.
-"""
+"""Random numbers and indices inside kernels: SplitMix64 over a ``uint64`` array of length one."""
 
 from __future__ import annotations
 
@@ -52,3 +48,14 @@ def uniform(rng: Any) -> Any:
 def generator_state() -> NDArray[np.uint64]:
     """The ``rng`` field of a state, still to be seeded by the loop."""
     return np.zeros(1, dtype=np.uint64)
+
+
+@kernel
+def forward(place: Any) -> Any:
+    """A place that is known not to be negative, to be written between brackets.
+
+    Compiled code looks at every computed index whether it counts from the end, as negative ones do
+    in Python; at this one it does not. In small kernels that is a sixth of the time. It is no
+    number to go on with: unsigned and signed numbers together may become floats.
+    """
+    return np.uint64(place)

@@ -1,29 +1,242 @@
-"""A battery: a sequence of unequal exercises, the same for every agent."""
+"""A battery: a sequence of different exercises, the same for every agent, from a JSON file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from importlib.resources import files
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from omnimeter.catalogue import Kind, make
+from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
+    FOREVER,
     Budget,
     EnvironmentClass,
     Exercise,
     Instance,
     InvalidInputError,
+    OmnimeterError,
     Outcome,
     Payoff,
     Protocol,
     Score,
     Spec,
+    UnknownNameError,
+    canonical,
 )
-from omnimeter.protocols.battery_files import find_battery
-from omnimeter.protocols.battery_plan import Item
-from omnimeter.protocols.drawing import draw, payoff_bounds
-from omnimeter.protocols.scoring import Scoring
-from omnimeter.protocols.specs import SpecLike, read_spec
+from omnimeter.protocols.sample import Scoring, SpecLike, draw, payoff_bounds, read_spec
+
+_FORM = 'A battery is {"title": "...", "exercises": [{"environments": ..., "interactions": ...}]}.'
+_SPEC_FORM = 'An environment class is "name(parameter=value)", or {"id": ..., "parameters": {...}}.'
+_FIELDS = ("title", "exercises")
+_ITEM_FIELDS = ("environments", "interactions", "complexity")
+_SPEC_FIELDS = {"id": str, "parameters": Mapping, "digest": str}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One exercise of a battery, before an environment is drawn for it.
+
+    Attributes:
+        environments: The environment class.
+        interactions: How long it lasts.
+        complexity: The complexity of the environment; by default the class draws it too.
+    """
+
+    environments: Spec
+    interactions: int
+    complexity: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The exercise as plain data."""
+        data = {"environments": self.environments.to_json(), "interactions": self.interactions}
+        return data if self.complexity is None else {**data, "complexity": self.complexity}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A battery.
+
+    Attributes:
+        title: What people call it.
+        items: Its exercises, in order.
+    """
+
+    title: str
+    items: tuple[Item, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The battery as plain data, with full ids: enough to take it again elsewhere."""
+        return {"title": self.title, "exercises": [item.to_json() for item in self.items]}
+
+
+def read_plan(data: Any, where: str) -> Plan:
+    """The battery that some JSON data describes.
+
+    Args:
+        data: The data.
+        where: What a person calls it, for messages.
+
+    Raises:
+        OmnimeterError: It is no battery; the message says which exercise and which field.
+    """
+    fields = _fields(data, _FIELDS, _FIELDS, where)
+    title, exercises = fields["title"], fields["exercises"]
+    if not isinstance(title, str) or not title.strip():
+        raise _cannot_be(title, f"{where}, title", "Give a text.")
+    if not isinstance(exercises, list) or not exercises:
+        raise InvalidInputError(f"{where}, exercises: this is not a list of exercises.", _FORM)
+    items = [_item(each, f"{where}, exercise {number}") for number, each in enumerate(exercises, 1)]
+    return Plan(title, tuple(items))
+
+
+def _item(data: Any, where: str) -> Item:
+    fields = _fields(data, _ITEM_FIELDS, _ITEM_FIELDS[:2], where)
+    spec, environment_class = _environments(fields["environments"], f"{where}, environments")
+    interactions = _interactions(fields["interactions"], f"{where}, interactions")
+    complexity = fields.get("complexity")
+    if complexity is not None:
+        _check_complexity(complexity, spec, environment_class, f"{where}, complexity")
+    return Item(spec, interactions, complexity)
+
+
+def _fields(
+    data: Any, known: Collection[str], needed: Collection[str], where: str, form: str = _FORM
+) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise InvalidInputError(f"{where}: this is not an object with fields.", form)
+    for name in data:
+        if name not in known:
+            raise UnknownNameError(f"field in {where} called", name, known)
+    for name in needed:
+        if name not in data:
+            raise InvalidInputError(f"{where}, {name}: the field is missing.", form)
+    return data
+
+
+def _environments(given: Any, where: str) -> tuple[Spec, EnvironmentClass]:
+    """The spec with its full id and digest, and the class, which is made to see that it can be."""
+    wanted = given if isinstance(given, str) else _spec(given, where)
+    with _blamed_on(where):
+        spec = _full(wanted)
+        return spec, make(Kind.ENVIRONMENT, spec)
+
+
+def _spec(given: Any, where: str) -> Spec:
+    fields = _fields(given, _SPEC_FIELDS, ("id",), where, _SPEC_FORM)
+    for name, value in fields.items():
+        if not isinstance(value, _SPEC_FIELDS[name]):
+            raise _cannot_be(value, f"{where}, {name}", _SPEC_FORM)
+    return Spec.from_json(fields)
+
+
+def _full(wanted: str | Spec) -> Spec:
+    if isinstance(wanted, str):
+        return parse(Kind.ENVIRONMENT, wanted)
+    if wanted.digest:  # written down by us
+        return wanted
+    return replace(parse(Kind.ENVIRONMENT, wanted.id), parameters=wanted.parameters)
+
+
+def _interactions(given: Any, where: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= FOREVER:
+        raise _cannot_be(given, where, "Give a whole number above 0.")
+    return given
+
+
+def _check_complexity(given: Any, spec: Spec, made: EnvironmentClass, where: str) -> None:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not isfinite(given):
+        raise _cannot_be(given, where, "Give a number, or leave it out.")
+    with _blamed_on(where):
+        draw(made, spec, seed=0, number=0, complexity=given)  # to see that there is one
+
+
+def _cannot_be(given: Any, where: str, advice: str) -> InvalidInputError:
+    return InvalidInputError(f"{where}: it cannot be {json.dumps(given)}.", advice)
+
+
+@contextmanager
+def _blamed_on(where: str) -> Iterator[None]:
+    """Errors inside say where in the battery they come from."""
+    try:
+        yield
+    except OmnimeterError as error:
+        raise InvalidInputError(f"{where}: {error.message}", error.advice) from error
+
+
+_ENDING = ".json"
+
+
+def battery_names() -> list[str]:
+    """The batteries that come with the package."""
+    found = (file.name for file in _folder().iterdir())
+    return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING))
+
+
+def find_battery(given: str | Mapping[str, Any]) -> Plan:
+    """The battery of a name, of a file, or of the data of one.
+
+    Args:
+        given: A name of ``battery_names``, the path of a JSON file, or what such a file holds.
+
+    Raises:
+        UnknownNameError: There is no battery of that name.
+        InvalidInputError: The file cannot be read, or is no battery.
+    """
+    if not isinstance(given, str):
+        title = given.get("title")
+        return read_plan(given, f"The battery {title!r}" if title else "The battery")
+    if is_file(given):
+        return read_plan(_read(Path(given)), given)
+    names = battery_names()
+    if given not in names:
+        raise UnknownNameError("battery", given, names)
+    return read_plan(json.loads((_folder() / f"{given}{_ENDING}").read_text("utf-8")), given)
+
+
+def lasting(given: str | Mapping[str, Any]) -> str | dict[str, Any]:
+    """What to write down of a battery: its name, or the whole content of a file.
+
+    A file may change or get lost. Its content does not, and can be taken again elsewhere.
+
+    Raises:
+        OmnimeterError: As for ``find_battery``.
+    """
+    plan = find_battery(given)
+    return given if isinstance(given, str) and not is_file(given) else plan.to_json()
+
+
+def is_file(given: str) -> bool:
+    """Whether a text is a path, and not a name."""
+    return given.endswith(_ENDING) or "/" in given or "\\" in given
+
+
+def _folder() -> Any:
+    return files("omnimeter.protocols") / "batteries"
+
+
+def _read(path: Path) -> Any:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        canonical(data)  # refuses infinities
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error.strerror}.",
+            f"Give the JSON file of a battery, or one of: {', '.join(battery_names())}.",
+        ) from error
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{path}, line {error.lineno}, column {error.colno}: this is not JSON: {error.msg}.",
+            "Mend the file.",
+        ) from error
+    except ValueError as error:  # not UTF-8, or a number that is none
+        raise InvalidInputError(f"{path} is not JSON: {error}.", "Mend the file.") from error
+    return data
 
 
 class _Drawn(NamedTuple):

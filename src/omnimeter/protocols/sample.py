@@ -1,20 +1,26 @@
-"""A fixed sample of environments, the same for every agent."""
+"""A fixed sample of environments, the same for every agent, and its score."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from math import inf, isfinite
+from typing import Any, Literal
 
-from omnimeter.catalogue import Kind, make
+from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
+    Environment,
     EnvironmentClass,
     Exercise,
     Instance,
+    Interval,
     InvalidInputError,
+    OmnimeterError,
     Outcome,
     Payoff,
     Protocol,
@@ -23,10 +29,145 @@ from omnimeter.contract import (
     Timeout,
     TimeoutRule,
     check_company,
+    is_own_fault,
+    stream,
 )
-from omnimeter.protocols.drawing import draw, payoff_bounds
-from omnimeter.protocols.scoring import Scoring
-from omnimeter.protocols.specs import SpecLike, read_spec
+from omnimeter.estimation import Estimate, stratified_mean
+
+SpecLike = str | dict[str, Any]
+
+
+def read_spec(kind: Kind, given: SpecLike) -> Spec:
+    """A spec from what a person types or from its JSON."""
+    if isinstance(given, str):
+        return parse(kind, given)
+    if not isinstance(given.get("id"), str):
+        raise InvalidInputError(
+            f"The spec of the {kind.value} has no id.", 'Give {"id": "...", "parameters": {...}}.'
+        )
+    return Spec.from_json(given)
+
+
+Drawn = tuple[EnvironmentClass, Instance]
+"""An environment, and the class that it was drawn from."""
+
+
+def draw(
+    environment_class: EnvironmentClass,
+    spec: Spec,
+    seed: int,
+    number: int,
+    complexity: float | None = None,
+) -> Instance:
+    """The environment of the exercise of some number, the same for every agent.
+
+    Args:
+        environment_class: Where it is drawn from.
+        spec: The spec of that class, for messages.
+        seed: The root of all chance.
+        number: The number of the exercise.
+        complexity: The complexity that it must have, if one is asked for.
+
+    Raises:
+        InvalidInputError: The class cannot draw it.
+    """
+    chance = stream(seed, "instance", number).generator()
+    try:
+        return environment_class.draw(chance, complexity)
+    except OmnimeterError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"{spec.label} raised {type(error).__name__} when drawing "
+            f"environment {number}: {error}",
+            "omnimeter audit examines the class.",
+        ) from error
+
+
+def payoff_bounds(payoff: Payoff, drawn: Iterable[Drawn]) -> tuple[float, float]:
+    """Between which numbers the payoffs in some environments lie."""
+    ranges = {_rewards(environment_class, instance) for environment_class, instance in drawn}
+    limits = [payoff.bounds(rewards) for rewards in ranges]
+    return min(low for low, _ in limits), max(high for _, high in limits)
+
+
+def _rewards(environment_class: EnvironmentClass, instance: Instance) -> tuple[float, float]:
+    try:
+        return environment_class.build(instance).rewards
+    except Exception:  # its exercises end in a fault, which says why
+        return Environment.rewards
+
+
+Paid = tuple[int, float]
+"""The part of the test that an exercise belongs to, and what the exercise was worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How the outcomes of a test with fixed parts become a score.
+
+    Exercise k belongs to part ``k % parts``. All parts have the same weight.
+
+    Attributes:
+        parts: How many parts there are, such as levels of complexity.
+        bounds: Between which numbers every payoff lies.
+    """
+
+    parts: int
+    bounds: tuple[float, float]
+
+    def score(self, outcomes: Sequence[Outcome]) -> Score:
+        """The mean payoff with its 95 % interval.
+
+        Parts are strata: how far they lie apart is no uncertainty. A fault of the agent's own may
+        well hide a bad payoff, or a good one. So its exercise has no payoff, and the interval
+        reaches from where it lies if all of these had been worth the least, to where it lies if
+        they had been worth the most: an agent gains nothing by failing.
+        """
+        faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
+        paid = [(self._part(each), each.payoff) for each in outcomes if each.payoff is not None]
+        if not paid:
+            return Score(None, None, 0, faults)
+        hidden = [self._part(each) for each in outcomes if is_own_fault(each)]
+        lowest, highest = self.bounds
+        support = (  # a class that breaks its own range is for the audit to find
+            min(lowest, *(payoff for _, payoff in paid)),
+            max(highest, *(payoff for _, payoff in paid)),
+        )
+        found = self._estimate(paid, support)
+        low, high = found.low, found.high
+        if hidden:
+            worst, best = ([(part, end) for part in hidden] for end in support)
+            least = self._estimate(paid + worst, support).low if isfinite(lowest) else -inf
+            most = self._estimate(paid + best, support).high if isfinite(highest) else inf
+            low, high = min(low, least), max(high, most)
+        return Score(found.value, Interval(low, high, found.level), found.count, faults)
+
+    def _part(self, outcome: Outcome) -> int:
+        return outcome.exercise.number % self.parts
+
+    def _estimate(self, paid: Sequence[Paid], support: tuple[float, float]) -> Estimate:
+        """The mean over the parts. A part without any payoff may be worth anything.
+
+        As long as no part has two payoffs, the spread inside parts is not known, and all are taken
+        as one sample. How far the parts lie apart then counts as uncertainty too: the interval is
+        rather too long than too short.
+        """
+        present: dict[int, list[float]] = {}
+        for part, payoff in paid:
+            present.setdefault(part, []).append(payoff)
+        groups = [present[part] for part in sorted(present)]
+        if all(len(group) == 1 for group in groups):
+            groups = [[payoff for group in groups for payoff in group]]
+        found = stratified_mean(groups, support=support)
+        unknown = self.parts - len(present)
+        if not unknown:
+            return found
+        low, high = (
+            (end * len(present) + edge * unknown) / self.parts
+            for end, edge in zip((found.low, found.high), support, strict=True)
+        )
+        return replace(found, low=min(low, found.low), high=max(high, found.high))
 
 
 class Sample(Protocol):

@@ -4,9 +4,7 @@ Nothing heavy is loaded before a figure or a page is made.
 """
 
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
-from omnimeter.reports.gallery import write_figures
-from omnimeter.reports.page import write_report
-from omnimeter.reports.rejudging import rejudge
+from omnimeter.reports.page import rejudge, write_figures, write_report
 from omnimeter.reports.scores import ScoreRow, score_table
 from omnimeter.reports.tables import latex_table, write_csv
 

@@ -9,10 +9,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 from omnimeter.contract import InvalidInputError, Spec, is_own_fault
+from omnimeter.estimation import Support, holm, stratified_difference, stratified_test
 from omnimeter.protocols import Result
-from omnimeter.reports.scores import score_table
-from omnimeter.reports.sittings import EXERCISE, unit
-from omnimeter.statistics import Support, holm, stratified_difference, stratified_test
+from omnimeter.reports.scores import EXERCISE, score_table, unit
 
 ERROR_RATE = 0.05
 """How often a difference may be claimed, in all comparisons together, where there is none."""

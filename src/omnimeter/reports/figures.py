@@ -1,27 +1,293 @@
-"""What the figures of a report show, as data; ``ink`` draws it."""
+"""The figures of a report as data: dots, curves and strips."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from math import isfinite
 
-from omnimeter.contract import Spec
+import numpy as np
+
+from omnimeter.contract import (
+    FOREVER,
+    NANOSECONDS,
+    Budget,
+    Exercise,
+    FloatArray,
+    IntArray,
+    Moment,
+    Spec,
+    Trace,
+)
+from omnimeter.payoffs import average_along
+from omnimeter.payoffs.functions import running_averages
 from omnimeter.protocols import Result
 from omnimeter.reports.comparisons import Comparison
-from omnimeter.reports.learning import Learning
-from omnimeter.reports.look import behind
-from omnimeter.reports.scores import ScoreRow
-from omnimeter.reports.shapes import (
-    Curve,
-    CurveFigure,
-    Dot,
-    DotFigure,
-    Scale,
-    Strip,
-    StripFigure,
-    drawable,
-)
-from omnimeter.reports.sittings import EXERCISE, SITTING, is_adjusted, unit
-from omnimeter.reports.wording import percent
+from omnimeter.reports.scores import EXERCISE, SITTING, ScoreRow, is_adjusted, sitting_count, unit
+from omnimeter.reports.style import behind
+from omnimeter.reports.text import percent
+
+
+class Scale(StrEnum):
+    """How the places of curves lie on the horizontal axis."""
+
+    EVEN = "even"
+    AMOUNTS = "numbers, logarithmic"
+    SECONDS = "seconds, logarithmic"
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A value with its interval.
+
+    Attributes:
+        label: Whose it is.
+        value: The value; ``None`` when there is none.
+        low: The lower end of the interval; ``None`` when that cannot be said.
+        high: The upper end.
+    """
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DotFigure:
+    """Values with intervals, one line each, from top to bottom.
+
+    Attributes:
+        name: A short name, for files and anchors.
+        title: What it shows.
+        caption: How to read it.
+        axis: What the values are.
+        dots: The values.
+    """
+
+    name: str
+    title: str
+    caption: str
+    axis: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A value that depends on another, with intervals.
+
+    Attributes:
+        label: Whose it is.
+        places: Where the values are known.
+        values: The values.
+        lows: The lower ends of their intervals; ``None`` where that cannot be said.
+        highs: The upper ends.
+    """
+
+    label: str
+    places: tuple[float, ...]
+    values: tuple[float, ...]
+    lows: tuple[float | None, ...]
+    highs: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CurveFigure:
+    """Several curves over one axis.
+
+    Attributes:
+        name: A short name, for files and anchors.
+        title: What it shows.
+        caption: How to read it.
+        across: What the horizontal axis is.
+        upwards: What the vertical axis is.
+        curves: The curves.
+        banded: Whether intervals are a band along the curve, or a bar at each of its points.
+        scale: How places lie on the horizontal axis.
+    """
+
+    name: str
+    title: str
+    caption: str
+    across: str
+    upwards: str
+    curves: tuple[Curve, ...]
+    banded: bool
+    scale: Scale = Scale.EVEN
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Single payoffs of one agent, or the scores of its sittings.
+
+    Attributes:
+        label: Whose they are.
+        payoffs: The payoffs in ascending order, thinned out evenly if there are very many.
+        mean: The mean of all of them; ``None`` when there is none.
+        count: How many there are in all.
+    """
+
+    label: str
+    payoffs: tuple[float, ...]
+    mean: float | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StripFigure:
+    """Single payoffs, one line of dots for each agent, from top to bottom.
+
+    Attributes:
+        name: A short name, for files and anchors.
+        title: What it shows.
+        caption: How to read it.
+        axis: What the values are.
+        strips: The agents.
+        unit: What each dot is.
+    """
+
+    name: str
+    title: str
+    caption: str
+    axis: str
+    strips: tuple[Strip, ...]
+    unit: str = "exercise"
+
+
+def drawable(number: float | None) -> float | None:
+    """The number, unless it is none that could be drawn."""
+    return number if number is not None and isfinite(number) else None
+
+
+Figure = DotFigure | CurveFigure | StripFigure
+
+
+POINTS = 200
+"""At how many moments a curve is known at the most."""
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """The running average of one agent's rewards, averaged over its exercises.
+
+    Attributes:
+        agent: The agent.
+        moments: Numbers of interactions, or seconds.
+        values: The mean over exercises of the average reward until each moment.
+        lows: The lower ends of the 95 % intervals, moment by moment; not a number where a single
+            exercise says nothing.
+        highs: The upper ends.
+    """
+
+    agent: Spec
+    moments: tuple[float, ...]
+    values: tuple[float, ...]
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """The curves of all agents.
+
+    Attributes:
+        timed: Whether moments are seconds; otherwise they are numbers of interactions.
+        curves: One curve for each agent that has traces.
+    """
+
+    timed: bool
+    curves: tuple[LearningCurve, ...]
+
+
+def learning(
+    exercises: Mapping[str, Exercise], traces: Iterable[tuple[str, Trace]]
+) -> Learning | None:
+    """The learning curves that stored traces show.
+
+    The average of an agent that stopped stays where it was. An exercise says nothing of moments
+    beyond its budget. Traces that ended in a fault are left out, as they are of the score.
+
+    Args:
+        exercises: The exercises by their keys.
+        traces: Traces with the keys of their exercises, for example ``Record.traces()``.
+
+    Returns:
+        The curves, or ``None`` when there is no trace to draw one from.
+    """
+    budgets = [exercise.budget for exercise in exercises.values()]
+    timed = any(budget.interactions is None for budget in budgets)
+    moments = _moments(max((_length(budget, timed) for budget in budgets), default=0), timed)
+    if not len(moments):
+        return None
+    sums: dict[Spec, _Moments] = {}
+    for key, trace in traces:
+        if trace.fault is None and key in exercises:
+            exercise = exercises[key]
+            known = moments <= _length(exercise.budget, timed)
+            own = sums.setdefault(exercise.agent, _Moments(len(moments)))
+            own.add(_averages(trace, moments, timed), known)
+    unit = NANOSECONDS if timed else 1
+    curves = [own.curve(agent, moments / unit) for agent, own in sums.items()]
+    return Learning(timed, tuple(curves)) if curves else None
+
+
+def _length(budget: Budget, timed: bool) -> int:
+    """How far an exercise goes, in nanoseconds or interactions."""
+    if timed:
+        return 0 if budget.end == FOREVER else budget.end
+    return budget.most
+
+
+def _moments(longest: int, timed: bool) -> IntArray:
+    """Whole numbers, evenly up to the longest, from the first interaction or a small time on."""
+    count = min(POINTS, longest)
+    first = longest / POINTS if timed else 1.0
+    return np.unique(np.linspace(first, longest, count).round().astype(np.int64))
+
+
+def _averages(trace: Trace, moments: IntArray, timed: bool) -> FloatArray:
+    if timed:
+        return average_along(trace.rewards, trace.times, moments)
+    return running_averages(trace.rewards)[np.minimum(moments, len(trace))]
+
+
+@dataclass
+class _Moments:
+    """Count, mean and spread at each moment, kept up to date value by value (Welford)."""
+
+    size: int
+    count: IntArray = field(init=False)
+    mean: FloatArray = field(init=False)
+    squares: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.count = np.zeros(self.size, dtype=np.int64)
+        self.mean = np.zeros(self.size)
+        self.squares = np.zeros(self.size)
+
+    def add(self, values: FloatArray, known: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+        """Take one more curve, where it is known."""
+        self.count += known
+        before = np.where(known, values - self.mean, 0.0)
+        self.mean += before / np.maximum(self.count, 1)
+        self.squares += before * (values - self.mean)
+
+    def curve(self, agent: Spec, moments: FloatArray) -> LearningCurve:
+        """What has been seen so far, with Student's t interval at each moment."""
+        from scipy.special import stdtrit  # much lighter than scipy.stats
+
+        seen = self.count > 0
+        count = self.count[seen].astype(np.float64)
+        freedom = np.where(count > 1, count - 1, np.nan)
+        errors = np.sqrt(self.squares[seen] / freedom / count)
+        reach = stdtrit(freedom, (1 + _LEVEL) / 2) * errors
+        columns = (moments[seen], self.mean[seen], self.mean[seen] - reach, self.mean[seen] + reach)
+        return LearningCurve(agent, *(tuple(column.tolist()) for column in columns))
+
 
 _DOTTED = "A dotted bar goes on beyond the edge."
 _HOLLOW = "A hollow dot has no interval."
@@ -204,3 +470,108 @@ def _strip(label: str, payoffs: list[float], most: int) -> Strip:
     if count > most:  # evenly by rank, which leaves the distribution as it is
         payoffs = [payoffs[round(place * (count - 1) / (most - 1))] for place in range(most)]
     return Strip(label, tuple(payoffs), mean, count)
+
+
+def course_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | None:
+    """The score at each moment at which the test could have been stopped; ``None`` without two."""
+    curves = _curves(result, rows, partial(_score_curve, idle=_idle_rounds(result)))
+    if not curves:
+        return None
+    bands = any(low is not None for curve in curves for low in curve.lows)
+    waited = bands and any(curve.lows[0] is None for curve in curves)
+    return CurveFigure(
+        "course",
+        "Score in the course of the test",
+        "The score after each round, when the test could have been stopped, against the length of "
+        "a sitting by then, on a logarithmic scale. "
+        + (
+            "The band is the 95 % interval at each moment by itself; where it is wider than the "
+            "figure, it is not drawn."
+            if bands
+            else "One sitting alone has no interval."
+        )
+        + (" Until it has had time to act, an agent stands at 0 without a band." if waited else "")
+        + behind([row.label for row in rows]),
+        _across(result),
+        "Score so far",
+        curves,
+        banded=True,
+        scale=_scale(result),
+    )
+
+
+def level_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | None:
+    """How complex the environments of each round were; ``None`` without two rounds."""
+    curves = _curves(result, rows, _level_curve)
+    if not curves:
+        return None
+    return CurveFigure(
+        "level",
+        "Complexity in the course of the test",
+        "The mean complexity of the environments of each round. Success leads to harder ones, "
+        "failure to easier ones." + behind([row.label for row in rows]),
+        _across(result),
+        "Complexity of the environments",
+        curves,
+        banded=True,
+        scale=_scale(result),
+    )
+
+
+def _is_timed(result: Result) -> bool:
+    """Whether exercises end after some seconds; otherwise after some interactions."""
+    return any(
+        each.exercise.budget.seconds is not None
+        for done in result.outcomes.values()
+        for each in done[:1]
+    )
+
+
+def _curves(
+    result: Result, rows: Sequence[ScoreRow], curve: Callable[[str, Sequence[Moment]], Curve]
+) -> tuple[Curve, ...]:
+    """A curve of each agent that has come so far, in the order of the scores."""
+    courses = [(row.label, result.courses.get(row.agent, ())) for row in rows]
+    return tuple(curve(label, course) for label, course in courses if len(course) > 1)
+
+
+def _idle_rounds(result: Result) -> dict[str, int]:
+    """In how many rounds an agent had no time to act yet, so that its score is 0 by the rules."""
+    count = sitting_count(result)
+    return {
+        agent.label: min(
+            (each.exercise.number // count for each in done if each.interactions),
+            default=len(result.courses[agent]),
+        )
+        for agent, done in result.outcomes.items()
+        if count
+    }
+
+
+def _score_curve(label: str, course: Sequence[Moment], idle: Mapping[str, int]) -> Curve:
+    ends = [
+        each.interval[:2] if each.interval and place >= idle[label] else (None, None)
+        for place, each in enumerate(course)
+    ]
+    return Curve(
+        label,
+        tuple(each.length for each in course),
+        tuple(each.value for each in course),
+        tuple(drawable(low) for low, _ in ends),
+        tuple(drawable(high) for _, high in ends),
+    )
+
+
+def _level_curve(label: str, course: Sequence[Moment]) -> Curve:
+    nothing = (None,) * len(course)
+    lengths = tuple(each.length for each in course)
+    return Curve(label, lengths, tuple(each.level for each in course), nothing, nothing)
+
+
+def _scale(result: Result) -> Scale:
+    return Scale.SECONDS if _is_timed(result) else Scale.AMOUNTS
+
+
+def _across(result: Result) -> str:
+    unit = "the agent's own time" if _is_timed(result) else "interactions"
+    return f"Length of a sitting, in {unit}"

@@ -1,16 +1,154 @@
-"""Who scored what: the table of scores, as data."""
+"""The table of scores as data: values, secondary metrics, complexity levels and reliability."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isnan
 from typing import Any
 
-from omnimeter.contract import Spec
+import numpy as np
+
+from omnimeter.contract import Outcome, Spec
+from omnimeter.estimation import Estimate, Support, intraclass, mean
 from omnimeter.protocols import Result
-from omnimeter.reports.levels import Level, LevelMean, complexity_levels, level_means
-from omnimeter.reports.sittings import EXERCISE, SITTING, sitting_count, sittings_of
+from omnimeter.reports.text import NOTHING, grouped, interval, number, percent
+
+EXERCISE, SITTING = "exercise", "sitting"
+"""The two things that can be counted."""
+
+
+def unit(result: Result) -> str:
+    """What is independent of each other in a result, and therefore counted and compared.
+
+    An adaptive test has a course. In it an exercise depends on what came of those before, and only
+    sittings are independent.
+    """
+    return SITTING if any(result.courses.values()) else EXERCISE
+
+
+def is_adjusted(result: Result) -> bool:
+    """Whether an exercise counts with another value than its payoff."""
+    return bool(result.values) and unit(result) == EXERCISE
+
+
+def sitting_count(result: Result) -> int:
+    """How many sittings each agent took side by side; 0 where exercises are independent."""
+    if unit(result) == EXERCISE:
+        return 0
+    return max((1 + number for each in result.values.values() for number in each), default=0)
+
+
+def sittings_of(agent: Spec, result: Result) -> int:
+    """How many sittings of an agent have a score; 0 where exercises are independent."""
+    return len(result.values.get(agent, ())) if unit(result) == SITTING else 0
+
+
+MOST_LEVELS = 12
+"""With more different complexities than this, neighbours are put together."""
+
+BINS = 8
+"""Into how many levels they are put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A complexity, or neighbouring ones put together.
+
+    Attributes:
+        low: The lowest complexity that belongs to it.
+        high: The highest complexity that belongs to it.
+    """
+
+    low: float
+    high: float
+
+    def __contains__(self, complexity: float) -> bool:
+        return self.low <= complexity <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class LevelMean:
+    """What one agent's payoffs are at one level.
+
+    Attributes:
+        complexity: The mean complexity of the exercises.
+        value: The mean payoff.
+        low: The lower end of its 95 % interval; ``None`` when a single exercise says nothing.
+        high: The upper end.
+        count: From how many exercises or, where these depend on each other, sittings.
+    """
+
+    complexity: float
+    value: float
+    low: float | None
+    high: float | None
+    count: int
+
+
+def complexity_levels(outcomes: Iterable[Outcome]) -> tuple[Level, ...]:
+    """The levels of some outcomes: each complexity by itself, or bins of about equal size."""
+    found = np.array([each.exercise.complexity for each in outcomes if each.payoff is not None])
+    distinct = np.unique(found)
+    if len(distinct) <= MOST_LEVELS:
+        return tuple(Level(grade, grade) for grade in distinct.tolist())
+    # A repeated complexity must not fall into two bins, so the bounds are complexities themselves.
+    bounds = np.unique(np.quantile(found, np.arange(1, BINS) / BINS, method="lower"))
+    places = np.searchsorted(bounds, distinct, side="left")
+    groups = [distinct[places == place] for place in np.unique(places)]
+    return tuple(Level(float(group[0]), float(group[-1])) for group in groups)
+
+
+def level_means(
+    outcomes: Sequence[Outcome],
+    levels: Iterable[Level],
+    support: Support | None = None,
+    sittings: int = 0,
+) -> tuple[LevelMean, ...]:
+    """The mean payoff of one agent at each level at which it has any.
+
+    Exercises of one sitting depend on each other. What counts there is the mean of each sitting
+    that came to the level, once.
+
+    Args:
+        outcomes: What came of the agent's exercises.
+        levels: The levels, from ``complexity_levels`` over all agents.
+        support: The lowest and the highest payoff there can be.
+        sittings: In how many sittings the exercises were taken in turn; 0 when all of them are
+            independent.
+    """
+    judged = [
+        (each.exercise.number, each.exercise.complexity, each.payoff)
+        for each in outcomes
+        if each.payoff is not None
+    ]
+    means = []
+    for level in levels:
+        inside = [each for each in judged if each[1] in level]
+        if inside:
+            grades, payoffs = zip(*_independent(inside, sittings), strict=True)
+            means.append(_level_mean(float(np.mean(grades)), payoffs, support))
+    return tuple(means)
+
+
+def _independent(
+    judged: Sequence[tuple[int, float, float]], sittings: int
+) -> list[tuple[float, float]]:
+    """Complexity and payoff of each exercise, or their means in each sitting."""
+    if not sittings:
+        return [(grade, payoff) for _, grade, payoff in judged]
+    groups: dict[int, list[tuple[float, float]]] = {}
+    for place, grade, payoff in judged:
+        groups.setdefault(place % sittings, []).append((grade, payoff))
+    means = [np.mean(groups[sitting], axis=0).tolist() for sitting in sorted(groups)]
+    return [(grade, payoff) for grade, payoff in means]
+
+
+def _level_mean(complexity: float, payoffs: Sequence[float], support: Support | None) -> LevelMean:
+    estimate = mean(payoffs, support=support)
+    if estimate.count < 2:
+        return LevelMean(complexity, estimate.value, None, None, estimate.count)
+    return LevelMean(complexity, estimate.value, estimate.low, estimate.high, estimate.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +220,127 @@ def _row(agent: Spec, result: Result, levels: tuple[Level, ...]) -> ScoreRow:
         sittings=sittings_of(agent, result),
         parts=score.parts,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named number of each agent.
+
+    Attributes:
+        key: What ``Score.parts`` calls it.
+        heading: What people call it.
+        meaning: What it says.
+        words: How it is written.
+    """
+
+    key: str
+    heading: str
+    meaning: str
+    words: Callable[[float], str]
+
+    def cell(self, row: ScoreRow) -> str:
+        """What stands in the line of an agent."""
+        value = row.parts.get(self.key)
+        return NOTHING if value is None else self.words(value)
+
+
+def _thousandths(value: float) -> str:
+    return number(value, 3)
+
+
+COLUMNS = (
+    Column(
+        "stability",
+        "Stability",
+        "How settled the score was in the second half of the rounds, from 0 to 1: at 0.98 it lay "
+        "typically 2\N{NO-BREAK SPACE}% of the whole scale away from where it ended. It is no "
+        "interval: a score can settle where another sitting would not.",
+        _thousandths,
+    ),
+    Column(
+        "spread",
+        "Spread",
+        "The standard deviation between the scores of single sittings.",
+        _thousandths,
+    ),
+    Column(
+        "level",
+        "Level reached",
+        "The mean complexity of the environments in the last round.",
+        lambda level: number(level, 1),
+    ),
+    Column(
+        "potential",
+        "Potential",
+        "The mean of the average rewards in those exercises in which the agent had time to act at "
+        "all, however long it took.",
+        _thousandths,
+    ),
+    Column(
+        "speed",
+        "Speed",
+        "Actions per second of the agent's own time.",
+        lambda speed: grouped(float(f"{speed:.3g}")),
+    ),
+    Column(
+        "idle",
+        "Without time",
+        "The share of exercises that were over before the agent had acted; each counts as 0.",
+        lambda share: f"{share * 100:.0f} %",
+    ),
+)
+
+
+def columns(rows: Sequence[ScoreRow]) -> list[Column]:
+    """The columns in which something is to be said; none where exercises are independent.
+
+    How much time there was is only of interest where time counts.
+    """
+    if not any(row.sittings for row in rows):
+        return []
+    timed = any("speed" in row.parts for row in rows)
+    known = [each for each in COLUMNS if any(row.parts.get(each.key) is not None for row in rows)]
+    return [each for each in known if timed or each.key != "idle"]
+
+
+PLACES = 2
+"""Decimals of a reliability."""
+
+
+def reliability_of(result: Result) -> Estimate | None:
+    """The share of the differences between agents that is not error, if it can be said.
+
+    From the sittings or exercises that all agents with a score have in common.
+    """
+    scored = [agent for agent, score in result.scores.items() if score.value is not None]
+    tables = [_units(result, agent) for agent in scored]
+    if len(tables) < 2:
+        return None
+    common = sorted(set.intersection(*map(set, tables)))
+    if len(common) < 2:
+        return None
+    found = intraclass([[values[unit] for unit in common] for values in tables])
+    return None if isnan(found.value) else found
+
+
+def reliability_sentence(reliability: Estimate | None) -> str:
+    """How far a comparison of these agents can be trusted; empty where it cannot be said."""
+    if reliability is None:
+        return ""
+    value, low, high = reliability.value, reliability.low, reliability.high
+    return (
+        f"The reliability of the comparison (intraclass correlation) is {number(value, PLACES)}, "
+        f"{percent(reliability.level)} interval {interval(low, high, PLACES)}: this share of the "
+        "variance of the scores is due to the agents, the rest is error. Agents that are more "
+        "alike are told apart less reliably."
+    )
+
+
+def _units(result: Result, agent: Spec) -> dict[int, float]:
+    if result.values:
+        return dict(result.values.get(agent, {}))
+    return {
+        each.exercise.number: each.payoff
+        for each in result.outcomes[agent]
+        if each.payoff is not None
+    }

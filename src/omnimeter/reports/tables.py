@@ -8,12 +8,10 @@ from pathlib import Path
 
 from omnimeter.contract import FaultKind
 from omnimeter.protocols import Result
-from omnimeter.reports import wording
-from omnimeter.reports.beside import columns
-from omnimeter.reports.labels import printable
-from omnimeter.reports.scores import ScoreRow, score_table
-from omnimeter.reports.sittings import unit
-from omnimeter.results import durable
+from omnimeter.reports import text
+from omnimeter.reports.scores import ScoreRow, columns, score_table, unit
+from omnimeter.reports.text import printable
+from omnimeter.results import files
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -43,8 +41,8 @@ def latex_escape(text: str) -> str:
 def latex_table(result: Result) -> str:
     r"""The scores as a LaTeX table, best first; needs ``\usepackage{booktabs}``."""
     rows = score_table(result)
-    places = wording.decimals(n for row in rows for n in (row.value, row.low, row.high))
-    level = wording.percent(rows[0].level).replace(" %", r"\,\%") if rows else ""
+    places = text.decimals(n for row in rows for n in (row.value, row.low, row.high))
+    level = text.percent(rows[0].level).replace(" %", r"\,\%") if rows else ""
     counted = f"{unit(result).capitalize()}s"
     lines = [
         r"\begin{tabular}{lrrrr}",
@@ -71,8 +69,8 @@ def _latex_row(row: ScoreRow, places: int) -> str:
 def _latex_number(value: float | None, places: int) -> str:
     if value is None:
         return "--"
-    text = wording.number(value, places)
-    return "$" + text.replace(wording.MINUS, "-").replace("∞", r"\infty").replace(" ", r"\,") + "$"
+    shown = text.number(value, places)
+    return "$" + shown.replace(text.MINUS, "-").replace("∞", r"\infty").replace(" ", r"\,") + "$"
 
 
 def write_csv(result: Result, path: Path) -> None:
@@ -94,4 +92,4 @@ def write_csv(result: Result, path: Path) -> None:
         faults = (row.faults.get(kind, 0) for kind in FaultKind)
         more = [row.sittings, *(row.parts.get(each.key) for each in beside)] if beside else []
         writer.writerow((printable(row.label), *numbers, *faults, *more))
-    durable.write(path, sink.getvalue().encode())
+    files.write(path, sink.getvalue().encode())

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnimeter.agents.opportunists import Stopper
-from omnimeter.agents.random_agent import RandomAgent
+from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import NANOSECONDS, FloatArray, IntArray
 from omnimeter.environments.buttons import Buttons
+from omnimeter.estimation import mean
 from omnimeter.interaction import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
-from omnimeter.reproductions.files import write_figure, write_records
-from omnimeter.reproductions.reproduction import Report, Reproduced, Statement, silent
-from omnimeter.reproductions.simulation import simulate
-from omnimeter.statistics import mean
+from omnimeter.reproductions.shared import (
+    Report,
+    Reproduced,
+    Statement,
+    silent,
+    simulate,
+    write_figure,
+    write_records,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

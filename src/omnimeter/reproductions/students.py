@@ -8,8 +8,7 @@ from pathlib import Path
 from omnimeter.agents.students import STUDENTS, student
 from omnimeter.contract import NANOSECONDS
 from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
-from omnimeter.reproductions.files import write_records
-from omnimeter.reproductions.reproduction import Report, Reproduced, Statement, silent
+from omnimeter.reproductions.shared import Report, Reproduced, Statement, silent, write_records
 
 TOTALS = {"s1": 10, "s2": 18, "s3": 4, "s4": 50}
 AVERAGES = {"s1": 2 / 3, "s2": 3 / 7, "s3": 4 / 5, "s4": 1 / 100}

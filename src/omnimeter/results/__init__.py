@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from omnimeter.results.origin import provenance
-    from omnimeter.results.record import Record
-    from omnimeter.results.writer import Writer, writing
+    from omnimeter.results.provenance import current_provenance
+    from omnimeter.results.store import Record, Writer, writing
 
-__all__ = ["Record", "Writer", "provenance", "writing"]
+__all__ = ["Record", "Writer", "current_provenance", "writing"]
 
-_PLACES = {"Record": "record", "Writer": "writer", "writing": "writer", "provenance": "origin"}
+_PLACES = {"Record": "store", "Writer": "store", "writing": "store", "current_provenance": "provenance"}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,10 +9,9 @@ inherits it is collected::
         environment_class = Mine()
 """
 
-from omnimeter.testing.adjustments import AdjustmentSuite
 from omnimeter.testing.agents import AgentSuite
 from omnimeter.testing.environments import EnvironmentClassSuite
-from omnimeter.testing.payoffs import PayoffSuite
+from omnimeter.testing.payoffs import AdjustmentSuite, PayoffSuite
 from omnimeter.testing.protocols import ProtocolSuite
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What the standard demands of an agent."""
+"""The conformance suite for agents."""
 
 from __future__ import annotations
 
@@ -15,11 +15,19 @@ from omnimeter.contract import (
     OmnimeterError,
     stream,
 )
+from omnimeter.interaction.handles import AgentFault, read_move
 from omnimeter.interaction.loop import as_seen_by
-from omnimeter.interaction.seats import AgentFault, read_move
-from omnimeter.testing.environments import exercise
-from omnimeter.testing.global_chance import left_alone, seeded_globally
-from omnimeter.testing.probes import probes
+from omnimeter.testing.environments import exercise, left_alone, seeded_globally
+
+
+def probes() -> list[EnvironmentClass]:
+    """Single observations and vectors, in one form or several, chance and none."""
+    from omnimeter.environments.buttons import Buttons
+    from omnimeter.environments.cups import Cups
+    from omnimeter.environments.lambda_class import Lambda
+
+    return [Buttons("bananas"), Buttons("balanced"), Cups(3, 5), Lambda(cells=4, actions=3)]
+
 
 Moves = list[tuple[int, int]]
 """Actions (-1 to stop) and declared delays in nanoseconds."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from omnimeter.audits.playing import Answers, answers, random_actions
+from omnimeter.audits.subject import Answers, answers, random_actions
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import EnvironmentClass, Instance, OmnimeterError, Spec, canonical, stream
-from omnimeter.testing.variants import variants
+from omnimeter.testing.environments import variants
 
 INTERACTIONS = 30
 SEED = 0

@@ -1,24 +1,84 @@
-"""Which automata there can be, and how they are drawn, graded and built."""
+"""The environment class: which automata it has, and how they are drawn, graded and built."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, single
-from omnimeter.environments.automata.automaton import Automaton
 from omnimeter.environments.automata.complexity import complexity
-from omnimeter.environments.automata.description import read
-from omnimeter.environments.automata.dynamics import ACTIONS, KERNELS, AutomatonState
-from omnimeter.environments.automata.examples import EXAMPLES, Example
-from omnimeter.environments.automata.population import Population, population
-from omnimeter.environments.automata.scene import scene
-from omnimeter.environments.automata.stationary import rewards
-from omnimeter.environments.automata.validity import horizon
+from omnimeter.environments.automata.dynamics import (
+    ACTIONS,
+    KERNELS,
+    Automaton,
+    AutomatonState,
+    scene,
+)
+from omnimeter.environments.automata.population import TOLERANCE, Population, no_such, population
+from omnimeter.environments.automata.validity import horizon, read, rewards
 from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
+
+FIGURE_6 = Automaton(transitions=((0, 1, 0), (0, 1, 0)), marks=(0, 1))
+"""Stands for the simple automaton of Fig. 6 (anytime test, section 6.2), whose drawing is lost.
+
+The text says that its optimal behaviour is a2*. Of all automata in which wherever one is only the
+second action is best, two are smallest: they differ in the state in which they begin. This is the
+one that begins in the worse state. The second action pays 1, the others pay -1/2.
+"""
+
+EXAMPLES = {"figure-6": FIGURE_6}
+
+
+@dataclass(frozen=True)
+class Example:
+    """One automaton that is all there is, with what a population can do.
+
+    Attributes:
+        automaton: The automaton, which shows states by their own numbers.
+    """
+
+    automaton: Automaton
+
+    def range(self) -> tuple[float, float]:
+        """Its complexity."""
+        return (complexity(self.automaton),) * 2
+
+    def draw(self, rng: np.random.Generator) -> Automaton:  # noqa: ARG002 - nothing to be drawn
+        """It."""
+        return self.automaton
+
+    def draw_of(self, rng: np.random.Generator, wanted: float) -> Automaton:
+        """It, if that is its complexity.
+
+        Raises:
+            InvalidInputError: It is not.
+        """
+        found = self.draw_between(rng, wanted, wanted)
+        if found is None:
+            raise no_such(wanted, [complexity(self.automaton)])
+        return found
+
+    def draw_between(
+        self,
+        rng: np.random.Generator,  # noqa: ARG002 - nothing to be drawn
+        low: float,
+        high: float,
+    ) -> Automaton | None:
+        """It, if it is in the band."""
+        return self.automaton if self._is_within(low, high) else None
+
+    def listed(self, low: float, high: float, most: int) -> list[Automaton] | None:
+        """It, if it is in the band and may be listed."""
+        found = [self.automaton] if self._is_within(low, high) else []
+        return found if len(found) <= most else None
+
+    def _is_within(self, low: float, high: float) -> bool:
+        return low - TOLERANCE <= complexity(self.automaton) <= high + TOLERANCE
+
 
 MOST_STATES = 32
 MOST_ENTRIES = 128

@@ -1,23 +1,186 @@
-"""From the description of a Lambda environment to its state."""
+"""The rules of a Lambda environment, its objects, and its state built from a description."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from math import inf, isfinite
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from omnimeter.contract import EnvironmentKernels, Instance, IntArray
+from omnimeter.contract import (
+    EnvironmentKernels,
+    Instance,
+    IntArray,
+    InvalidInputError,
+    UnknownNameError,
+)
 from omnimeter.environments.lambda_class import dynamics, observing
-from omnimeter.environments.lambda_class.description import read_space
+from omnimeter.environments.lambda_class.drawing import draw_pattern, format_pattern, parse_pattern
 from omnimeter.environments.lambda_class.dynamics import LambdaState
-from omnimeter.environments.lambda_class.objects import BEHAVIOURS, check_object, script_of
 from omnimeter.environments.lambda_class.observing import FORMS, space_of
-from omnimeter.environments.lambda_class.patterns import parse_pattern
-from omnimeter.environments.lambda_class.rules import checked, longest_cycle
+from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.interaction import KernelEnvironment
 from omnimeter.interaction.randomness import generator_state
+
+Frame = Literal["implemented", "conceptual"]
+Consumption = Literal["before", "after"]
+Cycle = Literal["power", "product", "never"]
+
+FRAMES: dict[str, dict[str, Any]] = {
+    "implemented": {"consumption": "after", "division": "inf", "vanish": True, "beside": True},
+    "conceptual": {"consumption": "before", "division": 2.0, "vanish": True, "beside": False},
+}
+"""What is done where nothing else is said: sections 5.1 and 3.6.3 of the Lambda thesis."""
+
+LONGEST_CYCLE = 2**31 - 1
+"""Kernels draw no greater numbers. Where the bound is above it, this is the bound."""
+
+LONGEST_WARM_UP = 1_000_000
+"""Interactions; each beginning takes the time of all of them."""
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The rules of an environment as they are kept in its description.
+
+    Raises:
+        InvalidInputError: A value cannot be.
+        UnknownNameError: A word means nothing.
+    """
+    for name in ("vanish", "beside", "sharing"):
+        if not isinstance(given[name], bool):
+            raise InvalidInputError(f"{name} is {given[name]!r}.", "Give true or false.")
+    cycle = one_of("cycle", given["cycle"], Cycle)
+    return {
+        "consumption": one_of("consumption", given["consumption"], Consumption),
+        "division": division_of(given["division"]),
+        "vanish": given["vanish"],
+        "beside": given["beside"],
+        "sharing": given["sharing"],
+        "good": rewards_of("good", given["good"]),
+        "evil": rewards_of("evil", given["evil"]),
+        "cycle": cycle,
+        "warm_up": warm_up_of(given["warm_up"], cycle),
+    }
+
+
+def one_of(name: str, given: object, words: Any) -> Any:
+    """A word of those that a parameter may be."""
+    if given not in get_args(words):
+        raise UnknownNameError(name, str(given), get_args(words))
+    return given
+
+
+def division_of(given: float | str) -> float | str:
+    """A division factor from 1 to infinity, as JSON knows it."""
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not number >= 1:  # nor is what is not a number
+        raise InvalidInputError(
+            f"Rewards in cells cannot be divided by {given}.", "Give division from 1 to inf."
+        )
+    return "inf" if number == inf else number
+
+
+def rewards_of(name: str, given: object) -> list[float]:
+    """What Good or Evil drops, in turn: numbers above 0, at most 1."""
+    rewards = []
+    for each in given if isinstance(given, list | tuple) else [given]:
+        if not isinstance(each, int | float) or isinstance(each, bool):
+            raise InvalidInputError(
+                f"{name} is {given!r}.", f"Give {name} one number or several, in (0, 1]."
+            )
+        rewards.append(float(each))
+    for position, reward in enumerate(rewards, start=1):
+        if not (isfinite(reward) and 0 < reward <= 1):
+            where = f" at position {position}" if len(rewards) > 1 else ""
+            raise InvalidInputError(
+                f"The reward {reward:g} of {name}{where} is not in (0, 1].",
+                f"Give {name} above 0 and at most 1; of Evil's rewards the size counts.",
+            )
+    if not rewards:
+        raise InvalidInputError(f"{name} has no reward.", f"Give {name} one number or several.")
+    return rewards
+
+
+def warm_up_of(given: int | str, cycle: str) -> int | str:
+    """How many interactions of a random agent come first: a number, or drawn as a swap is."""
+    if given == "cycle":
+        if cycle == "never":
+            raise InvalidInputError(
+                "A warm-up cannot be drawn like the cycle when there is no cycle.",
+                "Give warm_up as a number, or cycle=power.",
+            )
+        return given
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= LONGEST_WARM_UP:
+        raise InvalidInputError(
+            f"A warm-up cannot last for {given} interactions.",
+            f"Give a number from 0 to {LONGEST_WARM_UP:,}, or cycle.",
+        )
+    return given
+
+
+def longest_cycle(cycle: str, cells: int, actions: int) -> int:
+    """Up to how many interactions pass until Good and Evil change places; 0 if they never do.
+
+    The bound stands in section 3.6.2 without its typography: it may be the power or the product.
+    """
+    bounds = {"power": int(cells**actions), "product": cells * actions, "never": 0}
+    return min(bounds[cycle], LONGEST_CYCLE)
+
+
+BEHAVIOURS = ("random", "still", "pattern")
+"""In the order of their codes in ``dynamics.py``."""
+
+
+def check_object(text: str, actions: int | None) -> str:
+    """The behaviour of an object, as it is written: random, still, pattern or pattern:0120.
+
+    Args:
+        text: What is written.
+        actions: How many actions there are, where that is known already.
+
+    Raises:
+        InvalidInputError: There is no such behaviour, or its pattern is wrong.
+    """
+    behaviour, colon, _ = text.partition(":")
+    if behaviour not in BEHAVIOURS or (colon and behaviour != "pattern"):
+        raise InvalidInputError(
+            f"There is no behaviour {text!r} of objects.",
+            "Give random, still, pattern (drawn like the pattern of Good and Evil), or a pattern "
+            "such as pattern:0120.",
+        )
+    if colon and actions is None:
+        raise InvalidInputError(
+            f"The object {text!r} needs to know which actions there are.",
+            "Give space or actions together with it.",
+        )
+    if colon and actions is not None:
+        try:
+            script_of(text, actions)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                f"The object {text!r}: {error.message}", error.advice
+            ) from error
+    return text
+
+
+def draw_object(rng: np.random.Generator, text: str, actions: int, stop: float) -> str:
+    """The same behaviour with its pattern, drawn if it was not given."""
+    if text == "pattern":
+        return f"pattern:{format_pattern(draw_pattern(rng, actions, stop), actions)}"
+    return text
+
+
+def script_of(text: str, actions: int) -> IntArray:
+    """The actions that an object repeats, none if it has no pattern."""
+    behaviour, _, pattern = text.partition(":")
+    if behaviour != "pattern":
+        return np.empty(0, dtype=np.int64)
+    return parse_pattern(pattern, actions)
 
 
 def _kernels(observe: Callable[..., None]) -> EnvironmentKernels:

@@ -13,9 +13,8 @@ import numpy as np
 
 from omnimeter.complexity import compressed_length
 from omnimeter.contract import InvalidInputError
-from omnimeter.environments.lambda_class.description import parse_space
-from omnimeter.environments.lambda_class.patterns import format_pattern, pattern_length
-from omnimeter.environments.lambda_class.space import SEPARATOR
+from omnimeter.environments.lambda_class.drawing import format_pattern, pattern_length
+from omnimeter.environments.lambda_class.space import SEPARATOR, parse_space
 
 Grade = Literal["environment", "pattern", "product", "length"]
 

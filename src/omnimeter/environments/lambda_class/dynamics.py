@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract import FloatArray, IntArray, kernel
-from omnimeter.interaction.indices import forward
-from omnimeter.interaction.randomness import below, next_bits
+from omnimeter.interaction.randomness import below, forward, next_bits
 
 GOOD, EVIL, FIRST_SEAT = range(3)
 """Whose cell is where in ``places``; after the seats come the further objects."""

@@ -11,7 +11,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation
-from omnimeter.environments.lambda_class.building import build, kernels_of
+from omnimeter.environments.lambda_class.building import (
+    FRAMES,
+    Consumption,
+    Cycle,
+    Frame,
+    build,
+    check_object,
+    checked,
+    draw_object,
+    kernels_of,
+    one_of,
+)
 from omnimeter.environments.lambda_class.complexity import (
     SOME_TRIES,
     TRIES,
@@ -21,26 +32,17 @@ from omnimeter.environments.lambda_class.complexity import (
     not_found,
     pattern_of_complexity,
 )
-from omnimeter.environments.lambda_class.description import format_space, read_space
-from omnimeter.environments.lambda_class.objects import check_object, draw_object
-from omnimeter.environments.lambda_class.observing import FORMS
-from omnimeter.environments.lambda_class.patterns import (
+from omnimeter.environments.lambda_class.drawing import (
+    check_drawn_cells,
     check_stop,
     draw_pattern,
+    draw_space,
     format_pattern,
     parse_pattern,
 )
-from omnimeter.environments.lambda_class.rules import (
-    FRAMES,
-    Consumption,
-    Cycle,
-    Frame,
-    checked,
-    one_of,
-)
+from omnimeter.environments.lambda_class.observing import FORMS
 from omnimeter.environments.lambda_class.scene import scene
-from omnimeter.environments.lambda_class.space import CellSpace
-from omnimeter.environments.lambda_class.space_drawing import check_drawn_cells, draw_space
+from omnimeter.environments.lambda_class.space import CellSpace, format_space, read_space
 from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
 
 Redraw = Literal["all", "connections"]

@@ -1,15 +1,15 @@
-"""How the torus moves: the agent, then Good and Evil on their paths, and distances pay."""
+"""State and kernels of the torus, and its scene."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract import EnvironmentKernels, FloatArray, IntArray, kernel
-from omnimeter.interaction.indices import forward
-from omnimeter.interaction.randomness import below
+from omnimeter.interaction.randomness import below, forward
 
 LEFT, RIGHT, UP, DOWN, STAY = range(5)
 """The actions; only the first four lead to another cell."""
@@ -181,3 +181,32 @@ def nearness_table(size: int) -> FloatArray:
     along = np.minimum(steps, size - steps)
     distance = np.sqrt(along[np.newaxis, :] ** 2 + along[:, np.newaxis] ** 2)
     return np.asarray(1.0 / (distance + 1.0), dtype=np.float64).ravel()
+
+
+OWN, GOOD, EVIL = "circle", "square", "diamond"
+"""Symbols that say nothing about whose they are."""
+
+BUTTONS = ("left", "right", "up", "down", "stay")
+
+PLACES = ((0, 1), (2, 1), (1, 0), (1, 2), (1, 1))
+"""Column and row of the cell behind each button, from the upper left."""
+
+
+def scene(seen: Sequence[int], reward: float) -> dict[str, Any]:
+    """Five cells of a grid of three by three, as far as an agent sees them, and its last reward.
+
+    Who is in the own cell is not seen: only the reward tells.
+    """
+    cells = []
+    for action, (column, row) in enumerate(PLACES):
+        symbols, limit = [OWN], False
+        if action != STAY:
+            around = seen[WIDTH * action : WIDTH * (action + 1)]
+            symbols = [
+                symbol for bit, symbol in ((SEES_GOOD, GOOD), (SEES_EVIL, EVIL)) if around[bit]
+            ]
+            limit = bool(around[SEES_LIMIT])
+        cells.append(
+            {"column": column, "row": row, "symbols": symbols, "limit": limit, "action": action}
+        )
+    return {"kind": "torus", "cells": cells, "buttons": list(BUTTONS), "reward": reward}

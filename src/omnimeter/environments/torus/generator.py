@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, IntArray, InvalidInputError, Observation, Space
-from omnimeter.environments.torus.complexity import complexity, path_of
-from omnimeter.environments.torus.drawing import Pairs, pairs
+from omnimeter.environments.torus.complexity import LETTERS, Pairs, complexity, pairs, path_of
 from omnimeter.environments.torus.dynamics import (
     KERNELS,
     STAY,
     WIDTH,
     TorusState,
     nearness_table,
+    scene,
 )
-from omnimeter.environments.torus.expressions import LETTERS
-from omnimeter.environments.torus.scene import scene
 from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
 from omnimeter.interaction.randomness import generator_state
 

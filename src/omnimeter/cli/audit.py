@@ -1,0 +1,107 @@
+"""``omnimeter audit``: whether an environment class is fit for testing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from omnimeter.cli.display import console, print_json, progress
+
+if TYPE_CHECKING:
+    from omnimeter.audits import Audit
+
+
+def audit(
+    name: Annotated[str, typer.Argument(metavar="CLASS", help="An environment class.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the class: name=value.")
+    ] = None,
+    instances: Annotated[int, typer.Option(help="How many instances to draw.")] = 20,
+    interactions: Annotated[int, typer.Option(help="Interactions of each random run.")] = 2520,
+    level: Annotated[
+        list[float] | None,
+        typer.Option(help="Draw instances of complexity L - 1 to L only; repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The root of all chance.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Examine an environment class: balance, sensitivity, range, determinism, rebuilding.
+
+    Leaves with 1 when something that the class claims does not hold.
+    """
+    from omnimeter.audits import audit as examine
+    from omnimeter.catalogue import Kind, make, parse, with_parameters
+
+    spec = with_parameters(parse(Kind.ENVIRONMENT, name), settings or [])
+    subject = make(Kind.ENVIRONMENT, spec)
+    with progress(hidden=json) as bars:
+        task = bars.add_task(f"Auditing {spec.label}", total=100, note="")
+
+        def tell(news: str | float) -> None:
+            if isinstance(news, str):
+                bars.update(task, note=news)
+            else:
+                bars.update(task, completed=int(100 * news))
+
+        result = examine(
+            subject,
+            instances=instances,
+            interactions=interactions,
+            seed=seed,
+            levels=level or (),
+            progress=tell,
+        )
+    if json:
+        print_json({"class": spec.to_json(), **result.to_json()})
+    else:
+        _print(spec.label, result)
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def _print(label: str, result: Audit) -> None:
+    import json
+
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "check", "claimed", "finding"):
+        table.add_column(heading, no_wrap=heading in ("check", "claimed"))
+    for finding in result.findings:
+        if finding.passed:
+            sign = "[green]holds[/green]"
+        else:
+            sign = "[red]FAILS[/red]" if finding.claimed else "[yellow]fails[/yellow]"
+        claimed = "yes" if finding.claimed else "no"
+        table.add_row(sign, finding.check, claimed, escape(finding.summary))
+        if finding.witness and not finding.passed:
+            witness = json.dumps(_one_instance(finding.to_json()["witness"]))
+            table.add_row("", "", "", f"[dim]witness: {witness}[/dim]")
+    out = console()
+    out.print(table)
+    if not result.ok:
+        verdict = "is [red]not what it claims to be[/red]"
+    elif all(finding.passed for finding in result.findings):
+        verdict = "is fit for testing"
+    else:
+        verdict = "keeps what it claims, but [yellow]mind what fails above[/yellow]"
+    out.print(f"\n[bold]{label}[/bold]{_place(result.settings.get('levels', ()))} {verdict}.")
+
+
+def _place(levels: Sequence[float]) -> str:
+    """At which levels a class was examined; nothing where it drew as it does by itself."""
+    from omnimeter.reports.text import listed
+
+    if not levels:
+        return ""
+    named = listed(f"{level:g}" for level in levels)
+    return f" at {'level' if len(levels) == 1 else 'levels'} {named}"
+
+
+def _one_instance(witness: dict[str, Any]) -> dict[str, Any]:
+    """A witness for a person, who needs one instance of several."""
+    instances = witness.get("instances", [])
+    return witness if len(instances) < 2 else {**witness, "instances": [instances[0], "..."]}

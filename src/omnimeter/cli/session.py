@@ -1,0 +1,827 @@
+"""Carrying out a universal test: checks before it, live display, and what is said of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from omnimeter.cli.display import announced, busy, console, print_json, progress
+from omnimeter.cli.options import carry_out, write_page
+from omnimeter.cli.scores import (
+    print_comparison,
+    print_differences,
+    print_history,
+    print_reliability,
+    print_scores,
+    print_troubles,
+    result_json,
+)
+from omnimeter.cli.test import Definition
+from omnimeter.contract import ClockKind, InvalidInputError, Outcome, Protocol, Score, Spec
+from omnimeter.execution import Observer, Options, check
+from omnimeter.execution.harness import HarnessCost, measure
+from omnimeter.execution.workers import environment_class, is_isolated
+from omnimeter.protocols import Evaluation, Result
+from omnimeter.protocols.anytime import Anytime, AnytimeTimed, AnytimeUntimed
+from omnimeter.protocols.repetitions import Sittings
+from omnimeter.protocols.sample import read_spec
+from omnimeter.protocols.universal import Universal, UniversalTimed
+from omnimeter.reports.scores import reliability_of
+from omnimeter.reports.text import counted, duration, grouped, interval, listed, number
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.progress import Progress, TaskID
+
+    from omnimeter.audits import Finding
+    from omnimeter.contract import EnvironmentClass
+
+INSTANCES = 16
+INTERACTIONS = 1260
+"""Half of what an audit takes, so that nobody waits long."""
+
+LEVEL = 0.999
+"""A class is refused only when chance would hardly do that to a balanced one."""
+
+
+def balance_of(spec: Spec, environment_class: EnvironmentClass) -> Finding:
+    """What a short audit of the balance of a class finds (anytime test, Definition 13).
+
+    Raises:
+        InvalidInputError: The class does not claim to be balanced or is found not to be, or cannot
+            be examined.
+    """
+    from omnimeter.audits.checks import check_balance
+    from omnimeter.audits.subject import Subject
+    from omnimeter.contract import InvalidInputError, OmnimeterError
+
+    subject = Subject(environment_class, INSTANCES, INTERACTIONS, 0, LEVEL, lambda _: None)
+    try:
+        finding = check_balance(subject)
+    except OmnimeterError:
+        raise
+    except Exception as error:  # a stranger's class may raise anything
+        raise InvalidInputError(
+            f"{spec.label} cannot be examined: {type(error).__name__}: {error}",
+            "omnimeter audit tells more.",
+        ) from error
+    if finding.claimed and finding.passed:
+        return finding
+    what = "is not balanced" if not finding.passed else "does not claim to be balanced"
+    raise InvalidInputError(
+        f"{spec.label} {what}. {finding.summary}",
+        "Choose another class, or insist with --unbalanced; the score then says so. "
+        "omnimeter audit examines the class.",
+    )
+
+
+class Watcher(Observer):
+    """Shows how far each agent is.
+
+    Args:
+        bars: Where to show it.
+    """
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[Spec, TaskID] = {}
+        self._payoffs: dict[Spec, tuple[float, int]] = {}
+        self._faults: dict[Spec, int] = {}
+
+    def started(self, agents: Sequence[Spec], expected: int | None) -> None:
+        """One bar per agent."""
+        for agent in agents:
+            label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
+            self._tasks[agent] = self._bars.add_task(label, total=expected, note="")
+            self._payoffs[agent] = (0.0, 0)
+            self._faults[agent] = 0
+
+    def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
+        """A longer bar, and what the mean is now."""
+        total, count = self._payoffs[agent]
+        for outcome in outcomes:
+            if outcome.payoff is None:
+                self._faults[agent] += 1
+            else:
+                total, count = total + outcome.payoff, count + 1
+        self._payoffs[agent] = (total, count)
+        note = f"mean {total / count:+.3f}" if count else ""
+        if self._faults[agent]:
+            note += f" [red]{self._faults[agent]} faults[/red]"
+        self._bars.update(self._tasks[agent], advance=len(outcomes), note=note)
+
+
+@contextmanager
+def watching(*, hidden: bool = False) -> Iterator[Observer]:
+    """Somebody who shows the progress of an evaluation as bars."""
+    with progress(hidden=hidden) as bars:
+        yield Watcher(bars)
+
+
+_BLANK = 0x2800
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""The bit of each dot of a braille character, by its row and column."""
+
+ZERO = "┄"
+"""What the line at 0 is made of."""
+
+SCALE = 7
+"""Characters of the scale, the axis included."""
+
+
+def plot(values: Sequence[float], width: int, height: int) -> list[str]:
+    """Draw values from left to right, the oldest first.
+
+    Args:
+        values: The numbers; none of them is infinite.
+        width: Characters of a line, the scale included.
+        height: How many lines.
+
+    Returns:
+        The lines, all of the same width. Without values there is only the line at 0.
+    """
+    low, high = _reach(values, height)
+    across, down = max(1, width - SCALE), 4 * height - 1
+
+    def row(value: float) -> int:
+        return round((high - value) / (high - low) * down)
+
+    cells = [[_BLANK] * across for _ in range(height)]
+    for column, dots in enumerate(_columns([row(value) for value in values], 2 * across)):
+        for dot in dots:
+            cells[dot // 4][column // 2] |= _DOTS[dot % 4][column % 2]
+    zero = row(0.0) // 4
+    return [
+        _scale(place, zero, low, high, height) + _line(line, ZERO if place == zero else " ")
+        for place, line in enumerate(cells)
+    ]
+
+
+def _reach(values: Sequence[float], height: int) -> tuple[float, float]:
+    """From where to where the scale goes: 0 belongs to it, and so does a line below it."""
+    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    span = max(high - low, 0.02)
+    if low == 0.0 == high:
+        return -span / 2, span / 2
+    margin = span / (2 * height)
+    return (low - margin if low < 0 else low), (high + margin if high > 0 else high)
+
+
+def _columns(rows: Sequence[int], count: int) -> list[range]:
+    """Which dots are set in each column: the curve and what connects it to the column before."""
+    if not rows:
+        return [range(0)] * count
+    last = len(rows) - 1
+    heights = [rows[0]] * count
+    for column in range(count):
+        place = column * last / max(1, count - 1)
+        before = min(int(place), last)
+        after = min(before + 1, last)
+        heights[column] = round(rows[before] + (rows[after] - rows[before]) * (place - before))
+    joined = [range(heights[0], heights[0] + 1)]
+    for old, new in pairwise(heights):
+        step = (new > old) - (new < old)
+        joined.append(range(old + step, new + step, step) if step else range(new, new + 1))
+    return joined
+
+
+def _scale(place: int, zero: int, low: float, high: float, height: int) -> str:
+    if place == zero:
+        return f"{'0':>{SCALE - 2}} ┼"
+    if place == 0 and zero > 1:
+        return f"{number(high, 2, signed=True):>{SCALE - 2}} ┤"
+    if place == height - 1 and zero < height - 2:
+        return f"{number(low, 2, signed=True):>{SCALE - 2}} ┤"
+    return f"{' ':>{SCALE - 2}} │"
+
+
+def _line(cells: Sequence[int], background: str) -> str:
+    return "".join(background if cell == _BLANK else chr(cell) for cell in cells)
+
+
+class Share(NamedTuple):
+    """How much of a test is done.
+
+    Attributes:
+        done: So much.
+        total: Of so much.
+        unit: Of what: ``s``, ``interactions`` or ``exercises``.
+    """
+
+    done: float
+    total: float
+    unit: str
+
+
+@dataclass
+class Standing:
+    """What one agent has done so far.
+
+    Attributes:
+        agent: The agent.
+        protocol: The test.
+        outcomes: What came of its exercises.
+    """
+
+    agent: Spec
+    protocol: Protocol
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def add(self, outcomes: Sequence[Outcome]) -> None:
+        """Some more exercises are done."""
+        self.outcomes.extend(outcomes)
+        self.__dict__.pop("score", None)
+        self.__dict__.pop("curve", None)
+
+    @cached_property
+    def score(self) -> Score:
+        """The score so far."""
+        return self.protocol.score(self.outcomes)
+
+    @cached_property
+    def curve(self) -> list[float]:
+        """The score after each round, or after each exercise where there are no rounds."""
+        if isinstance(self.protocol, Anytime):
+            running = Sittings(self.protocol.sittings, self.outcomes).running()
+        else:
+            known = [each for each in self.outcomes if each.payoff is not None]
+            values = self.protocol.values(known)
+            worth = [values.get(each.exercise.number, each.payoff) for each in known]
+            running = np.cumsum(np.array(worth, float)) / np.arange(1, len(worth) + 1)
+        return [float(value) for value in running]
+
+    @property
+    def share(self) -> Share:
+        """How much is done: of the time, of the interactions, or of the exercises."""
+        return share(self.protocol, self.outcomes)
+
+
+def share(protocol: Protocol, outcomes: Sequence[Outcome]) -> Share:
+    """How much of a test some outcomes are."""
+    if isinstance(protocol, AnytimeTimed):
+        spent = sum(_seconds(each) for each in outcomes)
+        return Share(min(spent, protocol.time), protocol.time, "s")
+    if isinstance(protocol, AnytimeUntimed):
+        taken = sum(each.exercise.budget.interactions or 0 for each in outcomes)
+        return Share(taken, sum(protocol.slots) * protocol.sittings, "interactions")
+    return Share(len(outcomes), protocol.expected() or len(outcomes), "exercises")
+
+
+def _seconds(outcome: Outcome) -> float:
+    """The real seconds that an exercise took or, under the virtual clock, the virtual ones."""
+    return float(outcome.remarks.get("elapsed", outcome.exercise.budget.seconds or 0.0))
+
+
+def runs_by_wall_clock(protocol: Protocol) -> bool:
+    """Whether real time counts in a test."""
+    if isinstance(protocol, AnytimeTimed | UniversalTimed):
+        return protocol.clock.kind is ClockKind.WALL
+    return False
+
+
+TALLEST, LOWEST = 6, 3
+"""Lines of a curve: at most, and below which there is none."""
+
+LONGEST_LABEL = 40
+"""Columns of an agent's name at most, where there is room for them."""
+
+OFTEN, SELDOM = 0.1, 0.5
+"""Seconds between two pictures; the second one while real time counts, which they take some of."""
+
+
+@contextmanager
+def display(
+    protocol: Protocol, title: Sequence[str], *, hidden: bool = False
+) -> Iterator[Observer]:
+    """Somebody who shows how a test goes, if there is a terminal to show it in.
+
+    While real time counts, nothing moves during an exercise: a picture drawn meanwhile would take
+    time away from an agent in this process.
+    """
+    from rich.live import Live
+
+    out = console(errors=True)
+    if hidden or not out.is_terminal or out.is_dumb_terminal:
+        yield Observer()
+        return
+    wall = runs_by_wall_clock(protocol)
+    live = Live(console=out, auto_refresh=not wall, refresh_per_second=4)
+    shown = Display(protocol, title, live, SELDOM if wall else OFTEN)
+    with announced(out), live:
+        try:
+            yield shown
+        finally:
+            shown.draw()
+    out.print()
+
+
+class Display(Observer):
+    """Shows how a test goes.
+
+    Args:
+        protocol: The test.
+        title: What test it is, in some lines.
+        live: Where to show it.
+        pause: Seconds between two pictures at the least.
+    """
+
+    def __init__(self, protocol: Protocol, title: Sequence[str], live: Live, pause: float) -> None:
+        self._protocol = protocol
+        self._title = title
+        self._live = live
+        self._pause = pause
+        self._drawn = 0.0
+        self._standings: dict[Spec, Standing] = {}
+
+    def started(self, agents: Sequence[Spec], expected: int | None) -> None:  # noqa: ARG002
+        """One part of the picture for each agent."""
+        self._standings = {agent: Standing(agent, self._protocol) for agent in agents}
+        self.draw()
+
+    def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
+        """A new picture, unless the last one is quite new."""
+        self._standings[agent].add(outcomes)
+        if monotonic() - self._drawn >= self._pause:
+            self.draw()
+
+    def draw(self) -> None:
+        """Show where everybody stands now."""
+        standings = list(self._standings.values())
+        self._live.update(picture(self._title, standings, self._live.console), refresh=True)
+        self._drawn = monotonic()
+
+
+def picture(title: Sequence[str], standings: Sequence[Standing], out: Console) -> RenderableType:
+    """What is shown: a title and, for each agent, two lines and its curve."""
+    from rich.console import Group
+    from rich.text import Text
+
+    free = (out.height - 4) // max(1, len(standings)) - 3
+    height = 0 if out.options.ascii_only or free < LOWEST else min(free, TALLEST)
+    styles = ["bold"] + ["dim"] * (len(title) - 1)
+    parts: list[RenderableType] = [
+        Text(line, style, overflow="ellipsis", no_wrap=True)
+        for line, style in zip(title, styles, strict=True)
+    ]
+    for standing in standings:
+        parts += ["", *_numbers(standing, out.width)]
+        if height:
+            lines = plot(standing.curve, min(out.width, 100) - 1, height)
+            parts.append(Text("\n".join(lines), style="cyan", no_wrap=True))
+    return Group(*parts)
+
+
+def _numbers(standing: Standing, width: int) -> list[RenderableType]:
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    score = Text.assemble("   ", *_score(standing))
+    name = Text(standing.agent.label, "bold")
+    name.truncate(max(1, min(LONGEST_LABEL, width - score.cell_len)), overflow="ellipsis")
+    done, total, unit = standing.share
+    words = f"{grouped(done)} of {grouped(total)}"
+    if unit != "interactions":  # which need the room, and are named in the title
+        words += f" {unit}"
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(ProgressBar(total, done, width=12), Text(" · ".join([words, *_details(standing)])))
+    return [Text.assemble(name, score, no_wrap=True, overflow="ellipsis"), bar]
+
+
+def _score(standing: Standing) -> list[str | tuple[str, str]]:
+    score, faults = standing.score, sum(standing.score.faults.values())
+    trouble = [("  " + counted(faults, "fault"), "red")] if faults else []
+    if score.value is None:
+        return [("no score yet", "dim"), *trouble]
+    found: list[str | tuple[str, str]] = [(number(score.value, 3, signed=True), "bold green")]
+    if score.interval is not None:
+        reach = interval(score.interval.low, score.interval.high, 3, signed=True)
+        found.append(f"  95 % interval {reach}")
+    return [*found, *trouble]
+
+
+def _details(standing: Standing) -> Iterator[str]:
+    """Level, slot and exercises, as far as there are any."""
+    parts = standing.score.parts
+    if "level" in parts:
+        yield f"level {grouped(parts['level'])}"
+    if parts.get("slot") is not None:
+        seconds = standing.share.unit == "s"
+        yield f"slot {duration(parts['slot']) if seconds else grouped(parts['slot'])}"
+    if standing.share.unit != "exercises":
+        yield counted(len(standing.outcomes), "exercise")
+
+
+MOSTLY = 0.5
+"""The share of exercises from which on an agent counts as idle."""
+
+NEAR_NOTHING = 0.1
+"""Who is known to score less than this, with time and without, counts as dull."""
+
+FEW_ROUNDS = 10
+"""A test of fewer rounds has hardly left the scale at which it began, and tells of no slowness."""
+
+
+def estimated(protocol: Protocol, result: Result) -> str:
+    """What the score is an estimate of."""
+    over = "over environments, the agent's chance and the environments'"
+    if all(score.value is None for score in result.scores.values()):
+        return "There is no score: no round of exercises was completed."
+    if runs_by_wall_clock(protocol):
+        over += ", and what time it took"
+    return f"The score estimates the expected score of {_subject(protocol, result)}, {over}."
+
+
+def _subject(protocol: Protocol, result: Result) -> str:
+    if isinstance(protocol, Anytime):
+        where = protocol.environments.label
+        if not result.complete:
+            return f"a sitting in {where} that is stopped where this one was"
+        return f"a sitting of {_length(protocol, result)} in {where}"
+    if isinstance(protocol, Universal):
+        each = protocol.budget.seconds
+        length = counted(protocol.budget.most, "interaction") if each is None else duration(each)
+        where = f"{counted(protocol.exercises, 'environment')} of {protocol.environments.label}"
+        return f"a test in {where}, {length} each"
+    return "this test"
+
+
+def _length(protocol: Anytime, result: Result) -> str:
+    """How long the sittings were; of several agents that took different times, as was planned."""
+    lengths = {course[-1].length for course in result.courses.values() if course}
+    planned = share(protocol, ()).total / protocol.sittings
+    if not isinstance(protocol, AnytimeTimed):
+        return counted(round(lengths.pop() if len(lengths) == 1 else planned), "interaction")
+    if not runs_by_wall_clock(protocol):
+        return duration(planned)
+    own = " to ".join(duration(each) for each in sorted({min(lengths), max(lengths)}))
+    return f"{duration(planned)}, of which slots of the agent's own time made up {own},"
+
+
+def hints(protocol: Protocol, result: Result) -> Iterator[str]:
+    """What to mind in a result, and what to do about it."""
+    if isinstance(protocol, Anytime) and protocol.sittings == 1:
+        yield (
+            "One sitting has no interval, as nothing shows how far another would lie from it. "
+            "--sittings 10 gives one."
+        )
+    for agent, done in result.outcomes.items():
+        if done and not any(each.interactions for each in done):
+            yield f"{agent.label} has not completed a single action."
+    idle = [
+        agent
+        for agent, score in result.scores.items()
+        if isinstance(protocol, AnytimeTimed) and score.parts.get("idle", 0) > MOSTLY
+    ]
+    for agent in idle:
+        yield _idle(agent, result.scores[agent], protocol)
+    if any(score.parts.get("unbalanced") for score in result.scores.values()):
+        yield "--unbalanced: random behaviour may be worth something in this class."
+    used_up = [agent.label for agent in result.scores if _used_up(protocol, result, agent)]
+    if used_up:
+        yield f"The test of {listed(used_up)} ended early: the class has no further environments."
+
+
+def _idle(agent: Spec, score: Score, protocol: Protocol) -> str:
+    part = f"{agent.label} had no time to act in {score.parts['idle']:.0%} of its exercises."
+    speed = score.parts.get("speed")
+    if not isinstance(protocol, AnytimeTimed) or protocol.sittings * protocol.slot >= protocol.time:
+        return part
+    slot = 2 / speed if speed else protocol.time / protocol.sittings / 4
+    return f"{part} --slot {slot:.1g} begins with longer ones."
+
+
+def _used_up(protocol: Protocol, result: Result, agent: Spec) -> bool:
+    return isinstance(protocol, Anytime) and protocol.is_used_up(result.outcomes[agent])
+
+
+def harness_sentence(cost: HarnessCost) -> str:
+    """What the harness itself takes, in one line."""
+    where = " in a process of its own" if cost.isolated else ""
+    return (
+        f"Harness: an agent that does nothing{where} is charged {duration(cost.charged / 1e9)} "
+        f"per action; environment and loop take {duration(cost.uncharged / 1e9)} more."
+    )
+
+
+class Kind(StrEnum):
+    """What the tests with and without time say of an agent together (anytime test, section 7.2)."""
+
+    FAST_AND_INTELLIGENT = "fast and intelligent"
+    SLOW_BUT_INTELLIGENT = "slow but intelligent"
+    FAST_BUT_DULL = "fast but dull"
+    SLOW_AND_DULL = "slow and dull"
+    UNTOLD = "cannot be told"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What both tests say of an agent.
+
+    Attributes:
+        agent: The agent.
+        kind: In a few words.
+        reason: Why, in a sentence.
+    """
+
+    agent: Spec
+    kind: Kind
+    reason: str
+
+
+def verdict(agent: Spec, timed: Score, untimed: Score) -> Verdict:
+    """Whether an agent's results are due to its intelligence or to its speed.
+
+    Random behaviour is worth 0. Intelligent is who is shown to score more than that where time
+    does not count. Dull is who is shown to score next to nothing, with time and without. Slow is
+    who had no time to act in most exercises of a test that was not short, or whose score where time
+    counts is shown to be lower, and is not half of the other. An intelligent agent is
+    fast if it is shown to score more than 0 where time counts, too.
+
+    Args:
+        agent: The agent.
+        timed: Its score where time counts (Definition 18).
+        untimed: Its score where it does not (Definition 19).
+    """
+    if None in (timed.interval, untimed.interval, timed.value, untimed.value):
+        return Verdict(agent, Kind.UNTOLD, "One of the tests has no score, or no interval.")
+    pair = f"With time it scores {_scored(timed)}, without {_scored(untimed)}{_speed(timed)}."
+    if timed.parts.get("rounds", 0) < FEW_ROUNDS:
+        kind, why = Kind.UNTOLD, "The test with time was too short to tell."
+    elif _low(untimed) > 0:
+        kind, why = _of_intelligent(timed, untimed)
+    else:
+        kind, why = _of_others(timed, untimed)
+    return Verdict(agent, kind, f"{pair} {why}".strip())
+
+
+def _of_intelligent(timed: Score, untimed: Score) -> tuple[Kind, str]:
+    apart = _high(timed) < _low(untimed) and (timed.value or 0.0) < (untimed.value or 0.0) / 2
+    if apart or _is_idle(timed):
+        return Kind.SLOW_BUT_INTELLIGENT, ""
+    if _low(timed) > 0:
+        return Kind.FAST_AND_INTELLIGENT, ""
+    return Kind.UNTOLD, "It is intelligent; a longer test tells how fast."
+
+
+def _of_others(timed: Score, untimed: Score) -> tuple[Kind, str]:
+    if _low(timed) > 0:
+        return Kind.UNTOLD, "With time it is better than chance; without, the test was too short."
+    if max(_high(timed), _high(untimed)) >= NEAR_NOTHING:
+        return Kind.UNTOLD, "Whether it is better than chance, at 0, a longer test would tell."
+    kind = Kind.SLOW_AND_DULL if _is_idle(timed) else Kind.FAST_BUT_DULL
+    return kind, "It is hardly better than chance, at 0."
+
+
+def _is_idle(timed: Score) -> bool:
+    return bool(timed.parts.get("idle", 0.0) > MOSTLY)
+
+
+def _low(score: Score) -> float:
+    return -inf if score.interval is None else score.interval.low
+
+
+def _high(score: Score) -> float:
+    return inf if score.interval is None else score.interval.high
+
+
+def _scored(score: Score) -> str:
+    found = number(score.value, 3)
+    if score.interval is None:
+        return found
+    return f"{found} ({interval(score.interval.low, score.interval.high, 3)})"
+
+
+def _speed(timed: Score) -> str:
+    speed = timed.parts.get("speed")
+    return f", at {grouped(speed)} actions per second" if speed else ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A test that is going to be given.
+
+    Attributes:
+        definition: Which test.
+        evaluation: The test with all its parameters, and who takes it.
+        directory: Where it is kept.
+    """
+
+    definition: Definition
+    evaluation: Evaluation
+    directory: Path
+
+    @property
+    def protocol(self) -> Protocol:
+        """The test, ready to propose exercises."""
+        return self.evaluation.make_protocol()
+
+    @property
+    def environments(self) -> Spec:
+        """The environment class."""
+        from omnimeter.catalogue import Kind
+
+        return read_spec(Kind.ENVIRONMENT, self.evaluation.protocol.parameters["environments"])
+
+    @property
+    def title(self) -> str:
+        """What test it is."""
+        return f"{self.definition.title} ({self.definition.name})"
+
+    @property
+    def setting(self) -> str:
+        """Where it is taken, and how long it is."""
+        parameters = self.evaluation.protocol.parameters
+        seconds = parameters.get("time", parameters.get("seconds"))
+        if seconds is None:
+            length = counted(parameters["interactions"], "interaction")
+        else:
+            length = f"{duration(seconds)} by the {parameters['clock']} clock"
+        if "sittings" in parameters:
+            parts = "in " + counted(parameters["sittings"], "sitting")
+        else:
+            parts = "in each of " + counted(parameters["exercises"], "environment")
+        return f"{self.environments.label} · {length} {parts} · seed {parameters['seed']}"
+
+
+@dataclass(frozen=True)
+class Showing:
+    """How results are shown.
+
+    Attributes:
+        reference: Whom to compare with; by default the best.
+        comparing: Whether the comparison is what matters.
+        json: Whether a program reads it.
+    """
+
+    reference: Spec | None
+    comparing: bool
+    json: bool
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A test that was given.
+
+    Attributes:
+        plan: What it was.
+        result: What came of it.
+        page: Its report.
+        harness: What the harness took, where real time counted, for each kind of seat.
+        finding: What is known of the balance of the class.
+    """
+
+    plan: Plan
+    result: Result
+    page: Path
+    harness: Sequence[HarnessCost]
+    finding: Finding | None
+
+
+def give(plans: Sequence[Plan], how: Options, showing: Showing) -> list[Result]:
+    """Give some tests one after the other, and say what came of them.
+
+    All that is wrong with them is found before the first. When one is interrupted, the rest is not
+    given.
+
+    Raises:
+        InvalidInputError: Something cannot be done as it is wanted.
+    """
+    try:
+        finding = _examined(plans, how, hidden=showing.json)
+    except KeyboardInterrupt:
+        console(errors=True).print("Interrupted before the test began: there is no score yet.")
+        raise
+    taken: list[Taken] = []
+    for plan in plans:
+        taken.append(_take(plan, how, finding, hidden=showing.json))
+        if not showing.json:
+            _print(taken[-1], showing)
+        if not taken[-1].result.complete:
+            break
+    verdicts = _verdicts(taken) if len(taken) > 1 else []
+    if showing.json:
+        _print_json(plans, taken, verdicts, showing)
+    for verdict in verdicts if not showing.json else ():
+        out = console()
+        out.print(f"\n[bold]{verdict.agent.label}: {verdict.kind}.[/bold] {verdict.reason}")
+    return [each.result for each in taken]
+
+
+def _examined(plans: Sequence[Plan], how: Options, *, hidden: bool) -> Finding | None:
+    """Find out what is wrong before anybody acts."""
+    walls = [plan for plan in plans if runs_by_wall_clock(plan.protocol)]
+    if how.workers > 1 and walls:
+        raise InvalidInputError(
+            "There cannot be several --workers while real time counts: they would disturb each "
+            "other's.",
+            "Leave out --workers, or give --clock virtual or --interactions.",
+        )
+    finding = None
+    first = plans[0]
+    insists = first.evaluation.protocol.parameters.get("unbalanced", False)
+    if first.definition.balanced and not insists:
+        doing = f"Examining the balance of {first.environments.label}"
+        with busy(doing, hidden=hidden, compiling=True):
+            finding = balance_of(first.environments, environment_class(first.environments))
+    with busy("Choosing the first environments", hidden=hidden):
+        for plan in plans:
+            check(plan.evaluation, how)
+    return finding
+
+
+def _take(plan: Plan, how: Options, finding: Finding | None, *, hidden: bool) -> Taken:
+    protocol = plan.protocol
+    harness = _harness(plan, how, hidden=hidden) if runs_by_wall_clock(protocol) else ()
+    watched = display(protocol, (plan.title, plan.setting), hidden=hidden)
+    result = carry_out(plan.evaluation, plan.directory, how, watched)
+    with busy("Writing the report", hidden=hidden):
+        page = write_page(plan.directory)
+    return Taken(plan, result, page, harness, finding)
+
+
+def _harness(plan: Plan, how: Options, *, hidden: bool) -> list[HarnessCost]:
+    """What the harness takes with agents in the seats that these ones get."""
+    seats = sorted({is_isolated(agent, how.isolation) for agent in plan.evaluation.agents})
+    first = plan.protocol.propose(plan.evaluation.agents[0], [])[0]
+    with busy("Measuring the harness", hidden=hidden):
+        surroundings = environment_class(first.environment_class)
+        return [measure(surroundings, first, isolated=isolated) for isolated in seats]
+
+
+def _print(taken: Taken, showing: Showing) -> None:
+    from rich.markup import escape
+
+    from omnimeter.reports import comparisons
+
+    out, result, protocol = console(), taken.result, taken.plan.protocol
+    compared = comparisons(result, showing.reference)
+    out.print(f"[bold]{escape(taken.plan.title)}[/bold]\n{escape(taken.plan.setting)}\n")
+    if showing.comparing:
+        print_comparison(result, compared)
+    else:
+        print_scores(result)
+        print_history(result)
+        print_differences(compared)
+    print_reliability(reliability_of(result))
+    out.print(f"\n{escape(estimated(protocol, result))}")
+    for hint in hints(protocol, result):
+        out.print(f"[yellow]{escape(hint)}[/yellow]")
+    for cost in taken.harness:
+        out.print(f"[dim]{harness_sentence(cost)}[/dim]")
+    print_troubles(result)
+    out.print(f"results: {taken.plan.directory}\nreport: {taken.page}", soft_wrap=True)
+
+
+def _verdicts(taken: Sequence[Taken]) -> list[Verdict]:
+    """What the tests with and without time say together of each agent."""
+    timed, untimed = (each.result.scores for each in taken)
+    return [verdict(agent, timed[agent], untimed[agent]) for agent in timed]
+
+
+def _print_json(
+    plans: Sequence[Plan],
+    taken: Sequence[Taken],
+    verdicts: Sequence[Verdict],
+    showing: Showing,
+) -> None:
+    found = [_json(each, showing) for each in taken]
+    if len(plans) == 1:
+        print_json(found[0])
+        return
+    print_json(
+        {
+            **dict(zip(("timed", "untimed"), found, strict=False)),
+            "verdicts": [
+                {"agent": each.agent.label, "verdict": str(each.kind), "reason": each.reason}
+                for each in verdicts
+            ],
+        }
+    )
+
+
+def _json(taken: Taken, showing: Showing) -> dict[str, Any]:
+    reliability = reliability_of(taken.result)
+    return {
+        "definition": taken.plan.definition.number,
+        "test": taken.plan.evaluation.protocol.to_json(),
+        **result_json(taken.result, showing.reference),
+        "reliability": None
+        if reliability is None
+        else {"value": reliability.value, "interval": [reliability.low, reliability.high]},
+        "balance": None if taken.finding is None else taken.finding.to_json(),
+        "harness": [cost.to_json() for cost in taken.harness],
+        "report": str(taken.page),
+        "directory": str(taken.plan.directory),
+    }

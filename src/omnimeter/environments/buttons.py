@@ -1,0 +1,213 @@
+"""The button-and-ball examples of both papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omnimeter.contract import (
+    Claims,
+    EnvironmentKernels,
+    FloatArray,
+    Instance,
+    IntArray,
+    InvalidInputError,
+    Observation,
+    Space,
+    kernel,
+)
+from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
+from omnimeter.interaction.randomness import below, generator_state
+
+
+class ButtonsState(NamedTuple):
+    """A box with buttons.
+
+    Attributes:
+        rng: The state of the generator.
+        scenes: What is seen in each scene, scene after scene.
+        pays: The reward of each action in each scene, scene after scene.
+        sizes: The number of scenes, of actions, the width of a scene, whether scenes are random.
+        scene: The number of the scene now.
+        numbers: The first reward; the factor by which every further reward shrinks; the factor now.
+    """
+
+    rng: NDArray[np.uint64]
+    scenes: IntArray
+    pays: FloatArray
+    sizes: IntArray
+    scene: IntArray
+    numbers: FloatArray
+
+
+@kernel
+def reset(state: Any) -> Any:
+    """Show the first scene and give the first reward."""
+    state.numbers[2] = state.numbers[1]
+    state.scene[0] = below(state.rng, state.sizes[0]) if state.sizes[3] == 1 else 0
+    return state.numbers[0]
+
+
+@kernel
+def step(state: Any, action: Any) -> Any:
+    """Pay for a button in the scene that was shown, then show the next scene."""
+    reward = state.pays[state.scene[0] * state.sizes[1] + action] * state.numbers[2]
+    state.numbers[2] *= state.numbers[1]
+    if state.sizes[3] == 1:
+        state.scene[0] = below(state.rng, state.sizes[0])
+    else:
+        state.scene[0] = (state.scene[0] + 1) % state.sizes[0]
+    return reward
+
+
+@kernel
+def observe(state: Any, out: Any) -> None:
+    """Show the scene."""
+    width = state.sizes[2]
+    for cell in range(width):
+        out[cell] = state.scenes[state.scene[0] * width + cell]
+
+
+KERNELS = EnvironmentKernels(ButtonsState, reset, step, observe)
+
+
+MATCHING = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+"""Button B_i pays when the ball is in cell C_i."""
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    # Fixed-time payoffs, "Example": the ball changes cells in turn, a right button pays 0.1.
+    "alternating": {
+        "scenes": [[0], [1]],
+        "pays": [[0.1, 0.0, 0.0], [0.0, 0.1, 0.0]],
+        "order": "turn",
+        "values": [2],
+        "first_reward": 0.0,
+        "shrink": 1.0,
+        "rewards": [0.0, 1.0],
+    },
+    # Anytime test, Example 1: a banana for the button of the ball's cell, and one to begin with.
+    "bananas": {
+        "scenes": [[0], [1], [2]],
+        "pays": MATCHING,
+        "order": "chance",
+        "values": [3],
+        "first_reward": 1.0,
+        "shrink": 1.0,
+        "rewards": [0.0, 1.0],
+    },
+    # Anytime test, Example 2: reward-bounded, r_k = 1 / 2**(k - 1) for a right button.
+    "bounded": {
+        "scenes": [[0], [1], [2]],
+        "pays": MATCHING,
+        "order": "chance",
+        "values": [3],
+        "first_reward": 0.0,
+        "shrink": 0.5,
+        "rewards": [0.0, 1.0],
+    },
+    # Anytime test, Example 4: three cells, one empty (0), one white (1), one black (2).
+    "balanced": {
+        "scenes": [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0]],
+        "pays": [[0.0, 1.0, -1.0], [0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -1.0, 0.0]],
+        "order": "chance",
+        "values": [3, 3, 3],
+        "first_reward": 0.0,
+        "shrink": 1.0,
+        "rewards": [-1.0, 1.0],
+    },
+}
+
+
+def complexity(instance: Instance) -> float:
+    """The number of scenes; the papers do not grade these examples."""
+    return float(len(instance.data["scenes"]))
+
+
+CONTENTS = ("empty", "white", "black")
+
+
+def scene(observation: Sequence[int], cells: int) -> dict[str, Any]:
+    """The cells from left to right: one ball among them, or a coloured one in each."""
+    if len(observation) == 1:
+        contents = ["ball" if cell == observation[0] else "empty" for cell in range(cells)]
+    else:
+        contents = [CONTENTS[content] for content in observation]
+    return {"kind": "buttons", "cells": contents, "buttons": ["B1", "B2", "B3"]}
+
+
+class Buttons(KernelEnvironmentClass):
+    """A ball in a cell and three buttons: the worked examples of the papers.
+
+    Args:
+        example: ``alternating`` (fixed-time payoffs), ``bananas``, ``bounded`` or ``balanced``
+            (anytime test, Examples 1, 2 and 4). Only ``balanced`` is balanced.
+    """
+
+    kernels = KERNELS
+
+    def __init__(
+        self, example: Literal["alternating", "bananas", "bounded", "balanced"] = "balanced"
+    ) -> None:
+        self.example = example
+
+    def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:  # noqa: ARG002
+        """The example; there is nothing to draw."""
+        instance = Instance(EXAMPLES[self.example])
+        if complexity not in (None, self.complexity(instance)):
+            raise InvalidInputError(
+                f"The example {self.example!r} has complexity {self.complexity(instance):g}, "
+                f"not {complexity:g}.",
+                "Leave the complexity out, or ask for that one.",
+            )
+        return instance
+
+    def complexity(self, instance: Instance) -> float:
+        """The number of scenes."""
+        return complexity(instance)
+
+    def complexity_range(self) -> tuple[float, float]:
+        """That of the example."""
+        grade = complexity(Instance(EXAMPLES[self.example]))
+        return grade, grade
+
+    def members(self, low: float, high: float, most: int) -> list[Instance]:  # noqa: ARG002
+        """The example, if its complexity is asked for."""
+        example = Instance(EXAMPLES[self.example])
+        return [example] if low <= complexity(example) <= high else []
+
+    def build(self, instance: Instance) -> KernelEnvironment:
+        """Make the box."""
+        data = instance.data
+        scenes, pays = np.array(data["scenes"]), np.array(data["pays"])
+        sizes = np.array([len(scenes), pays.shape[1], scenes.shape[1], data["order"] == "chance"])
+        first, shrink = data["first_reward"], data["shrink"]
+        state = ButtonsState(
+            rng=generator_state(),
+            scenes=scenes.ravel(),
+            pays=pays.ravel(),
+            sizes=sizes.astype(np.int64),
+            scene=np.zeros(1, dtype=np.int64),
+            numbers=np.array([first, shrink, shrink]),
+        )
+        values = tuple(data["values"])
+        low, high = data["rewards"]
+        return KernelEnvironment(
+            KERNELS, state, pays.shape[1], Space(values, single=len(values) == 1), (low, high)
+        )
+
+    def claims(self) -> Claims:
+        """Every button matters at once; only one example is balanced."""
+        return Claims(balanced=self.example == "balanced", sensitive=1)
+
+    def scene(
+        self,
+        instance: Instance,
+        observation: Observation,
+        reward: float = 0.0,  # noqa: ARG002 - cells and buttons are all there is to see
+    ) -> Mapping[str, Any]:
+        """Cells and buttons."""
+        seen = [int(cell) for cell in np.atleast_1d(observation)]
+        return scene(seen, cells=instance.data["values"][0])

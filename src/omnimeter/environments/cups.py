@@ -1,0 +1,194 @@
+"""The cups of the anytime test, section 6.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import ceil, floor
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from omnimeter.contract import (
+    Claims,
+    EnvironmentKernels,
+    Instance,
+    IntArray,
+    InvalidInputError,
+    Observation,
+    Space,
+    kernel,
+)
+from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
+
+
+class CupsState(NamedTuple):
+    """The cups on the table.
+
+    Attributes:
+        colours: Each cup's colour now: 1 white, 0 black.
+        initial: Each cup's colour at the beginning.
+        turn: Which cup the environment switched last, and how many turns its round has.
+    """
+
+    colours: IntArray
+    initial: IntArray
+    turn: IntArray
+
+
+@kernel
+def reset(state: Any) -> Any:
+    """Set the colours as they were drawn; the first reward is 0."""
+    for cup in range(len(state.colours)):
+        state.colours[cup] = state.initial[cup]
+    state.turn[0] = 0
+    return 0.0
+
+
+@kernel
+def step(state: Any, action: Any) -> Any:
+    """Switch the agent's cup, then cup ``i mod n`` in interaction i, and pay."""
+    state.colours[action] ^= 1
+    turn = state.turn[0] + 1
+    if turn == state.turn[1]:
+        turn = 0
+    state.turn[0] = turn
+    cups = len(state.colours)
+    if turn < cups:  # a round with a rest has one turn more than there are cups
+        state.colours[turn] ^= 1
+    white = 0
+    for cup in range(cups):
+        white += state.colours[cup]
+    if white == cups:
+        return 1.0
+    if white == 0:
+        return -1.0
+    return 0.0
+
+
+@kernel
+def observe(state: Any, out: Any) -> None:
+    """Show every cup's colour."""
+    for cup in range(len(state.colours)):
+        out[cup] = state.colours[cup]
+
+
+KERNELS = EnvironmentKernels(CupsState, reset, step, observe)
+
+
+FEWEST = 3
+"""The paper asks for more than two."""
+
+MOST = 1000
+"""No agent finds the one good pattern among two to the power of so many."""
+
+
+def complexity(instance: Instance) -> float:
+    """H(mu) = n, the number of cups."""
+    return float(len(instance.data["colours"]))
+
+
+def number_of_cups(wanted: float) -> int:
+    """How many cups an environment of the wanted complexity has."""
+    if not FEWEST <= wanted <= MOST or wanted != int(wanted):
+        raise InvalidInputError(
+            f"No cups have complexity {wanted:g}.",
+            f"Give a whole number from {FEWEST} up to {MOST}.",
+        )
+    return int(wanted)
+
+
+COLOURS = ("black", "white")
+
+
+def scene(colours: Sequence[int]) -> dict[str, Any]:
+    """The cups from left to right."""
+    return {
+        "kind": "cups",
+        "cups": [COLOURS[colour] for colour in colours],
+        "buttons": [f"B{number}" for number in range(1, len(colours) + 1)],
+    }
+
+
+LETTERS = "BW"
+
+
+class Cups(KernelEnvironmentClass):
+    """Cups to be turned white: each button switches one, and so does the environment.
+
+    Every cup is black or white. In interaction i the agent's button switches its cup, then the
+    environment switches cup ``i mod n``. The reward is +1 when all cups are white, -1 when all are
+    black, 0 otherwise (anytime test, section 6.1).
+
+    Two switches an interaction never change whether the number of black cups is odd. So with an
+    odd number of cups only one of the two paying patterns can ever be reached, and with an even
+    number both or none. Over random colours the class is balanced as the paper says; a single
+    environment often is not, nor is it always sensitive to actions. The rule ``rest`` mends this:
+    the environment's round has one turn more, in which it switches nothing.
+
+    Args:
+        fewest: The smallest number of cups that is drawn when no complexity is asked for.
+        most: The largest number of cups that is drawn when no complexity is asked for.
+        rule: ``published`` as in the paper, or ``rest``.
+    """
+
+    kernels = KERNELS
+
+    def __init__(
+        self, fewest: int = 3, most: int = 8, rule: Literal["published", "rest"] = "published"
+    ) -> None:
+        if not FEWEST <= fewest <= most <= MOST:
+            raise InvalidInputError(
+                f"There cannot be {fewest} to {most} cups.",
+                f"Give {FEWEST} <= fewest <= most <= {MOST}.",
+            )
+        self.fewest = fewest
+        self.most = most
+        self.rule = rule
+
+    def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
+        """Draw the number of cups, if it is not given, and their colours."""
+        if complexity is None:
+            cups = int(rng.integers(self.fewest, self.most + 1))
+        else:
+            cups = number_of_cups(complexity)
+        colours = "".join(LETTERS[colour] for colour in rng.integers(2, size=cups))
+        return Instance({"colours": colours, "rule": self.rule})
+
+    def complexity(self, instance: Instance) -> float:
+        """The number of cups."""
+        return complexity(instance)
+
+    def complexity_range(self) -> tuple[float, float]:
+        """As many cups as there can be."""
+        return (FEWEST, MOST)
+
+    def members(self, low: float, high: float, most: int) -> list[Instance] | None:
+        """All colours of all numbers of cups."""
+        numbers = range(max(ceil(low), FEWEST), min(floor(high), MOST) + 1)
+        if sum(2**cups for cups in numbers) > most:
+            return None
+        colours = ("".join(each) for cups in numbers for each in product(LETTERS, repeat=cups))
+        return [Instance({"colours": each, "rule": self.rule}) for each in colours]
+
+    def build(self, instance: Instance) -> KernelEnvironment:
+        """Put the cups on the table."""
+        colours = np.array([LETTERS.index(letter) for letter in instance.data["colours"]])
+        cups = len(colours)
+        turns = cups + (instance.data["rule"] == "rest")
+        state = CupsState(colours.copy(), colours, np.array([0, turns]))
+        return KernelEnvironment(KERNELS, state, actions=cups, space=Space((2,) * cups))
+
+    def claims(self) -> Claims:
+        """Balanced over random colours; sensitive only if the environment rests."""
+        horizon = 2 * (MOST + 1)  # a round, and once more, of the largest number
+        return Claims(balanced=True, sensitive=horizon if self.rule == "rest" else None)
+
+    def scene(  # the cups are all there is to see
+        self,
+        instance: Instance,  # noqa: ARG002
+        observation: Observation,
+        reward: float = 0.0,  # noqa: ARG002
+    ) -> Mapping[str, Any]:
+        """A row of cups."""
+        return scene([int(colour) for colour in np.atleast_1d(observation)])

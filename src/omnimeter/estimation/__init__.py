@@ -1,0 +1,48 @@
+"""Estimates with their intervals: functions of arrays that know nothing of agents.
+
+Where chance is needed, the generator is an argument. Intervals are two-sided and say their level.
+"""
+
+from omnimeter.estimation.correlation import Correlation, Line, correlation, regression
+from omnimeter.estimation.estimates import (
+    Estimate,
+    Statistic,
+    Support,
+    bootstrap,
+    holm,
+    interquartile_mean,
+    paired_test,
+)
+from omnimeter.estimation.means import (
+    difference,
+    mean,
+    paired_difference,
+    proportion,
+    stratified_difference,
+    stratified_mean,
+    stratified_test,
+)
+from omnimeter.estimation.reliability import intraclass, stability
+
+__all__ = [
+    "Correlation",
+    "Estimate",
+    "Line",
+    "Statistic",
+    "Support",
+    "bootstrap",
+    "correlation",
+    "difference",
+    "holm",
+    "interquartile_mean",
+    "intraclass",
+    "mean",
+    "paired_difference",
+    "paired_test",
+    "proportion",
+    "regression",
+    "stability",
+    "stratified_difference",
+    "stratified_mean",
+    "stratified_test",
+]

@@ -1,0 +1,340 @@
+"""Carrying out exercises: in this process or in several, with agents in processes of their own."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from itertools import groupby
+from multiprocessing import get_context
+
+import numpy as np
+
+from omnimeter.catalogue import Kind, inner_part, make
+from omnimeter.contract import (
+    Agent,
+    Ending,
+    EnvironmentClass,
+    Exercise,
+    Fault,
+    FaultKind,
+    Outcome,
+    Payoff,
+    Spec,
+    Trace,
+)
+from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
+from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.batch import can_run_compiled, run_batch
+from omnimeter.interaction.handles import Seat
+from omnimeter.interaction.joint import has_joint_kernels, run_together, take_together
+from omnimeter.interaction.process import AgentProcess, Limits
+
+QUICK = 5_000_000
+"""Interactions that compiled loops do in about a tenth of a second."""
+
+
+class Isolation(StrEnum):
+    """Where agents sit.
+
+    ``AUTO`` trusts what is installed and gives what comes from a file a process of its own.
+    """
+
+    AUTO = "auto"
+    PROCESS = "process"
+    NONE = "none"
+
+
+def is_isolated(agent: Spec, isolation: Isolation) -> bool:
+    """Whether an agent gets a process of its own."""
+    if isolation is Isolation.AUTO:
+        inner = inner_part(Kind.AGENT, agent)
+        inside = inner is not None and is_isolated(inner, isolation)
+        return inside or ":" in agent.id  # a place in a file or a module, not an id
+    return isolation is Isolation.PROCESS
+
+
+@lru_cache(maxsize=16)
+def environment_class(spec: Spec) -> EnvironmentClass:
+    """The class of a spec, made once."""
+    made: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
+    return made
+
+
+def make_agent(spec: Spec) -> Agent:
+    """A new agent in this process."""
+    return adapt(make(Kind.AGENT, spec))
+
+
+def runs_compiled(surroundings: EnvironmentClass, agent: Agent, exercise: Exercise) -> bool:
+    """Whether both sides have kernels and the exercise needs nothing else."""
+    return (
+        isinstance(surroundings, KernelEnvironmentClass)
+        and isinstance(agent, KernelAgent)
+        and can_run_compiled(exercise)
+    )
+
+
+def portion(exercise: Exercise, isolation: Isolation) -> int:
+    """How many runs like that of this exercise make a job of about a tenth of a second.
+
+    Only compiled ones are quick enough for more than one.
+    """
+    members = takers(exercise)
+    if any(is_isolated(member, isolation) for member in members):
+        return 1
+    surroundings = environment_class(exercise.environment_class)
+    agents = [make_agent(member) for member in members]
+    if exercise.company:
+        compiled = has_joint_kernels(surroundings, agents)
+    else:
+        compiled = runs_compiled(surroundings, agents[0], exercise)
+    if not compiled:
+        return 1
+    return max(1, min(64, QUICK // max(1, exercise.budget.most * len(members))))
+
+
+def takers(exercise: Exercise) -> tuple[Spec, ...]:
+    """Who is in the environment: a company, or one agent alone."""
+    return exercise.company or (exercise.agent,)
+
+
+def run_of(exercise: Exercise) -> str:
+    """A name for the run of an exercise, which the members of a company have in common."""
+    return exercise.of(exercise.company[0]).key if exercise.company else exercise.key
+
+
+class Conductor:
+    """Carries out exercises, one agent or one company at a time, and keeps their processes.
+
+    Args:
+        isolation: Where agents sit.
+        limits: What an agent in its own process may use.
+    """
+
+    def __init__(self, isolation: Isolation = Isolation.AUTO, limits: Limits | None = None) -> None:
+        self.isolation = isolation
+        self.limits = limits or Limits()
+        self._processes: dict[Spec, AgentProcess] = {}
+
+    def close(self) -> None:
+        """End the agents' processes, if there are any."""
+        self._keep(())
+
+    def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
+        """The traces of some exercises, in order.
+
+        Args:
+            exercises: All in one class, and of one agent alone or of one company. Those of its
+                members in the same joint run stand next to each other: it is run once.
+            record: Whether to keep actions and observations too.
+        """
+        first = exercises[0]
+        if first.company:
+            for _, run in groupby(exercises, run_of):
+                yield from self._joint_run(list(run), record)
+            return
+        if first.budget.limit is None:  # where real time counts, a new process would take of it
+            self._keep([first.agent])
+        surroundings = environment_class(first.environment_class)
+        agent = self._seated(first.agent)
+        if isinstance(surroundings, KernelEnvironmentClass) and isinstance(agent, KernelAgent):
+            yield from run_batch(surroundings, agent, exercises, record=record)
+            return
+        for number, exercise in enumerate(exercises):
+            fresh = self._seated(first.agent) if number else agent
+            yield take(surroundings, fresh, exercise, record=record)
+
+    def _joint_run(self, run: Sequence[Exercise], record: bool) -> list[Trace]:
+        """The traces of those members of a company whose exercises are given, all of one run."""
+        first = run[0]
+        self._keep(first.company)
+        surroundings = environment_class(first.environment_class)
+        agents = [self._seated(member) for member in first.company]
+        kernels = [agent for agent in agents if isinstance(agent, KernelAgent)]
+        if len(kernels) == len(agents):
+            (traces,) = run_together(surroundings, kernels, [first], record=record)
+        else:
+            traces = take_together(surroundings, agents, first, record=record)
+        return [traces[first.company.index(exercise.agent)] for exercise in run]
+
+    def outcomes(
+        self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
+    ) -> Iterator[tuple[Outcome, Trace]]:
+        """What came of some exercises, which are such as ``traces`` takes, in order."""
+        for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
+            yield outcome_of(exercise, trace, payoff), trace
+
+    def _seated(self, agent: Spec) -> Agent | Seat:
+        """A new agent in this process, or the seat of one in a process of its own."""
+        if not is_isolated(agent, self.isolation):
+            return make_agent(agent)
+        if agent not in self._processes:
+            self._processes[agent] = AgentProcess(agent, self.limits)
+        return self._processes[agent]
+
+    def _keep(self, agents: Sequence[Spec]) -> None:
+        """End the processes of all other agents."""
+        for agent in [each for each in self._processes if each not in agents]:
+            self._processes.pop(agent).close()
+
+
+def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
+    """Judge a trace. What a fault cut short is kept, but has no payoff."""
+    return Outcome(
+        exercise=exercise,
+        payoff=payoff(trace) if trace.fault is None else None,
+        interactions=len(trace),
+        total=float(trace.rewards.sum()),
+        last_time=int(trace.times[-1]) if len(trace) else 0,
+        end=trace.end,
+        ending=trace.ending,
+        first_reward=trace.first_reward,
+        fault=trace.fault,
+    )
+
+
+Finished = tuple[Outcome, Trace | None]
+
+TRIES = 3
+"""How often an exercise is tried that takes its worker down with it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, which does not change what comes out.
+
+    Attributes:
+        workers: How many processes carry out exercises.
+        isolation: Where agents sit.
+        limits: What an agent in its own process may use.
+    """
+
+    workers: int = 1
+    isolation: Isolation = Isolation.AUTO
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some exercises in one class, of one agent alone or of one company.
+
+    Attributes:
+        exercises: The exercises. Those of a joint run stand next to each other.
+        payoff: What judges their traces.
+        keep: Whether the traces are kept.
+    """
+
+    exercises: tuple[Exercise, ...]
+    payoff: Payoff
+    keep: bool
+
+    def singly(self) -> Iterator[Job]:
+        """The same work, one run at a time."""
+        return (replace(self, exercises=tuple(run)) for _, run in groupby(self.exercises, run_of))
+
+
+@contextmanager
+def workforce(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator[Finished]]]:
+    """A function that carries out jobs and gives each finished exercise as soon as it is there."""
+    if options.workers > 1:
+        crew = _Crew(options)
+        try:
+            yield crew.work
+        finally:
+            crew.dismiss()
+    else:
+        with closing(Conductor(options.isolation, options.limits)) as conductor:
+            yield lambda jobs: (done for job in jobs for done in _carry_out(job, conductor))
+
+
+def _carry_out(job: Job, conductor: Conductor) -> Iterator[Finished]:
+    for outcome, trace in conductor.outcomes(job.exercises, job.payoff, record=job.keep):
+        yield outcome, trace if job.keep else None
+
+
+class _Crew:
+    """Processes beside this one. Work that brings one down is tried again, alone, then given up."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._pool = self._hire()
+
+    def _hire(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self._options.workers,
+            mp_context=get_context("spawn"),
+            initializer=_begin_shift,
+            initargs=(self._options.isolation, self._options.limits),
+        )
+
+    def work(self, jobs: Iterable[Job]) -> Iterator[Finished]:
+        """Each finished exercise, in whatever order."""
+        lost = yield from self._together(jobs)
+        if lost:  # whoever brought the crew down is among them, and innocent work too
+            self._renew()
+            lost = yield from self._together(lost)
+        if lost:
+            self._renew()
+        for job in lost:
+            for single in job.singly():
+                yield from self._insist(single)
+
+    def _together(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
+        """Do all jobs at once; give back those that were lost with a worker."""
+        futures: dict[Future[list[Finished]], Job] = {}
+        lost: list[Job] = []
+        for job in jobs:
+            try:
+                futures[self._pool.submit(_work, job)] = job
+            except BrokenProcessPool:
+                lost.append(job)
+        for future in as_completed(futures):
+            try:
+                yield from future.result()
+            except BrokenProcessPool:
+                lost.append(futures[future])
+        return lost
+
+    def _insist(self, job: Job) -> list[Finished]:
+        for _ in range(TRIES):
+            try:
+                return self._pool.submit(_work, job).result()
+            except BrokenProcessPool:
+                self._renew()
+        fault = Fault(
+            FaultKind.INFRASTRUCTURE, f"The process that carried it out died {TRIES} times."
+        )
+        nothing = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
+        return [(outcome_of(exercise, nothing, job.payoff), None) for exercise in job.exercises]
+
+    def _renew(self) -> None:
+        self.dismiss()
+        self._pool = self._hire()
+
+    def dismiss(self) -> None:
+        """End all processes at once."""
+        processes = list((self._pool._processes or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+
+
+_conductor: Conductor | None = None
+"""The conductor of a process of the crew."""
+
+
+def _begin_shift(isolation: Isolation, limits: Limits) -> None:
+    global _conductor  # noqa: PLW0603 - a worker process has no other place for what it keeps
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    _conductor = Conductor(isolation, limits)
+
+
+def _work(job: Job) -> list[Finished]:
+    assert _conductor is not None  # set at the beginning of the shift
+    return list(_carry_out(job, _conductor))

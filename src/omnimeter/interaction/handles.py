@@ -1,0 +1,202 @@
+"""How the harness holds an agent: asking it, timing it, and turning its errors into faults."""
+
+from __future__ import annotations
+
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from operator import index
+from time import perf_counter_ns
+
+from omnimeter.contract import Agent, Briefing, Fault, FaultKind, Move, Observation, nanoseconds
+from omnimeter.contract.agent import LONGEST_DELAY
+from omnimeter.interaction.kernels import begin
+
+LONGEST_SHOWN = 500
+"""Characters of a stranger's value or error that are shown in a message."""
+
+
+class AgentFault(Exception):  # noqa: N818 - a fault is what the papers' reader looks for
+    """An agent that cannot go on, with the fault to record."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+def agent_error(message: str, detail: str = "") -> AgentFault:
+    """A fault that is the agent's own."""
+    return AgentFault(Fault(FaultKind.AGENT_ERROR, message, detail))
+
+
+def infrastructure_error(message: str, detail: str = "") -> AgentFault:
+    """A fault that is not the agent's."""
+    return AgentFault(Fault(FaultKind.INFRASTRUCTURE, message, detail))
+
+
+def read_move(answer: object, actions: int) -> tuple[int, int]:
+    """An agent's answer as an action (-1 to stop) and a declared delay in nanoseconds (or 0)."""
+    if type(answer) is int and -1 <= answer < actions:  # nearly always, so it comes first
+        return answer, 0
+    if not isinstance(answer, Move):
+        return read_action(answer, actions), 0
+    action = read_action(answer.action, actions)
+    if action < 0 or answer.seconds is None:
+        return action, 0
+    return action, read_delay(answer.seconds)
+
+
+def read_action(given: object, actions: int) -> int:
+    """What an agent gave as an action, or -1 to stop."""
+    try:
+        action = index(given)  # type: ignore[arg-type]
+    except Exception:  # a stranger's __index__ may raise anything
+        raise invalid_action(given, actions) from None
+    if not -1 <= action < actions:
+        raise invalid_action(given, actions)
+    return action
+
+
+def read_delay(seconds: object) -> int:
+    """What an agent declared as its delay, in nanoseconds."""
+    if isinstance(seconds, int | float) and 0 < seconds <= LONGEST_DELAY:
+        delay = nanoseconds(seconds)
+        if delay > 0:
+            return delay
+    raise invalid_delay(seconds)
+
+
+def read_view(given: object) -> str | None:
+    """What an agent gave as the form of observation that it asks for."""
+    if given is None or isinstance(given, str):
+        return given
+    raise agent_error(
+        f"The agent asks for the view {shown(given)}; a view is the name of a form of observation, "
+        "or None."
+    )
+
+
+def view_of(agent: Agent | Seat) -> str | None:
+    """The form of observation that an agent asks for.
+
+    Raises:
+        AgentFault: It asks for something that is no name, or raises when it is asked.
+    """
+    if isinstance(agent, Seat):
+        return agent.view
+    try:
+        given = agent.view
+    except BaseException as error:
+        raise raised_error("naming its view", error) from error
+    return read_view(given)
+
+
+def invalid_action(given: object, actions: int) -> AgentFault:
+    """The fault of an answer that is not an action."""
+    return agent_error(
+        f"The agent returned {shown(given)}; an action is an integer from 0 to {actions - 1} "
+        "(or omnimeter.STOP)."
+    )
+
+
+def invalid_delay(given: object) -> AgentFault:
+    """The fault of an answer with a delay that cannot be."""
+    return agent_error(
+        f"The agent declared a delay of {shown(given)} seconds; "
+        f"a delay is a number of seconds above 0, at most {LONGEST_DELAY:g}."
+    )
+
+
+def shown(value: object, write: Callable[[object], str] = repr) -> str:
+    """A stranger's value in a message: never long, and never an error of its own."""
+    try:
+        text = write(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
+
+
+class Unreadable:
+    """Stands for an answer that is no action, of which only its looks are known.
+
+    Args:
+        text: How the answer looked.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+_NOTHING = Unreadable("None")
+"""The answer of an agent that returned None, which is not the same as no answer."""
+
+
+class Seat(ABC):
+    """Where one agent sits during one exercise."""
+
+    @property
+    @abstractmethod
+    def view(self) -> str | None:
+        """The form of observation that the agent asks for."""
+
+    @abstractmethod
+    def begin(self, briefing: Briefing, seed: int) -> None:
+        """Brief the agent and give it its chance, a number of 64 bits."""
+
+    @abstractmethod
+    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:
+        """The agent's answer and the nanoseconds that it took.
+
+        The answer is ``None`` only when the nanoseconds ``left`` were over before there was one,
+        which a seat in the same process never says.
+        """
+
+    @abstractmethod
+    def finish(self, reward: float, observation: Observation) -> None:
+        """Give the agent the last reward and observation."""
+
+
+class InProcess(Seat):
+    """In this process: no cost, and no protection against an agent that hangs."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._act = agent.act
+
+    @property
+    def view(self) -> str | None:  # noqa: D102 - see Seat
+        return view_of(self._agent)
+
+    def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see Seat
+        try:
+            begin(self._agent, briefing, seed)
+        except BaseException as error:
+            raise raised_error("beginning", error) from error
+
+    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: ARG002, D102
+        before = perf_counter_ns()
+        try:
+            answer = self._act(reward, observation)
+        except BaseException as error:
+            raise raised_error("acting", error) from error
+        elapsed = perf_counter_ns() - before
+        return (_NOTHING if answer is None else answer), elapsed
+
+    def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Seat
+        try:
+            self._agent.finish(reward, observation)
+        except BaseException as error:
+            raise raised_error("finishing", error) from error
+
+
+def raised_error(doing: str, error: BaseException) -> AgentFault:
+    """The fault of an agent that raised an exception; but a person may interrupt any agent."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    detail = "".join(traceback.format_exception(error))
+    return agent_error(
+        f"The agent raised {type(error).__name__} when {doing}: {shown(error, str)}", detail
+    )

@@ -1,0 +1,277 @@
+"""Environments and agents made of kernels, as ordinary Python objects.
+
+There is no second implementation: these objects call the same kernels that the compiled loop calls.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omnimeter.contract import (
+    Agent,
+    AgentKernels,
+    Briefing,
+    Environment,
+    EnvironmentClass,
+    EnvironmentKernels,
+    Instance,
+    IntArray,
+    Move,
+    Observation,
+    Percept,
+    Space,
+    nanoseconds,
+)
+from omnimeter.contract.kernels import State
+from omnimeter.contract.spec import seeded
+from omnimeter.interaction.compilation import agent_entries, environment_entries, together_entries
+
+
+def settled(state: State) -> State:
+    """The state in arrays that compiled code can work on in place; a copy only where it must be.
+
+    Raises:
+        TypeError: It is not made of one-dimensional arrays.
+    """
+    for name, field in zip(state._fields, state, strict=True):
+        if not isinstance(field, np.ndarray) or field.ndim != 1:
+            raise TypeError(f"the field {name!r} of a state is not a one-dimensional array")
+    if all(field.flags.carray for field in state):  # contiguous and writeable
+        return state
+    return type(state)(*(np.array(field) for field in state))
+
+
+def end_to_end(states: Sequence[State]) -> tuple[State, IntArray]:
+    """All states in one, and where each one's part of each field begins."""
+    kind = type(states[0])
+    columns = list(zip(*states, strict=True))
+    at = np.array([starts(integers(map(len, column))) for column in columns])
+    return kind(*(np.concatenate(column) for column in columns)), at.reshape(len(columns), -1)
+
+
+def part(states: State, at: IntArray, number: int) -> State:
+    """One state among those that lie end to end, as views into them."""
+    bounds = zip(states, at[:, number], at[:, number + 1], strict=True)
+    return type(states)(*(whole[first:last] for whole, first, last in bounds))
+
+
+def starts(sizes: IntArray) -> IntArray:
+    """Where each of some things of these sizes begins, and where the last one ends."""
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+def integers(values: Iterable[int]) -> IntArray:
+    """Whole numbers as an array."""
+    return np.fromiter(values, dtype=np.int64)
+
+
+Chance = np.random.Generator | int
+"""Where kernels get their chance from: a generator, of which 64 bits are drawn, or those bits."""
+
+_new_tuple = tuple.__new__
+
+
+def seed_state(state: State, chance: Chance) -> None:
+    """Give a state its chance: 64 bits into its field ``rng``, if it has one."""
+    if "rng" in state._fields:
+        drawn = chance if isinstance(chance, int) else chance.bit_generator.random_raw()
+        state.rng[0] = drawn
+
+
+def start(environment: Environment, seed: int) -> Percept:
+    """Start an environment with the chance of a seed: kernels need no generator around it."""
+    if isinstance(environment, KernelEnvironment):
+        return environment.start(seed)
+    return environment.start(seeded(seed))
+
+
+def start_together(environment: Environment, seed: int) -> Sequence[Percept]:
+    """Start an environment with several seats with the chance of a seed."""
+    if isinstance(environment, KernelEnvironment):
+        return environment.start_together(seed)
+    return environment.start_together(seeded(seed))
+
+
+def begin(agent: Agent, briefing: Briefing, seed: int) -> None:
+    """Let an agent begin with the chance of a seed: kernels need no generator around it."""
+    if isinstance(agent, KernelAgent):
+        agent.begin(briefing, seed)
+    else:
+        agent.begin(briefing, seeded(seed))
+
+
+class _Lent:
+    """Arrays that are lent to the compiled entries of their kernels.
+
+    Compiled code knows the arrays by their addresses. So a copy, which has arrays of its own, is
+    made by lending those.
+    """
+
+    __slots__ = ("_given", "entries", "loan")
+
+    def __init__(
+        self, load: Callable[..., ModuleType], kernels: Any, state: State, *others: NDArray[Any]
+    ) -> None:
+        from omnimeter.interaction.borrowing import lend
+
+        arrays = (*state, *others)
+        self._given = (load, kernels, state, *others)  # keeps the arrays alive
+        self.entries = load(kernels, tuple([each.dtype.type.__name__ for each in arrays]))
+        self.loan = lend(arrays)
+
+    def __reduce__(self) -> tuple[type[_Lent], tuple[Any, ...]]:
+        return type(self), self._given
+
+
+class KernelEnvironment(Environment):
+    """An environment that moves by kernels.
+
+    Args:
+        kernels: How it moves.
+        state: Its state, a NamedTuple of one-dimensional arrays that nobody else holds.
+        actions: The number of actions.
+        space: The observations there can be, in the first seat.
+        rewards: The lowest and the highest possible reward.
+        others: The observations there can be in each further seat.
+        views: The form of observation in each seat, where the class has several.
+    """
+
+    def __init__(
+        self,
+        kernels: EnvironmentKernels,
+        state: State,
+        actions: int,
+        space: Space,
+        rewards: tuple[float, float] = (-1.0, 1.0),
+        others: Sequence[Space] = (),
+        views: Sequence[str] = (),
+    ) -> None:
+        self.kernels = kernels
+        self.state = state
+        self.actions = actions
+        self.space = space
+        self.rewards = rewards
+        self.spaces = (space, *others)
+        self.seats = len(self.spaces)
+        self.views = tuple(views)
+
+    def space_of(self, seat: int) -> Space:  # noqa: D102 - see Environment
+        return self.spaces[seat]
+
+    def view_of(self, seat: int) -> str | None:  # noqa: D102 - see Environment
+        return self.views[seat] if self.views else None
+
+    def start(self, rng: Chance) -> Percept:  # noqa: D102 - see Environment
+        self.state = settled(self.state)
+        self._seen = np.zeros(len(self.space.sizes), dtype=np.int64)
+        self._lent = _Lent(environment_entries, self.kernels, self.state, self._seen)
+        seed_state(self.state, rng)
+        reward = self._lent.entries.start(self._lent.loan)
+        return Percept(reward, self.space.shown(self._seen))
+
+    def step(self, action: int) -> Percept:  # noqa: D102 - see Environment
+        if not 0 <= action < self.actions:  # a kernel would read beyond its arrays
+            raise self._no_such(action)
+        lent = self._lent
+        reward = lent.entries.advance(lent.loan, action)
+        seen = self._seen
+        # a Percept, without the detour over its constructor
+        return _new_tuple(Percept, (reward, int(seen[0]) if self.space.single else seen.copy()))
+
+    def start_together(self, rng: Chance) -> list[Percept]:  # noqa: D102 - see Environment
+        if self.seats == 1:
+            return [self.start(rng)]
+        self.state = settled(self.state)
+        self._table = _Table(self.kernels, self.state, self.spaces)
+        seed_state(self.state, rng)
+        return self._table.start()
+
+    def step_together(self, actions: Sequence[int]) -> list[Percept]:  # noqa: D102 - see Environment
+        if len(actions) != self.seats:
+            raise ValueError(f"there are {len(actions)} actions for {self.seats} seats")
+        for action in actions:
+            if not 0 <= action < self.actions:
+                raise self._no_such(action)
+        if self.seats == 1:
+            return [self.step(*actions)]
+        return self._table.step(actions)
+
+    def _no_such(self, action: int) -> ValueError:
+        return ValueError(f"action {action} does not exist: 0 to {self.actions - 1}")
+
+
+class _Table:
+    """Where the kernels of an environment and those in its seats exchange what they give."""
+
+    def __init__(self, kernels: EnvironmentKernels, state: State, spaces: Sequence[Space]) -> None:
+        self._spaces = spaces
+        self._at = starts(integers(len(space.sizes) for space in spaces))
+        self._seen = np.zeros(self._at[-1], dtype=np.int64)
+        self._actions = np.zeros(len(spaces), dtype=np.int64)
+        self._rewards = np.zeros(len(spaces))
+        given = (self._seen, self._at, self._actions, self._rewards)
+        self._lent = _Lent(together_entries, kernels, state, *given)
+
+    def start(self) -> list[Percept]:
+        self._lent.entries.start_together(self._lent.loan)
+        return self._percepts()
+
+    def step(self, actions: Sequence[int]) -> list[Percept]:
+        self._actions[:] = actions
+        self._lent.entries.advance_together(self._lent.loan)
+        return self._percepts()
+
+    def _percepts(self) -> list[Percept]:
+        parts = zip(self._spaces, self._at[:-1], self._at[1:], strict=True)
+        seen = [space.shown(self._seen[first:last]) for space, first, last in parts]
+        return [Percept(*each) for each in zip(self._rewards.tolist(), seen, strict=True)]
+
+
+class KernelEnvironmentClass(EnvironmentClass):
+    """An environment class whose environments are made of kernels."""
+
+    kernels: EnvironmentKernels
+
+    @abstractmethod
+    def build(self, instance: Instance) -> KernelEnvironment:
+        """Make the environment that an instance describes."""
+
+
+class KernelAgent(Agent):
+    """An agent that behaves by kernels. Subclasses set ``kernels`` and define ``prepare``.
+
+    Attributes:
+        kernels: How it behaves.
+        pace: The seconds that it declares for each action beyond what its kernels declare.
+    """
+
+    kernels: AgentKernels
+    pace: float = 0.0
+
+    @abstractmethod
+    def prepare(self, briefing: Briefing) -> State:
+        """A fresh state for an exercise, a NamedTuple of one-dimensional arrays."""
+
+    def begin(self, briefing: Briefing, rng: Chance) -> None:  # noqa: D102 - see Agent
+        state = settled(self.prepare(briefing))
+        self._seen = np.zeros(len(briefing.space.sizes), dtype=np.int64)
+        self._lent = _Lent(agent_entries, self.kernels, state, self._seen)
+        seed_state(state, rng)
+        self._lent.entries.begin(self._lent.loan)
+
+    def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
+        self._seen[:] = observation
+        action, delay = self._lent.entries.act(self._lent.loan, reward)
+        if self.pace and action >= 0:
+            delay = max(0, delay) + nanoseconds(self.pace)
+        return Move(action, delay / 1e9) if delay > 0 else action
+
+    def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Agent
+        self._seen[:] = observation
+        self._lent.entries.finish(self._lent.loan, reward)

@@ -1,0 +1,530 @@
+"""Agents in processes of their own: the process, the conversation with it, and its limits."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import isfinite
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Self
+
+from omnimeter.contract import (
+    Briefing,
+    Fault,
+    FaultKind,
+    InvalidInputError,
+    Observation,
+    Spec,
+    nanoseconds,
+)
+from omnimeter.interaction.handles import (
+    AgentFault,
+    Seat,
+    agent_error,
+    infrastructure_error,
+    read_view,
+)
+from omnimeter.interaction.wire import (
+    LONGEST_LINE,
+    VERSION,
+    Message,
+    WireError,
+    answer_from_json,
+    briefing_to_json,
+    line,
+    own_time,
+    percept_to_json,
+    read,
+    text_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Hard limits of time and memory.
+
+    Attributes:
+        seconds_per_action: Our patience with one action, whatever the budget; then the agent is
+            ended. The same holds for ``finish``.
+        memory_mb: Megabytes of address space beyond those of an idle process; ``None`` for no
+            limit. What the agent imports counts.
+        seconds_to_begin: Our patience with loading the agent and with ``begin``.
+    """
+
+    seconds_per_action: float = 10.0
+    memory_mb: int | None = 2048
+    seconds_to_begin: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("seconds_per_action", "seconds_to_begin"):
+            seconds = getattr(self, name)
+            if not (isfinite(seconds) and seconds > 0):
+                raise InvalidInputError(
+                    f"The limit {name} is {seconds}.", "Give a positive, finite time."
+                )
+        if self.memory_mb is not None and self.memory_mb <= 0:
+            raise InvalidInputError(
+                f"The limit memory_mb is {self.memory_mb}.", "Give a positive number, or none."
+            )
+
+    @property
+    def memory_message(self) -> str:
+        """What is said of an agent that went beyond."""
+        if self.memory_mb is None:
+            return "The agent ran out of memory."
+        return f"The agent used more than {self.memory_mb} MB of memory."
+
+
+TAIL = 8_000
+"""Bytes that are kept of what a child prints."""
+
+SLICE = 100.0
+"""Milliseconds after which a silent child is looked at: it may be dead, and its pipe still held
+open by a child of its own."""
+
+LAST_MOMENT = 1.0
+"""Seconds that a child gets to end by itself."""
+
+_CHUNK = 65_536
+_MOST_CHUNKS = 16  # what the largest pipe of an ordinary user holds
+
+
+class ChildFailure(Exception):  # noqa: N818 - who uses it decides whose error it was
+    """What a child did instead of answering: the end of a sentence about it."""
+
+
+class Child:
+    """A process in a session of its own, with pipes for lines and for what it prints.
+
+    Args:
+        command: The program and its arguments.
+        environment: Its environment variables.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            command,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None  # as asked for
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._requests = self._process.stdin.fileno()
+        self._replies = self._process.stdout.fileno()
+        self._prints = self._process.stderr.fileno()
+        os.set_blocking(self._requests, False)
+        os.set_blocking(self._prints, False)
+        self._poll = select.poll()
+        self._poll.register(self._replies, select.POLLIN)
+        self._poll.register(self._prints, select.POLLIN)
+        self._received = b""
+        self._tail = b""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """The number of the process and of its group."""
+        return self._process.pid
+
+    def forget(self) -> None:
+        """Keep only what it prints from now on."""
+        self._hear_prints()
+        self._tail = b""
+
+    def send(self, line: bytes, deadline: int) -> bool:
+        """Send a line; say whether it was taken in time.
+
+        Raises:
+            ChildFailure: The child has ended.
+        """
+        rest = memoryview(line)
+        while rest:
+            try:
+                rest = rest[os.write(self._requests, rest) :]
+            except BlockingIOError:  # a line longer than the pipe: it is being read
+                if perf_counter_ns() > deadline:
+                    return False
+                self._hear_prints()
+                time.sleep(1e-3)
+            except BrokenPipeError:
+                raise self._ended() from None
+        return True
+
+    def receive(self, deadline: int) -> bytes | None:
+        """The next line, or ``None`` when there is none in time.
+
+        Raises:
+            ChildFailure: The child has ended, or floods its channel.
+        """
+        while b"\n" not in self._received:
+            if not self._listen(deadline):
+                return None
+        line, _, self._received = self._received.partition(b"\n")
+        return line
+
+    def _listen(self, deadline: int) -> bool:
+        """Wait for something from the child; say whether there is still time to wait for more."""
+        left = max(0, deadline - perf_counter_ns())
+        heard = [source for source, _ in self._poll.poll(min(left / 1e6, SLICE))]
+        if self._prints in heard:
+            self._hear_prints()
+        if self._replies in heard:
+            chunk = os.read(self._replies, _CHUNK)
+            if not chunk:
+                raise self._ended()
+            self._received += chunk
+            if len(self._received) > LONGEST_LINE:
+                raise ChildFailure(f"sent a line of more than {LONGEST_LINE} bytes")
+            return True
+        if not self.alive:
+            raise self._ended()
+        return left > 0
+
+    def _hear_prints(self) -> None:
+        """Take what was printed out of its pipe, so that nobody has to wait to print more."""
+        try:
+            chunk = os.read(self._prints, _CHUNK)
+        except BlockingIOError:
+            return
+        if not chunk:  # nobody can print any more
+            with suppress(KeyError):
+                self._poll.unregister(self._prints)
+        self._tail = (self._tail + chunk)[-TAIL:]
+
+    def _ended(self) -> ChildFailure:
+        try:
+            code = self._process.wait(LAST_MOMENT)
+        except subprocess.TimeoutExpired:
+            return ChildFailure("closed its channel")
+        how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
+        return ChildFailure(f"ended its process ({how})")
+
+    def words(self) -> str:
+        """The end of what it has printed."""
+        self._hear_prints()
+        return self._tail.decode(errors="replace")
+
+    def kill(self) -> str:
+        """End the process and all of its group at once; give its last words."""
+        # The group outlives its first process, which may have been waited for a moment ago. Its
+        # number is not given to anybody else so soon.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        for _ in range(_MOST_CHUNKS):
+            words = self.words()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert pipe is not None  # as asked for
+            pipe.close()
+        return words
+
+    def close(self) -> None:
+        """Let the process end by itself, for a moment; then end it."""
+        assert self._process.stdin is not None  # as asked for
+        self._process.stdin.close()
+        deadline = perf_counter_ns() + int(LAST_MOMENT * 1e9)
+        with suppress(ChildFailure):
+            while perf_counter_ns() < deadline and self._listen(deadline):
+                self._received = b""
+        self.kill()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+class Conversation:
+    """A conversation with a child process, which answers each message with one of its own.
+
+    Args:
+        child: The process.
+    """
+
+    def __init__(self, child: Child) -> None:
+        self._child = child
+        self._turn = 0
+        self._answered = True
+
+    @property
+    def answered(self) -> bool:
+        """Whether the last message was answered. If not, the child is still busy with it."""
+        return self._answered
+
+    def exchange(self, message: Message, deadline: int) -> Message | None:
+        """Send a message and give the answer to it, or ``None`` when there is none in time.
+
+        Raises:
+            AgentFault: The message cannot be sent to anybody.
+            ChildFailure: The child has ended, or floods its channel.
+            WireError: The answer cannot be understood.
+        """
+        self._turn += 1
+        text = line(self._turn, message)
+        self._answered = False
+        return self.answer(deadline) if self._child.send(text, deadline) else None
+
+    def answer(self, deadline: int) -> Message | None:
+        """The answer to the last message; what still comes for earlier ones is passed over.
+
+        Raises:
+            ChildFailure: The child has ended, or floods its channel.
+            WireError: The answer cannot be understood.
+        """
+        while (text := self._child.receive(deadline)) is not None:
+            reply = read(text)
+            if reply["turn"] == self._turn:
+                self._answered = True
+                return reply
+            if reply["turn"] > self._turn:
+                raise WireError(f"turn {reply['turn']} has not come yet")
+            if perf_counter_ns() > deadline:
+                break
+        return None
+
+
+__all__ = ["HOST", "AgentProcess", "Limits"]
+
+HOST = (sys.executable, "-P", "-u", "-X", "faulthandler", "-m", "omnimeter.interaction.host")
+"""Runs Python agents. Nothing in the current directory can stand in for a module that it needs;
+what an agent prints is seen at once, even if it hangs or crashes."""
+
+GRACE = 200_000_000
+"""Nanoseconds in which an agent whose time was over must become free again."""
+
+TRANSPORT = 20_000_000
+"""Nanoseconds that an answer given in time may be on its way."""
+
+_VARIABLES = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",  # the order of a set of texts is the same in every process
+}
+
+
+class AgentProcess(Seat):
+    """The seat of one agent, for one exercise after the other, in a process of its own.
+
+    The process is started when it is first needed. Each ``begin`` makes a new agent in it. After a
+    hang, a crash or too much memory it is ended, and the next ``begin`` starts another one.
+
+    Args:
+        spec: Which agent.
+        limits: What it may take.
+        command: The program that speaks for the agent, as ``docs/wire.md`` says.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        limits: Limits = Limits(),  # noqa: B008 - a frozen value
+        command: Sequence[str] = HOST,
+    ) -> None:
+        self.spec = spec
+        self.limits = limits
+        self._command = command
+        self._child: Child | None = None
+        self._conversation: Conversation
+        self._can_name_view = False  # what the process said when it was greeted
+        self._view: tuple[str | None] | None = None  # known once it was asked for
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, if there is one now."""
+        return None if self._child is None else self._child.pid
+
+    def close(self) -> None:
+        """End the process. A later ``begin`` would start another one."""
+        if self._child is not None and self._conversation.answered:
+            self._child.close()
+            self._child = None
+        self._end()
+
+    @property
+    def view(self) -> str | None:
+        """The form of observation that the agent asks for; none where it does not know of forms.
+
+        Raises:
+            InvalidInputError: There is no such agent, or it cannot be made.
+            AgentFault: It cannot even be asked.
+        """
+        if self._view is None:
+            self._settle()
+            self._ready_child().forget()
+            self._view = (self._ask_view() if self._can_name_view else None,)
+        return self._view[0]
+
+    def _ask_view(self) -> str | None:
+        message = {"type": "view", "agent": self.spec.to_json()}
+        reply = self._exchange(message, self.limits.seconds_to_begin, "to name its view")
+        self._refuse(reply)
+        self._expect("view", reply)
+        return read_view(reply.get("view"))
+
+    def begin(self, briefing: Briefing, seed: int) -> None:
+        """Make a new agent and brief it.
+
+        Raises:
+            InvalidInputError: There is no such agent, or it cannot be made.
+            AgentFault: It cannot go on.
+        """
+        self._settle()
+        self._ready_child().forget()
+        message = {
+            "type": "begin",
+            "agent": self.spec.to_json(),
+            "briefing": briefing_to_json(briefing),
+            "seed": seed,
+        }
+        reply = self._exchange(message, self.limits.seconds_to_begin, "to begin")
+        self._refuse(reply)
+        self._expect("ready", reply)
+
+    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: D102 - see Seat
+        message = percept_to_json("act", reward, observation)
+        patience = nanoseconds(self.limits.seconds_per_action)
+        before = perf_counter_ns()
+        limit = patience if left > patience else left + TRANSPORT
+        reply = self._exchange_until(message, before + limit)
+        round_trip = perf_counter_ns() - before
+        if reply is None:
+            if left > patience:
+                raise self._too_slow(self.limits.seconds_per_action, "for one action")
+            return None, left
+        self._expect("move", reply)
+        return answer_from_json(reply), own_time(reply, round_trip)
+
+    def finish(self, reward: float, observation: Observation) -> None:
+        """Give the agent the last reward and observation, if it is still there."""
+        self._settle()
+        if self._child is not None:
+            message = percept_to_json("finish", reward, observation)
+            reply = self._exchange(message, self.limits.seconds_per_action, "to finish")
+            self._expect("finished", reply)
+
+    def _ready_child(self) -> Child:
+        """The process, started if there is none."""
+        if self._child is not None and not self._child.alive:
+            self._end()  # it ended between two exercises, which costs neither of them
+        if self._child is None:
+            try:
+                child = Child(self._command, {**os.environ, **_VARIABLES})
+            except (OSError, ValueError) as error:
+                message = f"The agent's process cannot be started: {error}"
+                raise infrastructure_error(message) from error
+            self._conversation = Conversation(child)
+            self._child = child
+            self._greet()
+        return self._child
+
+    def _greet(self) -> None:
+        """Agree on the wire format. No agent is loaded before, so nothing is an agent's fault."""
+        hello = {
+            "type": "hello",
+            "wire": VERSION,
+            "memory_mb": self.limits.memory_mb,
+            "path": [str(place) for place in sys.path],
+        }
+        try:
+            reply = self._exchange(hello, self.limits.seconds_to_begin, "to answer the greeting")
+            self._expect("hello", reply)
+            if reply.get("wire") != VERSION:
+                raise self._failed(f"does not speak version {VERSION} of the wire format")
+            self._can_name_view = reply.get("view") is True
+        except AgentFault as trouble:
+            self._end()
+            fault = trouble.fault
+            message = f"The agent's process does not start properly. {fault.message}"
+            raise infrastructure_error(message, fault.detail) from trouble
+
+    def _exchange(self, message: Message, seconds: float, doing: str) -> Message:
+        """The answer to a message, for which there is a hard limit."""
+        reply = self._exchange_until(message, perf_counter_ns() + nanoseconds(seconds))
+        if reply is None:
+            raise self._too_slow(seconds, doing)
+        return reply
+
+    def _exchange_until(self, message: Message, deadline: int) -> Message | None:
+        try:
+            return self._conversation.exchange(message, deadline)
+        except (ChildFailure, WireError) as failure:
+            raise self._failed(str(failure)) from failure
+
+    def _expect(self, kind: str, reply: Message) -> None:
+        """Turn every other answer into a fault."""
+        found = reply["type"]
+        if found == kind:
+            return
+        if found == "memory":
+            raise agent_error(self.limits.memory_message, _quoted(self._end()))
+        if found != "fault" or self._child is None:
+            raise self._failed(str(WireError(f"{found!r} is no answer here")))
+        details = text_of(reply, "detail"), _quoted(self._child.words())
+        raise agent_error(text_of(reply, "message"), "\n".join(filter(None, details)))
+
+    @staticmethod
+    def _refuse(reply: Message) -> None:
+        if reply["type"] == "refused":
+            raise InvalidInputError(text_of(reply, "message"), text_of(reply, "advice"))
+
+    def _too_slow(self, seconds: float, doing: str) -> AgentFault:
+        message = f"The agent took longer than {seconds:g} s {doing}."
+        return AgentFault(Fault(FaultKind.TIME_OUT, message, _quoted(self._end())))
+
+    def _failed(self, doing: str) -> AgentFault:
+        return agent_error(f"The agent {doing}.", _quoted(self._end()))
+
+    def _settle(self) -> None:
+        """Give an agent whose time was over a moment to become free; if it does not, end it."""
+        if self._child is None or self._conversation.answered:
+            return
+        try:
+            reply = self._conversation.answer(perf_counter_ns() + GRACE)
+        except (ChildFailure, WireError):
+            reply = None  # what it does now no longer counts
+        if reply is None or reply["type"] == "memory":
+            self._end()
+
+    def _end(self) -> str:
+        """End the process, if there is one; give its last words."""
+        child, self._child = self._child, None
+        return "" if child is None else child.kill()
+
+
+def _quoted(words: str) -> str:
+    return f"The agent's last output:\n{words}" if words else ""

@@ -1,0 +1,198 @@
+"""Repetitions of an adaptive test side by side: progress, scores and secondary metrics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from omnimeter.contract import (
+    NANOSECONDS,
+    FloatArray,
+    Interval,
+    Moment,
+    Outcome,
+    Score,
+    is_own_fault,
+)
+from omnimeter.estimation import Estimate, Support, mean
+from omnimeter.estimation.reliability import stability
+
+Round = Mapping[int, Outcome]
+"""What came of one round, by the number of the sitting."""
+
+
+@dataclass(frozen=True)
+class Sittings:
+    """The outcomes of one agent in all its sittings. Exercise k is the ``k % count``-th one's.
+
+    Attributes:
+        count: How many sittings there are.
+        outcomes: What came of the exercises so far.
+    """
+
+    count: int
+    outcomes: Sequence[Outcome]
+
+    def rounds(self) -> list[Round]:
+        """Round after round, up to the first that is not complete, which comes last."""
+        return list(self._rounds)
+
+    @cached_property
+    def _rounds(self) -> list[Round]:
+        found: dict[int, dict[int, Outcome]] = {}
+        for outcome in self.outcomes:
+            place, sitting = divmod(outcome.exercise.number, self.count)
+            found.setdefault(place, {})[sitting] = outcome
+        rounds: list[Round] = []
+        while not rounds or len(rounds[-1]) == self.count:
+            rounds.append(found.get(len(rounds), {}))
+        return rounds
+
+    def complete(self) -> list[Round]:
+        """The complete rounds."""
+        return self._rounds[:-1]
+
+    def table(self, instead: float | None = None) -> FloatArray:
+        """The payoff of each complete round (row) in each sitting (column).
+
+        Args:
+            instead: What stands where the agent's own fault left nothing to be judged. What else
+                is missing, always, is not a number.
+        """
+        rows = [
+            [_payoff(done[sitting], instead) for sitting in range(self.count)]
+            for done in self.complete()
+        ]
+        return np.array(rows, dtype=np.float64).reshape(-1, self.count)
+
+    def values(self, instead: float | None = None) -> dict[int, float]:
+        """The score of each sitting: the mean over its complete rounds (line 24)."""
+        return {
+            sitting: float(np.mean(column[~np.isnan(column)]))
+            for sitting, column in enumerate(self.table(instead).T)
+            if not np.isnan(column).all()
+        }
+
+    def running(self) -> FloatArray:
+        """The score after each complete round, in the mean over the sittings."""
+        table = self.table()
+        known = ~np.isnan(table)
+        sums = np.cumsum(np.where(known, table, 0.0), axis=0)
+        counts = np.cumsum(known, axis=0)
+        scores = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+        return scores.mean(axis=1) if len(scores) else np.zeros(0)
+
+    def course(self, bounds: Support) -> list[Moment]:
+        """Where the test stood after each complete round."""
+        complete, moments, length = self.complete(), [], 0.0
+        for place, done in enumerate(complete, start=1):
+            first = done[0].exercise.budget
+            slot = float(first.most if first.seconds is None else first.seconds)
+            length += slot
+            known = Sittings(
+                self.count, [each for one in complete[:place] for each in one.values()]
+            )
+            found = known.score(bounds)
+            level = float(np.mean([each.exercise.complexity for each in done.values()]))
+            moments.append(Moment(length, slot, level, found.value or 0.0, found.interval))
+        return moments
+
+    def faults(self) -> dict[str, int]:
+        """How many exercises ended in each kind of fault."""
+        return dict(Counter(str(o.fault.kind) for o in self.outcomes if o.fault is not None))
+
+    def score(self, bounds: Support, level: float = 0.95) -> Score:
+        """The mean over the sittings with its interval, from the complete rounds.
+
+        Before the first round is complete there is none. As everywhere, an exercise that the agent
+        failed to go on with may have been worth anything: the interval reaches from where it lies
+        if all of these had been worth the least, to where it lies if they had been worth the most.
+
+        Args:
+            bounds: Between which numbers every payoff lies.
+            level: The level of the interval.
+        """
+        values = list(self.values().values())
+        if not values:
+            return Score(None, None, 0, self.faults())
+        count = sum(each.payoff is not None for done in self.complete() for each in done.values())
+        interval = self._interval(values, bounds, level)
+        return Score(float(np.mean(values)), interval, count, self.faults())
+
+    def _interval(self, values: list[float], bounds: Support, level: float) -> Interval | None:
+        if len(values) < 2:
+            return None
+        support = min(bounds[0], *values), max(bounds[1], *values)
+        found = mean(values, level, support)
+        low, high = found.low, found.high
+        if any(is_own_fault(each) for done in self.complete() for each in done.values()):
+            worst, best = (self._if_worth(end, support, level) for end in support)
+            low, high = min(low, worst.low), max(high, best.high)
+        return Interval(low, high, found.level)
+
+    def _if_worth(self, payoff: float, support: Support, level: float) -> Estimate:
+        """What the mean would be if every exercise that the agent failed in had been worth this."""
+        if not isfinite(payoff):
+            return Estimate(payoff, payoff, payoff, level, 0)
+        return mean(list(self.values(payoff).values()), level, support)
+
+
+def _payoff(outcome: Outcome, instead: float | None) -> float:
+    if outcome.payoff is not None:
+        return outcome.payoff
+    return instead if instead is not None and is_own_fault(outcome) else float("nan")
+
+
+def parts(sittings: Sittings) -> dict[str, Any]:
+    """The named numbers beside an adaptive test's score, from its complete rounds.
+
+    ``rounds``: how many are complete. ``level``: the mean complexity of the last one's
+    environments. ``slot``: how long it lasted, in seconds or interactions. ``stability``: how
+    settled the running score is, from 0 to 1 (Lambda thesis, section 7.3). ``spread``: the standard
+    deviation between sittings. ``potential``: the mean of the average rewards where the agent had
+    time to act at all. ``speed``: actions per second of its own time. ``idle``: the share of
+    exercises in which it had no time to act.
+    """
+    complete = sittings.complete()
+    if not complete:
+        return {"rounds": 0}
+    last = list(complete[-1].values())
+    outcomes = [e for done in complete for e in done.values() if e.payoff is not None]
+    if not outcomes:
+        return {"rounds": len(complete)}
+    values = list(sittings.values().values())
+    budget = last[0].exercise.budget
+    found = {
+        "rounds": len(complete),
+        "level": float(np.mean([each.exercise.complexity for each in last])),
+        "slot": budget.seconds if budget.interactions is None else budget.interactions,
+        "stability": stability(sittings.running()),
+        "spread": float(np.std(values, ddof=1)) if len(values) > 1 else None,
+        "potential": potential(outcomes),
+        "idle": sum(not each.interactions for each in outcomes) / len(outcomes),
+    }
+    if budget.seconds is not None:
+        found["speed"] = speed(outcomes)
+    return found
+
+
+def potential(outcomes: Sequence[Outcome]) -> float | None:
+    """How well the agent did where it had time to act, however long it took (section 7.2).
+
+    The mean over these exercises of the average reward (Definition 14).
+    """
+    acted = [each.total / each.interactions for each in outcomes if each.interactions]
+    return float(np.mean(acted)) if acted else None
+
+
+def speed(outcomes: Sequence[Outcome]) -> float | None:
+    """How many actions the agent completed per second of its own time (section 7.2)."""
+    actions = sum(each.interactions for each in outcomes)
+    spent = sum(each.last_time for each in outcomes)
+    return actions * NANOSECONDS / spent if spent else None

@@ -1,0 +1,507 @@
+"""Drawing figures with matplotlib: axes, curves, rows, and files."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from math import log10
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from omnimeter.contract import FloatArray, InvalidInputError
+from omnimeter.reports import style
+from omnimeter.reports.figures import (
+    Curve,
+    CurveFigure,
+    Dot,
+    DotFigure,
+    Figure,
+    Scale,
+    Strip,
+    StripFigure,
+)
+from omnimeter.reports.style import moved_apart
+from omnimeter.reports.text import (
+    NOTHING,
+    counted,
+    decimals,
+    duration,
+    grouped,
+    number,
+    short_labels,
+)
+from omnimeter.results import files
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+_MARGIN = 0.03
+"""Room around bars, as a part of the axis."""
+
+_EDGE = 0.01
+"""Room for a marker at either end of a logarithmic axis, as a part of it."""
+
+_FEW_DECADES = 2.0
+"""Over fewer powers of ten there are marks between them too."""
+
+_MILLION = 1_000_000
+
+
+def set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
+    """How far the horizontal axis goes, and what stands at its marks.
+
+    Args:
+        axes: Where everything is drawn already.
+        figure: What is drawn.
+        marks: About how many marks there is room for.
+    """
+    axes.margins(x=0.0 if figure.banded else _MARGIN)
+    if figure.scale is Scale.EVEN:
+        if figure.banded:  # from the beginning of time
+            axes.set_xlim(left=0)
+        return
+    _set_logarithmic(axes, figure, marks)
+
+
+def _set_logarithmic(axes: Axes, figure: CurveFigure, marks: int) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    places = [place for curve in figure.curves for place in curve.places]
+    first, last = min(places), max(places)
+    dense = log10(last / first) < _FEW_DECADES
+    words = duration if figure.scale is Scale.SECONDS else _amount
+    axes.set_xscale("log")
+    room = (last / first) ** (_EDGE if figure.banded else _MARGIN)
+    axes.set_xlim(first / room, last * room)
+    axes.xaxis.set_major_locator(
+        LogLocator(subs=(1.0, 2.0, 5.0) if dense else (1.0,), numticks=marks)
+    )
+    axes.xaxis.set_minor_locator(NullLocator())
+    # Not the usual powers of ten, which would need the mathematical text that labels must not be.
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: words(place)))
+
+
+def _amount(number: float) -> str:
+    return f"{number / _MILLION:g} million" if number >= _MILLION else grouped(number)
+
+
+def part_of_width(axes: Axes, place: float) -> float:
+    """Where a place lies between the left edge, 0, and the right edge, 1."""
+    x, _ = axes.transLimits.transform(axes.transScale.transform((place, axes.get_ylim()[0])))
+    return float(x)
+
+
+_ROW, _LINE, _ROWS_MARGIN = 0.30, 0.13, 0.62
+"""Inches: a line of the figure, each line of its label, and what is around them."""
+
+_BINS = 70
+_DOT_STEP, _HALF_STRIP = 0.085, 0.36
+"""How far dots of nearly the same payoff are put apart, and how far from their line at most."""
+
+
+def draw_dots(figure: DotFigure, places: Mapping[str, int], canvas: Canvas) -> None:
+    """Draw values with their intervals."""
+    axes = _lines(canvas, [dot.label for dot in figure.dots], figure.axis, _ROW)
+    shown = [n for dot in figure.dots for n in (dot.value, dot.low, dot.high) if n is not None]
+    digits = decimals(shown)
+    for line, dot in enumerate(figure.dots):
+        _dot(axes, line, dot, places[dot.label], len(places))
+        _beside(axes, line, *_dot_words(dot, digits))
+    _fit(axes, [*shown, 0.0])
+    axes.axvline(0, color=style.MUTED, linewidth=0.9, zorder=1)
+
+
+def draw_strips(figure: StripFigure, places: Mapping[str, int], canvas: Canvas) -> None:
+    """Draw single payoffs."""
+    axes = _lines(canvas, [strip.label for strip in figure.strips], figure.axis, _ROW + 0.16)
+    everything = [payoff for strip in figure.strips for payoff in strip.payoffs]
+    _fit(axes, everything)
+    low, high = axes.get_xlim()
+    if low <= 0 <= high:
+        axes.axvline(0, color=style.MUTED, linewidth=0.9, zorder=1)
+    for line, strip in enumerate(figure.strips):
+        _strip(axes, line, strip, (low, high), style.colour(places[strip.label], len(places)))
+        _beside(axes, line, counted(strip.count, figure.unit))
+
+
+def _lines(canvas: Canvas, labels: Sequence[str], axis: str, row: float) -> Axes:
+    """Axes with one line for each label, the first on top."""
+    names = list(short_labels(labels).values())
+    height = sum(row + _LINE * name.count("\n") for name in names) + _ROWS_MARGIN
+    canvas.set_size_inches(style.WIDTH, height)
+    axes = canvas.add_subplot()
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.set_yticks(range(len(labels)), names, color=style.INK, fontsize=style.NORMAL)
+    axes.spines["left"].set_visible(False)
+    axes.grid(visible=True, axis="x")
+    axes.set_xlabel(axis)
+    axes.locator_params(axis="x", nbins=6)
+    return axes
+
+
+def _fit(axes: Axes, numbers: Sequence[float]) -> None:
+    """Leave some room around the numbers, even if there is only one."""
+    low, high = min(numbers), max(numbers)
+    room = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
+    axes.set_xlim(low - room, high + room)
+
+
+def _dot(axes: Axes, line: int, dot: Dot, place: int, agents: int) -> None:
+    if dot.value is None:
+        return
+    colour = style.colour(place, agents)
+    known = dot.low is not None and dot.high is not None
+    if dot.low is not None and dot.high is not None:
+        axes.hlines(line, dot.low, dot.high, color=colour, linewidth=2.6, alpha=0.45, zorder=2)
+    axes.plot(
+        [dot.value],
+        [line],
+        marker=style.marker(place, agents),
+        markersize=7.5,
+        color=colour,
+        markerfacecolor=colour if known else style.SURFACE,
+        markeredgecolor=style.SURFACE if known else colour,
+        markeredgewidth=0.8 if known else 1.6,
+        zorder=3,
+        clip_on=False,
+    )
+
+
+def _dot_words(dot: Dot, digits: int) -> tuple[str, str]:
+    if dot.value is None:
+        return NOTHING, "no score"
+    if dot.low is None or dot.high is None:
+        return number(dot.value, digits), "no interval"
+    return number(dot.value, digits), f"{number(dot.low, digits)} … {number(dot.high, digits)}"
+
+
+def _beside(axes: Axes, line: int, main: str, aside: str = "") -> None:
+    """Write at the right end of a line: a number, right-aligned, and something beside it."""
+    columns = [(main, 50.0 if aside else 10.0, "right" if aside else "left", style.INK)]
+    columns += [(aside, 62.0, "left", style.MUTED)] if aside else []
+    for text, distance, side, colour in columns:
+        axes.annotate(
+            text,
+            (1.0, line),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(distance, 0),
+            textcoords="offset points",
+            horizontalalignment=side,
+            verticalalignment="center_baseline",
+            fontsize=style.SMALL,
+            color=colour,
+            annotation_clip=False,
+        )
+
+
+def _strip(axes: Axes, line: int, strip: Strip, limits: tuple[float, float], colour: str) -> None:
+    if strip.mean is None:
+        return
+    payoffs = np.array(strip.payoffs)
+    axes.scatter(
+        payoffs,
+        line + _offsets(payoffs, limits),
+        s=11,
+        color=colour,
+        alpha=0.55,
+        linewidths=0,
+        zorder=2,
+        clip_on=False,
+    )
+    axes.vlines(strip.mean, line - 0.3, line + 0.3, color=style.INK, linewidth=2.0, zorder=3)
+
+
+def _offsets(payoffs: FloatArray, limits: tuple[float, float]) -> FloatArray:
+    """How far each dot is moved from its line, so that dots of about the same payoff are seen."""
+    bins = np.floor((payoffs - limits[0]) / (limits[1] - limits[0]) * _BINS)
+    offsets = np.zeros(len(payoffs))
+    for each in np.unique(bins):
+        inside = np.flatnonzero(bins == each)
+        reach = min(_HALF_STRIP, _DOT_STEP * (len(inside) - 1) / 2)
+        # Alternating sides, so that neighbours in payoff do not form a slanted line.
+        spread = np.linspace(-reach, reach, len(inside))
+        offsets[inside] = spread[np.argsort(np.argsort(np.arange(len(inside)) * 7 % len(inside)))]
+    return offsets
+
+
+_HEIGHT, _PANEL = 3.7, 1.75
+"""Inches: of a figure, and of a panel where there are many."""
+
+_COLUMNS = 3
+_DODGE = 0.05
+"""How far bars at the same place are put apart, as a part of the distance between places."""
+
+_LONG = 3.0
+"""How many times as long as the middle one an interval may be and still be drawn in full."""
+
+_MARKS, _FEW_MARKS = 8, 4
+"""Marks on a logarithmic axis: of a figure, and of a panel."""
+
+_CURVE_LINE = 0.062
+"""How much of the height of a figure one line of text takes."""
+
+
+def draw_curves(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) -> None:
+    """Draw curves with their intervals."""
+    if style.few(len(places)):
+        _together(figure, places, canvas)
+    else:
+        _apart(figure, canvas)
+
+
+def _together(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) -> None:
+    canvas.set_size_inches(style.WIDTH, _HEIGHT)
+    axes = canvas.add_subplot()
+    axes.set_ylim(*_limits(figure.curves))
+    step = 0.0 if figure.banded else _DODGE * _spacing(figure.curves)
+    for order, curve in enumerate(figure.curves):
+        shift = step * (order - (len(figure.curves) - 1) / 2)
+        place = places[curve.label]
+        _curve(axes, curve, shift, figure, style.SERIES[place], style.MARKERS[place])
+    set_scale(axes, figure, _MARKS)
+    _furnish(axes)
+    axes.set_xlabel(figure.across)
+    axes.set_ylabel(figure.upwards)
+    _name(axes, figure.curves, places)
+
+
+def _apart(figure: CurveFigure, canvas: Canvas) -> None:
+    """One panel for each curve, with the first one in grey behind it for comparison."""
+    rows = -(-len(figure.curves) // _COLUMNS)
+    canvas.set_size_inches(style.WIDTH, rows * _PANEL + 0.4)
+    panels = canvas.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).flat
+    names = short_labels(curve.label for curve in figure.curves)
+    limits = _limits(figure.curves)
+    best = figure.curves[0]
+    for order, axes in enumerate(panels):
+        if order >= len(figure.curves):
+            axes.set_visible(False)
+            continue
+        curve = figure.curves[order]
+        axes.set_ylim(*limits)
+        if order:
+            axes.plot(best.places, best.values, color=style.MUTED, linewidth=1.0, alpha=0.6)
+        mark = "" if figure.banded else style.MARKERS[0]
+        _curve(axes, curve, 0.0, figure, style.SERIES[0], mark)
+        set_scale(axes, figure, _FEW_MARKS)
+        _furnish(axes)
+        if figure.scale is Scale.EVEN:
+            axes.locator_params(axis="x", nbins=5)
+        axes.locator_params(axis="y", nbins=4)
+        axes.set_title(names[curve.label], loc="left", color=style.INK, pad=4)
+        if order + _COLUMNS >= len(figure.curves):
+            axes.tick_params(labelbottom=True)
+    canvas.supxlabel(figure.across, fontsize=style.SMALL, color=style.MUTED)
+    canvas.supylabel(figure.upwards, fontsize=style.SMALL, color=style.MUTED)
+
+
+def _curve(
+    axes: Axes, curve: Curve, shift: float, figure: CurveFigure, colour: str, marker: str
+) -> None:
+    across = np.array(curve.places) + shift
+    lows, highs = _ends(curve)
+    if figure.banded:
+        seen = _seen(axes, lows, highs) if figure.scale is not Scale.EVEN else None
+        axes.fill_between(across, lows, highs, where=seen, color=colour, alpha=0.16, linewidth=0)
+    else:
+        _bars(axes, across, lows, highs, colour)
+    sparse = max(1, len(across) // 6) if figure.banded else 1
+    axes.plot(
+        across,
+        curve.values,
+        color=colour,
+        linewidth=1.7,
+        marker=marker,
+        markevery=(sparse // 2, sparse),
+        markersize=5.0,
+        markeredgecolor=style.SURFACE,
+        markeredgewidth=0.6,
+        zorder=3,
+    )
+
+
+def _seen(axes: Axes, lows: FloatArray, highs: FloatArray) -> list[bool]:
+    """Where an interval ends inside the figure; elsewhere it would darken the whole height.
+
+    Early in a test, which a logarithmic axis shows at length, almost nothing is known.
+    """
+    bottom, top = axes.get_ylim()
+    return [bool(seen) for seen in (lows > bottom) | (highs < top)]
+
+
+def _bars(axes: Axes, across: FloatArray, lows: FloatArray, highs: FloatArray, colour: str) -> None:
+    """An interval at each place; dotted where it does not fit into the figure."""
+    low, high = axes.get_ylim()
+    fits = (lows >= low) & (highs <= high)
+    for chosen, width, dashes in ((fits, 1.6, "solid"), (~fits, 1.0, (0, (1, 2.5)))):
+        ends = across[chosen], np.maximum(lows, low)[chosen], np.minimum(highs, high)[chosen]
+        axes.vlines(*ends, color=colour, linewidth=width, linestyle=dashes, alpha=0.5)
+
+
+def _ends(curve: Curve) -> tuple[FloatArray, FloatArray]:
+    """The ends of the intervals, not a number where there is none."""
+    lows, highs = np.array(curve.lows, dtype=float), np.array(curve.highs, dtype=float)
+    return lows, highs
+
+
+def _furnish(axes: Axes) -> None:
+    low, high = axes.get_ylim()
+    if low <= 0 <= high:
+        axes.axhline(0, color=style.MUTED, linewidth=0.9, zorder=1)
+    axes.grid(visible=True, axis="y")
+    axes.spines["left"].set_visible(False)
+
+
+def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Room for all values and their intervals.
+
+    A few intervals that are much longer than the others would flatten everything else. They are
+    cut off at the edge.
+    """
+    values = np.concatenate([np.array(curve.values) for curve in curves])
+    lows, highs = (np.concatenate(ends) for ends in zip(*map(_ends, curves), strict=True))
+    reaches = (highs - lows) / 2
+    known = ~np.isnan(reaches)
+    longest = _LONG * float(np.median(reaches[known])) if known.any() else 0.0
+    low = float(min(np.min(values), *np.maximum(lows, values - longest)[known], np.inf))
+    high = float(max(np.max(values), *np.minimum(highs, values + longest)[known], -np.inf))
+    room = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
+    return low - room, high + room
+
+
+def _spacing(curves: Sequence[Curve]) -> float:
+    """The smallest distance between two places."""
+    everywhere = np.unique(np.concatenate([curve.places for curve in curves]))
+    return float(np.min(np.diff(everywhere), initial=np.inf)) if len(everywhere) > 1 else 1.0
+
+
+def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> None:
+    """Write the name of each curve at the height of its end, moved apart where they would meet."""
+    low, high = axes.get_ylim()
+    names = short_labels(curve.label for curve in curves)
+    ends = [(curve.values[-1] - low) / (high - low) for curve in curves]
+    tall = [_CURVE_LINE * (1 + names[curve.label].count("\n")) for curve in curves]
+    for curve, end, height in zip(curves, ends, moved_apart(ends, tall), strict=True):
+        place = places[curve.label]
+        colour = style.SERIES[place]
+        axes.plot(
+            [part_of_width(axes, curve.places[-1]), 1.04],
+            [end, height],
+            transform=axes.transAxes,
+            color=colour,
+            linewidth=0.8,
+            alpha=0.6,
+            clip_on=False,
+        )
+        axes.plot(
+            [1.04],
+            [height],
+            transform=axes.transAxes,
+            color=colour,
+            marker=style.MARKERS[place],
+            markersize=6,
+            clip_on=False,
+        )
+        axes.text(
+            1.06,
+            height,
+            names[curve.label],
+            transform=axes.transAxes,
+            verticalalignment="center",
+            fontsize=style.NORMAL,
+            linespacing=1.1,
+        )
+
+
+_UNDATED: Mapping[str, Mapping[str, Any]] = {
+    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+"""What each format is told so that the same figure always has the same bytes."""
+
+_RESOLUTION = 200
+_TAG = re.compile(r"<[^>]*>")
+_OPENING = re.compile(r'<svg\b[^>]*?viewBox="([^"]*)"[^>]*>')
+_IDENTITY = re.compile(r'(\bid="|href="#|url\(#)')
+
+
+def inline_svg(figure: Figure, places: Mapping[str, int]) -> str:
+    """A figure as an SVG element for a page, whose style sheet may set its colours.
+
+    Args:
+        figure: What to draw.
+        places: The place of each agent, by label, which decides on its colour and marker.
+    """
+    text = _picture(figure, places, "svg", titled=False).decode()
+    text = _OPENING.sub(r'<svg viewBox="\1">', text[text.index("<svg") :], count=1)
+    return _TAG.sub(lambda tag: _adapted(tag[0], figure.name), text)
+
+
+def save_figure(figure: Figure, places: Mapping[str, int], path: Path) -> None:
+    """Write a figure into a file, with its title; the suffix decides on the format.
+
+    Args:
+        figure: What to draw.
+        places: The place of each agent, by label, which decides on its colour and marker.
+        path: A file whose name ends in ``.svg``, ``.pdf`` or ``.png``.
+
+    Raises:
+        InvalidInputError: The name ends in something else.
+        StoreError: The file could not be written.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in _UNDATED:
+        raise InvalidInputError(
+            f"A figure cannot be written as {path.name!r}.", "Use .svg, .pdf or .png."
+        )
+    files.write(path, _picture(figure, places, kind, titled=True))
+
+
+def _adapted(tag: str, name: str) -> str:
+    """A tag with names that differ from other figures' on the page, and colours that have names."""
+    tag = _IDENTITY.sub(rf"\g<1>{name}-", tag)
+    for colour, variable in style.NAMES.items():
+        tag = tag.replace(colour, f"var(--{variable}, {colour})")
+    return tag
+
+
+def _picture(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
+    import matplotlib.style
+    from matplotlib.figure import Figure as Canvas
+
+    # Whatever the user has set up for other plots must not change what a report looks like.
+    settings = {**style.STYLE, "svg.hashsalt": figure.name}
+    with matplotlib.style.context(settings, after_reset=True), warnings.catch_warnings():
+        # An agent may have a name that the font cannot show; the page itself can.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        canvas = Canvas()
+        _draw(figure, places, canvas)
+        if titled:
+            canvas.suptitle(
+                figure.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=style.INK
+            )
+        sink = io.BytesIO()
+        canvas.savefig(
+            sink,
+            format=kind,
+            metadata=dict(_UNDATED[kind]),
+            dpi=_RESOLUTION,
+            facecolor="none" if kind == "svg" else "white",
+        )
+    return sink.getvalue()
+
+
+def _draw(figure: Figure, places: Mapping[str, int], canvas: Canvas) -> None:
+
+    if isinstance(figure, DotFigure):
+        draw_dots(figure, places, canvas)
+    elif isinstance(figure, CurveFigure):
+        draw_curves(figure, places, canvas)
+    else:
+        draw_strips(figure, places, canvas)

@@ -1,0 +1,153 @@
+"""Numbers, names and sentences as people read them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from math import ceil, isfinite, log10
+
+from omnimeter.contract import FaultKind
+
+MINUS = "\N{MINUS SIGN}"
+NOTHING = "\N{EN DASH}"
+"""Stands where there is no number."""
+
+_FEWEST_DECIMALS, _MOST_DECIMALS = 0, 9
+_MOST_POINTED = 999.5
+"""From here on three digits show nothing behind the point."""
+
+_ROUNDING = 1e-9
+
+FAULTS: Mapping[str, tuple[str, str]] = {
+    FaultKind.AGENT_ERROR: ("agent error", "agent errors"),
+    FaultKind.TIME_OUT: ("time-out", "time-outs"),
+    FaultKind.INFRASTRUCTURE: ("infrastructure fault", "infrastructure faults"),
+}
+"""One and many faults of each kind."""
+
+
+def decimals(numbers: Iterable[float | None]) -> int:
+    """How many decimals show about three digits of the largest of some numbers."""
+    sizes = [abs(number) for number in numbers if number is not None and isfinite(number)]
+    largest = max(sizes, default=0.0)
+    wanted = 3 - ceil(log10(largest)) if largest > 0 else 3
+    return min(max(wanted, _FEWEST_DECIMALS), _MOST_DECIMALS)
+
+
+def number(value: float | None, places: int, *, signed: bool = False) -> str:
+    """A number with so many decimals and a proper minus sign."""
+    if value is None:
+        return NOTHING
+    if not isfinite(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    text = f"{value + 0.0:{'+' if signed else ''},.{places}f}"
+    if not text.strip("+-0.,"):  # neither minus nor plus nothing
+        text = text.lstrip("+-")
+    return text.replace(",", " ").replace("-", MINUS)
+
+
+def interval(low: float | None, high: float | None, places: int, *, signed: bool = False) -> str:
+    """Both ends of an interval."""
+    if low is None or high is None:
+        return NOTHING
+    return f"{number(low, places, signed=signed)} to {number(high, places, signed=signed)}"
+
+
+def chance(probability: float | None) -> str:
+    """A p-value."""
+    if probability is None:
+        return NOTHING
+    return "< 0.001" if probability < 0.001 else f"{probability:.3f}"
+
+
+def percent(share: float) -> str:
+    """A level of confidence."""
+    return f"{share * 100:g} %"
+
+
+def counted(amount: int, one: str, many: str | None = None) -> str:
+    """So many of something: ``1 agent``, ``3 agents``, ``no agents``."""
+    plural = many or f"{one}s"
+    if amount == 0:
+        return f"no {plural}"
+    return f"{amount:,} ".replace(",", " ") + (one if amount == 1 else plural)
+
+
+def duration(seconds: float) -> str:
+    """A time in a unit that suits it: ``1.5 µs``, ``20 ms``, ``3 s``."""
+    for size, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= size * (1 - _ROUNDING):
+            return f"{grouped(seconds / size)} {name}"
+    return f"{grouped(seconds / 1e-9)} ns"
+
+
+def grouped(value: float) -> str:
+    """A number in three digits, or as many as stand before the point: ``0.25``, ``12 300``."""
+    text = f"{value:.3g}" if abs(value) < _MOST_POINTED else f"{value:,.0f}"
+    return text.replace(",", " ").replace("-", MINUS)
+
+
+def fault_counts(faults: Mapping[str, int]) -> str:
+    """How many faults of which kind, or nothing at all."""
+    present = [(kind, amount) for kind, amount in faults.items() if amount]
+    return ", ".join(counted(amount, *FAULTS.get(kind, (kind, kind))) for kind, amount in present)
+
+
+def listed(items: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *front, last = items
+    return f"{', '.join(front)} and {last}" if front else last
+
+
+WIDTH = 28
+"""How many characters a line of a label has at the most."""
+
+_EARLIEST = 8
+_BREAKS = ("(", " ,/:", "-=_")
+"""After which characters a label is best broken, and after which if there are none."""
+
+_FOLDERS = re.compile(r"^[^(]*/(?=[^/(]+:)")
+"""The folders in the name of a part from a file."""
+
+
+def printable(text: str) -> str:
+    """The text without characters that no page or picture can carry."""
+    carried = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join("�" if unicodedata.category(sign) in ("Cc", "Cn") else sign for sign in carried)
+
+
+def short_labels(labels: Iterable[str]) -> dict[str, str]:
+    """A name of at most two short lines for each label; different labels get different names."""
+    names: dict[str, str] = {}
+    for label in labels:
+        name, number = _short(printable(label)), 1
+        while name in names.values():
+            number += 1
+            name = f"{_short(printable(label))} #{number}"
+        names[label] = name
+    return names
+
+
+def _short(label: str) -> str:
+    label = _FOLDERS.sub("", label)
+    if len(label) <= WIDTH:
+        return label
+    place = _best_break(label)
+    return label[:place].rstrip() + "\n" + _elided(label[place:].lstrip())
+
+
+def _best_break(label: str) -> int:
+    for characters in _BREAKS:
+        places = [place for place in range(_EARLIEST, WIDTH) if label[place - 1] in characters]
+        if places:
+            return places[-1]
+    return WIDTH
+
+
+def _elided(line: str) -> str:
+    """The line without its middle, if it is too long: what differs is often at the end."""
+    if len(line) <= WIDTH:
+        return line
+    tail = WIDTH // 2
+    return line[: WIDTH - tail - 1] + "…" + line[-tail:]

@@ -1,0 +1,651 @@
+"""The battery of Table 6.1 taken by the reference agents (Lambda thesis, chapter 6).
+
+The exercises are those of the battery protocol itself: what is found here is what anybody finds who
+runs the battery.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from omnimeter.agents.temporal_difference import ExpectedSarsa, Sarsa
+from omnimeter.complexity import compressed_length
+from omnimeter.contract import FloatArray, IntArray, Outcome, Spec
+from omnimeter.estimation import (
+    Correlation,
+    Estimate,
+    Line,
+    correlation,
+    mean,
+    paired_difference,
+    regression,
+)
+from omnimeter.execution.workers import Job, Options, workforce
+from omnimeter.protocols.battery import Battery
+from omnimeter.reproductions.lambda_thesis.shared import (
+    FOLLOWER,
+    ORACLE,
+    Q_LEARNING,
+    RANDOM,
+    Reference,
+)
+from omnimeter.reproductions.shared import (
+    Report,
+    Reproduced,
+    Statement,
+    said,
+    silent,
+    write_figure,
+    write_records,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COMMON = 40
+"""Exercises of one complexity that are enough to speak of their mean."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of some tests.
+
+    Attributes:
+        cells: The number of cells of each exercise of the sequence.
+        interactions: How long each of them lasts.
+        complexity: The compressed length of the pattern: one row per test, one column per exercise.
+        rewards: The average reward of each agent, in the same form.
+    """
+
+    cells: IntArray
+    interactions: IntArray
+    complexity: FloatArray
+    rewards: Mapping[str, FloatArray]
+
+    @property
+    def tests(self) -> int:
+        """How many tests were taken."""
+        return len(self.complexity)
+
+    def first(self, tests: int) -> Results:
+        """The first tests of all."""
+        return self._some(slice(tests), slice(None))
+
+    def only(self, place: int) -> Results:
+        """One exercise of the sequence alone."""
+        return self._some(slice(None), slice(place, place + 1))
+
+    def batteries(self, tests: int) -> Iterator[Results]:
+        """All tests in batteries of this many; what is left over is left out."""
+        for first in range(0, self.tests - tests + 1, tests):
+            yield self._some(slice(first, first + tests), slice(None))
+
+    def _some(self, tests: slice, places: slice) -> Results:
+        return replace(
+            self,
+            cells=self.cells[places],
+            interactions=self.interactions[places],
+            complexity=self.complexity[tests, places],
+            rewards={name: values[tests, places] for name, values in self.rewards.items()},
+        )
+
+    def mean(self, agent: str) -> Estimate:
+        """An agent's mean over all exercises."""
+        return mean(self.rewards[agent].ravel(), support=(-1.0, 1.0))
+
+    def correlation(self, agent: str) -> Correlation:
+        """How an agent's rewards go with complexity, over all exercises."""
+        return correlation(self.complexity.ravel(), self.rewards[agent].ravel())
+
+    def correlations(self, agent: str) -> list[Correlation]:
+        """The same for each number of cells."""
+        return [self.only(place).correlation(agent) for place in range(len(self.cells))]
+
+    def usually_significant(self, agent: str, error: float) -> int:
+        """For how many numbers of cells the usual test of Pearson's r finds that it is below 0."""
+        from scipy.stats import pearsonr
+
+        columns = zip(self.complexity.T, self.rewards[agent].T, strict=True)
+        found = [pearsonr(*pair) for pair in columns if all(map(np.ptp, pair))]
+        return sum(each.statistic < 0 and each.pvalue < error for each in found)
+
+    def line(self, agent: str) -> Line:
+        """An agent's rewards against complexity, over all exercises."""
+        return regression(self.complexity.ravel(), self.rewards[agent].ravel())
+
+    def along_complexity(self, agent: str) -> tuple[FloatArray, FloatArray]:
+        """The complexities that came up often enough, and an agent's mean reward at each."""
+        values, counts = np.unique(self.complexity, return_counts=True)
+        common = values[counts >= COMMON]
+        rewards = self.rewards[agent]
+        return common, np.array([rewards[self.complexity == each].mean() for each in common])
+
+    def spread_trend(self, agent: str) -> Correlation:
+        """How distances from the median of a number of cells go with that number.
+
+        This is the test of Brown and Forsythe, made to look for a trend.
+        """
+        rewards = self.rewards[agent]
+        distances = np.abs(rewards - np.median(rewards, axis=0))
+        return correlation(np.broadcast_to(self.cells, rewards.shape).ravel(), distances.ravel())
+
+    def chance_of_same_means(self, agent: str) -> float:
+        """The p-value of an analysis of variance: are the means of all numbers of cells the same?
+
+        That of Alexander and Govern, since spreads differ.
+        """
+        from scipy.stats import alexandergovern
+
+        return float(alexandergovern(*self.rewards[agent].T).pvalue)
+
+
+_PORTION = 500
+"""Exercises that a process is given at a time."""
+
+
+def take_battery(
+    battery: Battery, agents: Sequence[Reference], workers: int = 1, report: Report = silent
+) -> Results:
+    """What each agent gets in each exercise of a battery of Lambda environments.
+
+    Args:
+        battery: The test.
+        agents: Who takes it.
+        workers: How many processes carry it out.
+        report: Told about progress.
+
+    Raises:
+        RuntimeError: An exercise did not come to its end.
+    """
+    report(f"drawing {battery.tests} tests", 0.0)
+    shape = (battery.tests, len(battery.plan.items))
+    lengths = [compressed_length(each.instance.data["pattern"]) for each in battery.drawn]
+    rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
+    total, done = len(agents) * battery.expected(), 0
+    with workforce(Options(workers=workers)) as work:
+        for outcome, _ in work(_jobs(battery, list(rewards))):
+            exercise = outcome.exercise
+            rewards[exercise.agent].flat[exercise.number] = _payoff(outcome)
+            done += 1
+            if done % _PORTION == 0:
+                report(f"{total:,} exercises of {len(agents)} agents", 0.1 + 0.85 * done / total)
+    return Results(
+        cells=np.array([item.environments.parameters["cells"] for item in battery.plan.items]),
+        interactions=np.array([item.interactions for item in battery.plan.items]),
+        complexity=np.array(lengths, dtype=np.float64).reshape(shape),
+        rewards={agent.name: rewards[agent.spec] for agent in agents},
+    )
+
+
+def _jobs(battery: Battery, agents: Sequence[Spec]) -> Iterator[Job]:
+    """Portions of exercises of one agent in one class."""
+    items = len(battery.plan.items)
+    for agent in agents:
+        proposed = battery.propose(agent, [])
+        for place in range(items):
+            alike = proposed[place::items]
+            for first in range(0, len(alike), _PORTION):
+                portion = tuple(alike[first : first + _PORTION])
+                yield Job(portion, battery.payoff(), keep=False)
+
+
+def _payoff(outcome: Outcome) -> float:
+    if outcome.payoff is None:
+        raise RuntimeError(f"{outcome.exercise.agent.label} failed: {outcome.fault}")
+    return outcome.payoff
+
+
+COLOUR = Q_LEARNING.colour
+INK = "#1f2430"
+FAINT = "#d5dae2"
+
+
+def draw(
+    results: Results, small: Results, agents: Sequence[Reference], out: Path
+) -> dict[str, Path]:
+    """Draw Q-learning's results among those of the other agents.
+
+    Args:
+        results: All tests.
+        small: The first of them, as many as in the thesis.
+        agents: Who took them.
+        out: Where to write.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure = Figure(figsize=(11.5, 8.6), layout=ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12))
+    ((histogram, boxes), (scatter, strength)) = figure.subplots(2, 2)
+    _histogram(histogram, results, small)
+    _boxes(boxes, results, small, agents)
+    _scatter(scatter, results, small, agents)
+    _strength(strength, results, small)
+    for axes in (histogram, boxes, scatter, strength):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.title.set(fontsize=10.5, ha="left", position=(0, 1))
+    figure.suptitle(
+        f"The battery of Table 6.1: Q-learning in {small.tests} tests and in {results.tests:,}",
+        x=0.01,
+        ha="left",
+        fontweight="bold",
+    )
+    return write_figure(figure, out / "battery")
+
+
+def _histogram(axes: Axes, results: Results, small: Results) -> None:
+    """Figure 6.3: how often which reward."""
+    few, all_of_them = (part.rewards[Q_LEARNING.name].ravel() for part in (small, results))
+    places = np.linspace(-1, 1, 401)
+    axes.hist(
+        few, bins=np.linspace(-1, 1, 21).tolist(), density=True, color=COLOUR, alpha=0.28,
+        edgecolor="white", label=f"{few.size} exercises of {small.tests} tests",
+    )  # fmt: skip
+    axes.plot(places, density(few, places), color=COLOUR, lw=1.4, ls="--", label="their density")
+    axes.plot(
+        places, density(all_of_them, places), color=COLOUR, lw=2.2,
+        label=f"density of {results.tests:,} tests",
+    )  # fmt: skip
+    average = float(np.mean(all_of_them))
+    axes.axvline(average, color=INK, lw=0.9)
+    axes.annotate(
+        f"mean {average:.3f}\nsd {np.std(all_of_them, ddof=1):.3f}",
+        (average, 0.97), xycoords=("data", "axes fraction"), xytext=(6, 0),
+        textcoords="offset points", va="top", fontsize=9, color=INK,
+    )  # fmt: skip
+    axes.set(
+        title="How often which result", xlabel="average reward of an exercise", ylabel="density",
+        xlim=(-1, 1),
+    )  # fmt: skip
+    axes.legend(frameon=False, fontsize=8.5, loc="upper left")
+
+
+def density(values: FloatArray, places: FloatArray) -> FloatArray:
+    """The estimated density of values in [-1, 1], none of which leaks out at the ends."""
+    from scipy.stats import gaussian_kde
+
+    estimate = gaussian_kde(values)
+    mirrored = (estimate(at) for at in (places, 2 - places, -2 - places))
+    return np.asarray(sum(mirrored), dtype=np.float64)
+
+
+def _boxes(axes: Axes, results: Results, small: Results, agents: Sequence[Reference]) -> None:
+    """Figure 6.4, left: results by number of cells, means connected."""
+    rewards = results.rewards[Q_LEARNING.name]
+    axes.axhline(0, color=FAINT, lw=0.8)
+    axes.boxplot(
+        list(rewards.T), positions=results.cells.tolist(), widths=0.56, showfliers=False,
+        patch_artist=True, boxprops={"facecolor": "#fbe6d8", "edgecolor": COLOUR, "lw": 0.9},
+        medianprops={"color": INK, "lw": 1.8}, whiskerprops={"color": COLOUR, "lw": 0.9},
+        capprops={"color": COLOUR, "lw": 0.9}, manage_ticks=False,
+    )  # fmt: skip
+    aside = np.random.default_rng(0).uniform(-0.17, 0.17, size=small.complexity.shape)
+    axes.plot(
+        (small.cells + aside).ravel(), small.rewards[Q_LEARNING.name].ravel(), "o", ms=2.6,
+        color=COLOUR, alpha=0.55, mew=0,
+    )  # fmt: skip
+    for agent in agents:
+        main = agent is Q_LEARNING
+        means = results.rewards[agent.name].mean(axis=0)
+        axes.plot(
+            results.cells, means, agent.line, color=agent.colour, marker=agent.marker,
+            ms=5 if main else 3.5, lw=2.2 if main else 1.2, label=agent.title, zorder=4 + main,
+        )  # fmt: skip
+    axes.set(
+        title=f"By number of cells: boxes, means of {results.tests:,} tests; dots of {small.tests}",
+        xlabel="cells", ylabel="average reward", ylim=(-1.05, 1.08), xticks=results.cells.tolist(),
+    )  # fmt: skip
+    axes.legend(frameon=False, fontsize=8.5, ncols=3, loc="lower center")
+
+
+def _scatter(axes: Axes, results: Results, small: Results, agents: Sequence[Reference]) -> None:
+    """Figure 6.4, right: rewards against complexity, with regression lines."""
+    axes.axhline(0, color=FAINT, lw=0.8)
+    aside = np.random.default_rng(0).uniform(-0.25, 0.25, size=small.complexity.size)
+    axes.plot(
+        small.complexity.ravel() + aside, small.rewards[Q_LEARNING.name].ravel(), "o", ms=3.6,
+        color=COLOUR, alpha=0.5, mew=0,
+    )  # fmt: skip
+    ends = np.array([small.complexity.min(), small.complexity.max()])
+    axes.plot(ends, small.line(Q_LEARNING.name).at(ends), "--", color=COLOUR, lw=1.4)
+    for agent in agents:
+        main = agent is Q_LEARNING
+        axes.plot(
+            ends, results.line(agent.name).at(ends), agent.line, color=agent.colour,
+            lw=2.4 if main else 1.2,
+        )  # fmt: skip
+    axes.plot(*results.along_complexity(Q_LEARNING.name), color=INK, lw=1.0)
+    found = results.correlation(Q_LEARNING.name)
+    axes.annotate(
+        f"Q-learning: r = {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]\n"
+        f"in {small.tests} tests: r = {small.correlation(Q_LEARNING.name).value:.3f} (dashed)\n"
+        "black: its mean at each length",
+        (0.98, 0.02), xycoords="axes fraction", ha="right", va="bottom", fontsize=9, color=COLOUR,
+    )  # fmt: skip
+    axes.set(
+        title=f"Against complexity: dots of {small.tests} tests, lines of {results.tests:,}",
+        xlabel="Kapprox: compressed length of the pattern in bytes", ylabel="average reward",
+        ylim=(-1.05, 1.08),
+    )  # fmt: skip
+
+
+def _strength(axes: Axes, results: Results, small: Results) -> None:
+    """Table 6.2 as a picture: the correlation for each number of cells."""
+    axes.axhline(0, color=INK, lw=0.8)
+    for part, aside, fill, size in ((small, -0.12, "white", 5.5), (results, 0.12, COLOUR, 6.5)):
+        found = part.correlations(Q_LEARNING.name)
+        values = np.array([each.value for each in found])
+        ends = np.array([(each.low, each.high) for each in found]).T
+        axes.errorbar(
+            part.cells + aside, values, np.abs(ends - values), fmt="o", color=COLOUR, mfc=fill,
+            ms=size, lw=1.3, capsize=2.5, label=f"{part.tests:,} tests",
+        )  # fmt: skip
+    axes.set(
+        title="Correlation by number of cells, with 95 % intervals",
+        xlabel="cells", ylabel="Pearson's r", ylim=(-1, 0.85), xticks=results.cells.tolist(),
+    )  # fmt: skip
+    axes.legend(frameon=False, fontsize=8.5, loc="upper left", ncols=2)
+
+
+ERROR = 0.05
+"""Significant is what chance does less often than this."""
+
+Q = "q-learning"
+
+
+def statements(results: Results, few: int) -> list[Statement]:
+    """The statements that can be checked without people, from all tests and the first few."""
+    small = results.first(few)
+    return [
+        _nothing_for_chance(results),
+        _overall(results, small),
+        _ahead(results),
+        _spread(results, small, few),
+        _same_means(results, small, few),
+        _correlation(results, small, few),
+        _correlation_by_cells(results),
+        _always_significant(results, small, few),
+        _others(results),
+    ]
+
+
+def _nothing_for_chance(results: Results) -> Statement:
+    found = results.mean("random")
+    return Statement(
+        "Section 6.4: the expected value of a random agent is 0.",
+        f"Its mean is {said(found, 4)} in {results.tests:,} tests.",
+        found.low <= 0 <= found.high,
+    )
+
+
+def _overall(results: Results, small: Results) -> Statement:
+    return Statement(
+        "Section 6.3: the mean and the standard deviation of Q-learning over all exercises "
+        "(the published numbers are withheld).",
+        f"Mean {said(small.mean(Q))} and standard deviation {_spread_of(small):.3f} in "
+        f"{small.tests} tests; {said(results.mean(Q))} and {_spread_of(results):.3f} in "
+        f"{results.tests:,}.",
+        None,
+    )
+
+
+def _ahead(results: Results) -> Statement:
+    names = sorted(results.rewards, key=lambda name: -float(np.mean(results.rewards[name])))
+    gain = paired_difference(results.rewards["follower"].ravel(), results.rewards[Q].ravel())
+    return Statement(
+        "Not in the thesis: who does best in exercises as short as these.",
+        "; ".join(f"{name} {said(results.mean(name))}" for name in names)
+        + f". The follower is ahead of Q-learning by {said(gain)}.",
+        None,
+    )
+
+
+def _spread(results: Results, small: Results, few: int) -> Statement:
+    trend, trend_of_few = results.spread_trend(Q), small.spread_trend(Q)
+    spreads = {
+        name: np.std(rewards, axis=0, ddof=1).tolist() for name, rewards in results.rewards.items()
+    }
+    return Statement(
+        "Section 6.3: the variances are smaller the larger the number of cells, because there are "
+        "more interactions.",
+        f"Q-learning's standard deviation is {_list(spreads[Q], 2)} with "
+        f"{_cells(results)} cells; distances from the median go with the number of cells "
+        f"by r = {said(trend)} ({said(trend_of_few)} in {few} tests). The random "
+        f"agent's, which is nothing but chance, falls from {spreads['random'][0]:.2f} to "
+        f"{spreads['random'][-1]:.2f}.",
+        trend.high < 0 and spreads[Q][-1] < spreads[Q][0],
+    )
+
+
+def _same_means(results: Results, small: Results, few: int) -> Statement:
+    chance, certain = small.chance_of_same_means(Q), results.chance_of_same_means(Q)
+    batteries = list(results.batteries(few))
+    noticed = sum(each.chance_of_same_means(Q) < ERROR for each in batteries)
+    means = results.rewards[Q].mean(axis=0).tolist()
+    return Statement(
+        "Section 6.3: an analysis of variance shows no significant effect of the number of cells.",
+        f"p = {_chance(chance)} in {few} tests. But the means do differ: they are "
+        f"{_list(means, 2)} with {_cells(results)} cells in {results.tests:,} tests "
+        f"(p {_below(certain)}). Among {len(batteries)} batteries of {few} tests, "
+        f"{noticed} are enough to notice it.",
+        chance >= ERROR,
+        "" if chance >= ERROR else "the means do differ, and these tests are enough to notice it",
+    )
+
+
+def _correlation(results: Results, small: Results, few: int) -> Statement:
+    found, found_in_few = results.correlation(Q), small.correlation(Q)
+    slope = results.line(Q).slope
+    return Statement(
+        "Section 6.3: the rewards of Q-learning go down significantly as the complexity of the "
+        "pattern goes up (Pearson).",
+        f"r = {said(found_in_few)}, p = {_chance(found_in_few.probability)} in {few} tests; "
+        f"r = {said(found)}, p {_below(found.probability)} in {results.tests:,}. Each "
+        f"further byte of the compressed pattern costs {-slope.value:.4f} "
+        f"[{-slope.high:.4f}, {-slope.low:.4f}]." + _bend(results),
+        found_in_few.high < 0 and found.high < 0,
+    )
+
+
+def _bend(results: Results) -> str:
+    """How far from straight the relation is, if enough was seen of it."""
+    lengths, means = results.along_complexity(Q)
+    if len(lengths) < 3:
+        return ""
+    chosen = np.unique(np.linspace(0, len(lengths) - 1, 5).astype(int))
+    points = ", ".join(f"{means[each]:.2f} at {lengths[each]:.0f}" for each in chosen)
+    return f" It is no straight line: the mean is {points} bytes."
+
+
+def _correlation_by_cells(results: Results) -> Statement:
+    found = results.correlations(Q)
+    return Statement(
+        "Table 6.2: the same holds for each number of cells.",
+        f"r = {_list([each.value for each in found], 2)} with {_cells(results)} cells; the "
+        f"largest p is {_chance(max(each.probability for each in found))} in "
+        f"{results.tests:,} tests.",
+        all(_significant(each) for each in found),
+    )
+
+
+def _always_significant(results: Results, small: Results, few: int) -> Statement:
+    found, true = small.correlations(Q), results.correlations(Q)
+    counts = [_noticed(each.correlations(Q)) for each in results.batteries(few)]
+    usual = [each.usually_significant(Q, ERROR) for each in results.batteries(few)]
+    whole = len(found)
+    reason = (
+        f"for a given number of cells r is about {np.mean([each.value for each in true]):.2f}. "
+        f"{few} exercises show that as significant in {np.mean(counts) / whole:.0%} of the cases, "
+        f"so all {whole} at once are rare. Whether the published test was one of these, or "
+        "something differs that is not written, we do not know"
+    )
+    return Statement(
+        f"Table 6.2: it is significant for each number of cells, with n = {few}.",
+        f"In {few} tests r = {_list([each.value for each in found], 2)}, with p = "
+        + ", ".join(_chance(each.probability) for each in found)
+        + f": {_noticed(found)} of {whole} are significant. Among {len(counts)} batteries of "
+        f"{few} tests, {counts.count(whole)} show all {whole}, and the average shows "
+        f"{np.mean(counts):.1f}. These p allow for spreads that differ with complexity; by the "
+        f"usual test {usual[0]} are significant, on average {np.mean(usual):.1f}, and "
+        f"{usual.count(whole)} batteries show all.",
+        _noticed(found) == whole,
+        "" if _noticed(found) == whole else reason,
+    )
+
+
+def _others(results: Results) -> Statement:
+    return Statement(
+        "Section 5.4, of longer exercises: random agent, oracle and follower are hardly affected "
+        "by complexity.",
+        "; ".join(
+            f"{name} r = {said(results.correlation(name))}"
+            for name in ("random", "oracle", "follower", "sarsa", "expected-sarsa")
+        )
+        + f". Q-learning: {said(results.correlation(Q))}. Rule: for these three r is less than a "
+        "quarter of Q-learning's.",
+        all(
+            abs(results.correlation(name).value) < abs(results.correlation(Q).value) / 4
+            for name in ("random", "oracle", "follower")
+        ),
+    )
+
+
+def _noticed(found: Sequence[Correlation]) -> int:
+    """How many are significant."""
+    return sum(map(_significant, found))
+
+
+def _significant(found: Correlation) -> bool:
+    return found.value < 0 and found.probability < ERROR
+
+
+def _spread_of(results: Results) -> float:
+    return float(np.std(results.rewards[Q], ddof=1))
+
+
+def _cells(results: Results) -> str:
+    return f"{results.cells[0]} to {results.cells[-1]}"
+
+
+def _list(numbers: list[float], digits: int) -> str:
+    return ", ".join(f"{number:.{digits}f}" for number in numbers)
+
+
+def _chance(probability: float) -> str:
+    return f"{probability:.2g}"
+
+
+def _below(probability: float) -> str:
+    return "< 1e-9" if probability < 1e-9 else f"= {_chance(probability)}"
+
+
+BATTERY = "thesis-table-6-1"
+
+FEW = 20
+"""Tests in the thesis."""
+
+MANY = 2_000
+"""Tests for tight numbers; the first of them are those of the thesis' size."""
+
+AGENTS = (
+    RANDOM,
+    FOLLOWER,
+    ORACLE,
+    Q_LEARNING,
+    Reference("sarsa", "SARSA", Sarsa, "#b5559a", "-.", "v"),
+    Reference("expected-sarsa", "Expected SARSA", ExpectedSarsa, "#c28200", "-.", "P"),
+)
+
+
+def reproduce(out: Path, report: Report = silent) -> Reproduced:
+    """Give the battery of Table 6.1 to each agent, in 20 tests and in 2,000."""
+    return reproduce_with(out, FEW, MANY, min(2, os.cpu_count() or 1), report)
+
+
+def reproduce_with(
+    out: Path, few: int, many: int, workers: int, report: Report = silent
+) -> Reproduced:
+    """The same with other numbers of tests.
+
+    Args:
+        out: Where to write.
+        few: Tests as in the thesis, the first of all.
+        many: All tests.
+        workers: How many processes take them.
+        report: Told about progress.
+    """
+    results = take_battery(Battery(BATTERY, tests=many), AGENTS, workers, report)
+    small = results.first(few)
+    report("words and figures", 0.95)
+    rows = [
+        row for agent in AGENTS for row in _rows(agent.name, {"": results, f".{few}-tests": small})
+    ]
+    files = {
+        "table": write_records(out / "table.csv", rows),
+        "exercises": write_records(out / "exercises.csv", _exercises(results)),
+        **draw(results, small, AGENTS, out),
+    }
+    return Reproduced(
+        name="lambda-battery",
+        title=f"The battery of Table 6.1, taken {many:,} times by each reference agent",
+        statements=statements(results, few),
+        figures={
+            **_figures(results, ""),
+            **_figures(small, f".{few}-tests"),
+        },
+        rows=rows,
+        files=files,
+    )
+
+
+def _figures(results: Results, ending: str) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for name, rewards in results.rewards.items():
+        figures[f"{name}{ending}.mean"] = float(np.mean(rewards))
+        figures[f"{name}{ending}.sd"] = float(np.std(rewards, ddof=1))
+        figures[f"{name}{ending}.pearson"] = results.correlation(name).value
+    return figures
+
+
+def _rows(agent: str, parts: dict[str, Results]) -> Iterator[dict[str, Any]]:
+    """One row for each number of cells and one for all, with the numbers of each part."""
+    cells = next(iter(parts.values())).cells.tolist()
+    for place, name in enumerate([*cells, "all"]):
+        row: dict[str, Any] = {"agent": agent, "cells": name}
+        for ending, results in parts.items():
+            chosen = results if name == "all" else results.only(place)
+            numbers = _numbers(chosen.complexity.ravel(), chosen.rewards[agent].ravel())
+            row.update({key + ending: value for key, value in numbers.items()})
+        yield row
+
+
+def _numbers(complexity: Any, rewards: Any) -> dict[str, float]:
+    average, together = mean(rewards, support=(-1.0, 1.0)), correlation(complexity, rewards)
+    return {
+        "mean": average.value,
+        "mean-low": average.low,
+        "mean-high": average.high,
+        "sd": float(np.std(rewards, ddof=1)),
+        "pearson": together.value,
+        "pearson-low": together.low,
+        "pearson-high": together.high,
+        "p": together.probability,
+    }
+
+
+def _exercises(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "test": test + 1,
+            "cells": int(cells),
+            "complexity": float(results.complexity[test, place]),
+            **{name: float(rewards[test, place]) for name, rewards in results.rewards.items()},
+        }
+        for test in range(results.tests)
+        for place, cells in enumerate(results.cells)
+    ]

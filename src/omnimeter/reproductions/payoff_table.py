@@ -1,0 +1,631 @@
+"""The comparison table of twelve features and eight payoffs, decided by running agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import inf
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from omnimeter.agents.opportunists import Rester, Stopper, Waiter
+from omnimeter.agents.simple import RandomAgent
+from omnimeter.agents.simulated import Apprentice
+from omnimeter.contract import FloatArray, Trace
+from omnimeter.environments.buttons import Buttons
+from omnimeter.estimation import Estimate, difference, mean, paired_difference
+from omnimeter.interaction import KernelAgent
+from omnimeter.payoffs import Average, Diminishing, Discounted, Total
+from omnimeter.reproductions.shared import (
+    PUBLISHED_FIELD,
+    Report,
+    Reproduced,
+    Statement,
+    silent,
+    simulate,
+    write_figure,
+    write_records,
+)
+
+Example = Literal["alternating", "bananas", "bounded", "balanced"]
+Range = tuple[float, float]
+
+
+class Payoff(Protocol):
+    """What judges traces, and knows where its values lie."""
+
+    def __call__(self, trace: Trace, /) -> float:
+        """What the trace is worth."""
+        ...
+
+    def bounds(self, rewards: Range, /) -> Range:
+        """Where its values lie when single rewards lie in a range."""
+        ...
+
+
+RIGHT = {
+    "alternating": [0, 1],
+    "bananas": [0, 1, 2],
+    "bounded": [0, 1, 2],
+    # The cells (each empty, white or black) in the order of their keys: the white one is right.
+    "balanced": [
+        next((cell for cell, content in enumerate(cells) if content == 1), 0)
+        for cells in ((a, b, c) for a in range(3) for b in range(3) for c in range(3))
+    ],
+}
+"""The right button for each observation."""
+
+RATIOS = (0.5, 0.9, 0.99)
+"""The ratios of the geometric weights with which the discounted columns are decided."""
+
+
+@dataclass(frozen=True)
+class EnvironmentType:
+    """A type of environments.
+
+    Attributes:
+        name: Its name in the table.
+        example: The example on which agents are compared.
+        members: All examples of the type, on which its promises are examined.
+        lucky: An average reward with which a random agent of the example is lucky.
+        largest_total: What no total in the example exceeds, above or below 0.
+    """
+
+    name: str
+    example: Example
+    members: tuple[Example, ...]
+    lucky: float
+    largest_total: float = inf
+
+
+GENERAL = EnvironmentType("General", "bananas", ("alternating", "bananas", "bounded"), lucky=0.5)
+BOUNDED = EnvironmentType("Bounded", "bounded", ("bounded",), lucky=0.25, largest_total=1.0)
+BALANCED = EnvironmentType("Balanced", "balanced", ("balanced",), lucky=0.0)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes:
+        environments: The type of environments.
+        symbol: The payoff as the table writes it.
+        payoffs: The payoff, with each parameter that it may have.
+    """
+
+    environments: EnvironmentType
+    symbol: str
+    payoffs: tuple[Payoff, ...]
+
+    @property
+    def name(self) -> str:
+        """A short name for programs."""
+        return f"{self.environments.name.lower()}-{self.symbol.lower()}"
+
+
+_TOTAL: tuple[str, tuple[Payoff, ...]] = ("total", (Total(),))
+_AVERAGE: tuple[str, tuple[Payoff, ...]] = ("average", (Average(),))
+_DISCOUNTED: tuple[str, tuple[Payoff, ...]] = (
+    "discounted",
+    tuple(Discounted("geometric", ratio) for ratio in RATIOS),
+)
+
+COLUMNS = (
+    Column(GENERAL, *_TOTAL),
+    Column(BOUNDED, *_TOTAL),
+    Column(BALANCED, *_TOTAL),
+    Column(GENERAL, *_AVERAGE),
+    Column(BALANCED, *_AVERAGE),
+    Column(GENERAL, *_DISCOUNTED),
+    Column(BALANCED, *_DISCOUNTED),
+    Column(BALANCED, "diminishing", (Diminishing(),)),
+)
+
+
+@dataclass(frozen=True)
+class DiscountedByAll:
+    """The discounted reward divided by the sum of all weights, not of those so far.
+
+    Not what the definition says, but what the text around it describes: such values grow with tau.
+
+    Attributes:
+        ratio: The ratio of the geometric weights.
+    """
+
+    ratio: float
+
+    def __call__(self, trace: Trace) -> float:
+        """What the trace is worth."""
+        return Discounted("geometric", self.ratio)(trace) * (1 - self.ratio ** len(trace))
+
+    def bounds(self, rewards: Range) -> Range:
+        """The range of the rewards, and 0."""
+        return Discounted("geometric", self.ratio).bounds(rewards)
+
+
+BY_ALL = tuple(DiscountedByAll(ratio) for ratio in RATIOS)
+
+PAYOFFS: tuple[Payoff, ...] = (
+    *{payoff: None for column in COLUMNS for payoff in column.payoffs},
+    *BY_ALL,
+)
+"""Every payoff once."""
+
+
+AGENTS: dict[str, Callable[..., KernelAgent]] = {
+    "random": RandomAgent,
+    "stopper": Stopper,
+    "rester": Rester,
+    "waiter": Waiter,
+}
+
+
+@lru_cache(maxsize=256)
+def _values(
+    example: Example, kind: str, parameters: tuple[tuple[str, float], ...], tau: float, runs: int
+) -> dict[Payoff, FloatArray]:
+    """The runs of an agent, judged by all payoffs of the table while they pass by."""
+    given = dict(parameters)
+    make = AGENTS.get(kind)
+    agent = Apprentice(RIGHT[example], **given) if make is None else make(**given)  # type: ignore[arg-type]
+    traces = simulate(Buttons(example), agent, tau, runs)
+    table = np.array([[payoff(trace) for payoff in PAYOFFS] for trace in traces])
+    return dict(zip(PAYOFFS, table.T, strict=True))
+
+
+def payoffs(
+    payoff: Payoff, example: Example, kind: str, tau: float, runs: int = 1000, **parameters: float
+) -> FloatArray:
+    """The payoff of each run of an agent: run k has the same chances for every agent.
+
+    Args:
+        payoff: What judges the traces.
+        example: The environment.
+        kind: ``random``, ``stopper``, ``rester``, ``waiter`` or ``apprentice``.
+        tau: How long, in seconds.
+        runs: How many runs.
+        parameters: The parameters of the agent.
+    """
+    return _values(example, kind, tuple(sorted(parameters.items())), tau, runs)[payoff]
+
+
+PUBLISHED = (
+    ("No", "No", "Yes", "No", "Yes", "No", "Yes", "Yes"),
+    ("No", "No", "Yes", "No", "Yes", "No", "Yes", "Yes"),
+    ("No", "No", "No", "Yes", "Yes", "No", "No", "Yes"),
+    ("No", "No", "No", "Yes", "Yes", "No", "No", "Yes"),
+    ("No", "No", "No", "Yes", "Yes", "*", "*", "Yes"),
+    ("Yes", "Yes", "Yes", "Yes", "Yes", "Yes", "Yes", "Yes"),
+    ("Yes", "No", "Yes", "Yes", "Yes", "No", "No", "Yes"),
+    ("No", "Yes", "No", "Yes", "Yes", "Yes", "Yes", "Yes"),
+    ("No", "No", "No", "Yes", "Yes", "No", "No", "Yes"),
+    ("Yes", "Yes", "No", "No", "No", "Yes", "No", "Yes"),
+    ("Yes", "Yes", "No", "No", "No", "Yes", "No", "No"),
+    ("Yes", "Yes", "Yes", "Yes", "Yes", "Yes", "Yes", "Yes"),
+)
+"""Twelve features, eight columns."""
+
+_RATIO = (
+    "it depends on the ratio of the weights, as the paper says itself of feature 5: with 0.5 a "
+    "learner's first steps are all that counts, with 0.9 and 0.99 its later skill counts enough"
+)
+_MARTINGALE = (
+    "in a balanced environment the total of a random agent is a martingale: by optional stopping "
+    "no choice of times changes its expectation at any fixed tau. Most runs end a little above 0 "
+    "and a few far below; the paper's own measure is the expectation"
+)
+_DIVISOR = (
+    "the definition divides by the weights so far, which makes it a weighted average, and luck "
+    "that ends the run is kept. Divided by the sum of all weights, as the text around the "
+    "definition describes it, the cell is as printed"
+)
+
+REASONS: dict[tuple[int, str], str] = {
+    (3, "general-discounted"): _RATIO,
+    (3, "balanced-discounted"): _RATIO,
+    (9, "general-discounted"): _RATIO,
+    (9, "balanced-discounted"): _RATIO,
+    (10, "balanced-total"): _MARTINGALE,
+    (11, "balanced-total"): _MARTINGALE,
+    (10, "general-discounted"): _DIVISOR,
+    (11, "general-discounted"): _DIVISOR,
+}
+"""Why a cell differs, by feature and column."""
+
+
+LEVEL = 0.999
+"""Of every interval in a decision: with some hundred decisions, chance decides none of them."""
+
+ROUNDING = 1e-12
+"""What a difference between numbers of the size of rewards may come to by rounding."""
+
+FELT = 0.02
+"""A gain below this part of the distance between random and perfect is called none."""
+
+LONG, RATE, TEMPTED = 1000.0, 10.0, 2000
+"""The seconds, the actions per second and the runs with which policies are tempted to gain."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a payoff has a feature.
+
+    Attributes:
+        holds: Whether it has.
+        evidence: The numbers that decided, for a reader.
+    """
+
+    holds: bool
+    evidence: str
+
+
+Feature = Callable[[EnvironmentType, Payoff], Verdict]
+
+
+def central(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """1: random agents get 0 on average, at every rate and length."""
+    estimates = [
+        mean(payoffs(payoff, example, "random", tau, rate=rate), LEVEL)
+        for example in kind.members
+        for rate in (1, 10)
+        for tau in (10, 100)
+    ]
+    farthest = max(estimates, key=lambda estimate: abs(estimate.value))
+    return Verdict(
+        all(estimate.low <= 0 <= estimate.high for estimate in estimates),
+        f"random agents average up to {farthest.value:.3g}",
+    )
+
+
+def independent(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """2: a random agent's value is the same for every rate and length."""
+    same, widest = True, 0.0
+    for example in kind.members:
+        samples = [
+            payoffs(payoff, example, "random", tau, rate=rate)
+            for rate in (1, 10)
+            for tau in (1, 10, 100)
+        ]
+        for one, other in combinations(samples, 2):
+            gap = difference(one, other, LEVEL)
+            same = same and gap.low <= 0 <= gap.high
+            widest = max(widest, abs(gap.value))
+    return Verdict(same, f"random agents differ by up to {widest:.3g} over rates and lengths")
+
+
+def mediocrity_avoided(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """3: a competent slow agent beats one a hundred times faster and hardly better than random."""
+    competent = payoffs(payoff, kind.example, "apprentice", 100, 300, explores=20, rate=1)
+    fast = payoffs(payoff, kind.example, "apprentice", 100, 300, skill=0.05, rate=100)
+    gap = difference(competent, fast, LEVEL)
+    return Verdict(
+        gap.low > 0,
+        f"competent and slow {competent.mean():.3g}, mediocre and fast {fast.mean():.3g}",
+    )
+
+
+def infinite_rates(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """4: as rates grow, a learner's value stays bounded and tends to that of its final skill."""
+    learner, expert, chance = (
+        payoffs(payoff, kind.example, who, 100, 100, rate=300, **how).mean()
+        for who, how in (("apprentice", {"explores": 20}), ("apprentice", {}), ("random", {}))
+    )
+    share = (learner - chance) / (expert - chance)
+    return Verdict(
+        bool(abs(expert) <= 1 and share > 0.95),
+        f"at 300 actions/s a perfect agent gets {expert:.3g}, a learner {share:.0%} of its lead",
+    )
+
+
+def better_before_faster(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """5: a better agent beats a worse one that is twenty times faster."""
+    better = payoffs(payoff, kind.example, "apprentice", 100, explores=20, rate=1)
+    worse = payoffs(payoff, kind.example, "apprentice", 100, explores=20, skill=0.5, rate=20)
+    gap = difference(better, worse, LEVEL)
+    return Verdict(
+        gap.low > 0, f"better and slower {better.mean():.3g}, worse and faster {worse.mean():.3g}"
+    )
+
+
+def speed_rewarded(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """6: of two agents that do the same, the faster never scores less in any run, and some more."""
+    gaps = [
+        payoffs(payoff, kind.example, "apprentice", tau, explores=5, rate=10)
+        - payoffs(payoff, kind.example, "apprentice", tau, explores=5, rate=1)
+        for tau in (10, 100)
+    ]
+    return Verdict(
+        all(gap.min() > -ROUNDING for gap in gaps) and any(gap.mean() > ROUNDING for gap in gaps),
+        f"ten times faster gains {gaps[0].mean():.3g} in 10 s, {gaps[1].mean():.3g} in 100 s",
+    )
+
+
+def early_like_late(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """7: being good in the first half is worth as much as in the second."""
+    early, late, expert, chance = (
+        payoffs(payoff, kind.example, "apprentice", 100, rate=1, **how)
+        for how in ({"competent": 50}, {"explores": 50}, {}, {"skill": 0})
+    )
+    gap = (early.mean() - late.mean()) / (expert.mean() - chance.mean())
+    return Verdict(bool(abs(gap) < 0.05), f"the first half is worth {gap:+.0%} of the whole more")
+
+
+def bounded(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """8: a perfect agent's value stays within the range of single rewards for every length."""
+    values = [
+        payoffs(payoff, kind.example, "apprentice", tau, 20, rate=10).mean()
+        for tau in (10, 100, 1000, 10_000)
+    ]
+    return Verdict(
+        max(map(abs, values)) <= 1 + 1e-9,
+        f"a perfect agent gets {values[0]:.3g} in 10 s, {values[-1]:.3g} in 10,000 s",
+    )
+
+
+def slowing_tolerated(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """9: a learner that needs longer and longer beats a hasty agent that is hardly competent."""
+    gaps = [
+        difference(
+            payoffs(
+                payoff, kind.example, "apprentice", tau, 300, explores=20, rate=10, slowing=0.01
+            ),
+            payoffs(payoff, kind.example, "apprentice", tau, 200, skill=0.05, rate=10),
+            LEVEL,
+        )
+        for tau in (100, 1000, 3000)
+    ]
+    return Verdict(
+        all(gap.low > 0 for gap in gaps),
+        f"the slowing learner leads by {gaps[0].value:.3g} in 100 s, "
+        f"{gaps[-1].value:.3g} in 3,000 s",
+    )
+
+
+def _gain(kind: EnvironmentType, payoff: Payoff, who: str, **how: float) -> Estimate:
+    """What a random agent gains by choosing its times, as a share of what skill gains.
+
+    Every run is compared with the same run of an agent that goes on at a constant rate.
+    """
+    tempted, constant = (
+        payoffs(payoff, kind.example, name, LONG, TEMPTED, rate=RATE, **more)
+        for name, more in ((who, how), ("random", {}))
+    )
+    expert = payoffs(payoff, kind.example, "apprentice", LONG, 50, rate=RATE)
+    low, high = payoff.bounds((-1.0, 1.0))
+    largest = min(kind.largest_total, RATE * LONG)  # one reward for each action, at most 1
+    support = max(low, -largest), min(high, largest)
+    gap = paired_difference(tempted, constant, LEVEL, support)
+    skill = float(expert.mean() - constant.mean())
+    return Estimate(gap.value / skill, gap.low / skill, gap.high / skill, gap.level, gap.count)
+
+
+def judge_gains(gains: Mapping[str, Estimate]) -> Verdict:
+    """Whether none of the policies gains anything that is felt.
+
+    Yes when the interval of every policy ends below ``FELT``, No when that of some policy begins
+    above it. Otherwise the runs were too few to tell: this is no Yes, and the evidence says so.
+    """
+    tempting = max(gains, key=lambda policy: gains[policy].low)
+    hopeful = max(gains, key=lambda policy: gains[policy].high)
+    if gains[hopeful].high < FELT:
+        best, word = hopeful, ""
+    elif gains[tempting].low > FELT:
+        best, word = tempting, ""
+    else:
+        best, word = hopeful, "undecided: "
+    value, low, high = (
+        f"{100 * share:z.1f} %" for share in (gains[best].value, gains[best].low, gains[best].high)
+    )
+    return Verdict(
+        gains[hopeful].high < FELT,
+        f"{word}the best policy tried, {best}, gains {value} [{low}, {high}] of what skill does",
+    )
+
+
+def stopping_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """10: no random agent gains in the long run by stopping when its average is good."""
+    return judge_gains(
+        {
+            f"stopping above an average of {threshold:g}": _gain(
+                kind, payoff, "stopper", threshold=threshold
+            )
+            for threshold in (0.0, 0.25, 0.5)
+        }
+    )
+
+
+def modulation_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """11: no random agent gains by resting while its average is good or after good rewards."""
+    rests = {
+        "resting for half of the time so far": {"rest": 0.1, "growth": 0.5},
+        "resting for 100 s": {"rest": 100.0},
+        "resting to the end": {"rest": 1e4},
+    }
+    gains = {
+        policy: _gain(kind, payoff, "rester", threshold=kind.lucky, **how)
+        for policy, how in rests.items()
+    }
+    return judge_gains(gains | {"waiting for 10 s": _gain(kind, payoff, "waiter", wait=10)})
+
+
+def scale_independent(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+    """12: in minutes instead of seconds, every run has the same value."""
+    seconds = payoffs(payoff, kind.example, "apprentice", 60, 100, explores=20, rate=1, slowing=0.1)
+    minutes = payoffs(
+        payoff, kind.example, "apprentice", 3600, 100, explores=20, rate=1 / 60, slowing=6
+    )
+    gap = float(abs(seconds - minutes).max())
+    return Verdict(gap < 1e-12, f"the largest change is {gap:.3g}")
+
+
+FEATURES: tuple[tuple[str, Feature], ...] = (
+    ("Do random agents get a central value (preferably 0)?", central),
+    ("Is a random agent's result independent from tau and the rate?", independent),
+    ("Is it avoided that a fast mediocre agent scores well?", mediocrity_avoided),
+    ("Does it work well when rates tend to infinity?", infinite_rates),
+    ("Do better but slower agents beat worse but faster ones?", better_before_faster),
+    ("Do faster agents beat slow ones of equal performance?", speed_rewarded),
+    ("Are the first interactions as relevant as the rest?", early_like_late),
+    ("Is it bounded for all tau?", bounded),
+    ("Does it work well when actions need more and more time?", slowing_tolerated),
+    ("Is it robust against stopping policies?", stopping_resisted),
+    ("Is it robust against time modulation policies?", modulation_resisted),
+    ("Is it scale independent (other time units)?", scale_independent),
+)
+
+
+COLOURS = {"Yes": "#cfe8dc", "No": "#f6ddd3", "*": "#ece7f2"}
+OTHER = "#b5442b"
+
+
+def draw(cells: Sequence[Cell], out: Path) -> dict[str, Path]:
+    """Draw the table and write it."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    figure = Figure(figsize=(12, 6.2), layout="constrained")
+    axes = figure.add_subplot()
+    for cell in cells:
+        x = [column.name for column in COLUMNS].index(cell.column)
+        y = cell.feature - 1
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=COLOURS[cell.ours], edgecolor="white"))
+        axes.text(x + 0.5, y + 0.5, cell.ours, ha="center", va="center", fontsize=11)
+        if not cell.agrees:
+            corner = (x + 0.04, y + 0.06)
+            axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=OTHER, lw=2))
+            axes.text(
+                x + 0.92, y + 0.84, f"paper: {cell.published}", ha="right", va="center",
+                fontsize=6.5, color=OTHER,
+            )  # fmt: skip
+    axes.set(xlim=(0, len(COLUMNS)), ylim=(len(FEATURES), 0))
+    axes.set_xticks(
+        [x + 0.5 for x in range(len(COLUMNS))],
+        [f"{column.environments.name}\n{column.symbol}" for column in COLUMNS],
+    )
+    axes.set_yticks(
+        [y + 0.5 for y in range(len(FEATURES))],
+        [f"{number}. {question}" for number, (question, _) in enumerate(FEATURES, start=1)],
+    )
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_title(
+        "What each payoff does, decided by running agents. Framed: the paper says otherwise.",
+        loc="left",
+        fontsize=11,
+        pad=12,
+    )
+    return write_figure(figure, out / "table")
+
+
+class Cell(NamedTuple):
+    """One cell of the table: what we found and what is published."""
+
+    feature: int
+    column: str
+    ours: str
+    published: str
+    evidence: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether we found what is published."""
+        return self.ours == self.published
+
+
+def reproduce(out: Path, report: Report = silent) -> Reproduced:
+    """Decide the twelve features of eight payoffs by running agents under the virtual clock."""
+    cells: list[Cell] = []
+    for number, (question, feature) in enumerate(FEATURES, start=1):
+        report(question, (number - 1) / len(FEATURES))
+        for column, published in zip(COLUMNS, PUBLISHED[number - 1], strict=True):
+            cells.append(_decide(number, feature, column, published))
+    rows = _rows(cells)
+    evidence = [cell._asdict() | {"agrees": cell.agrees} for cell in cells]
+    files = {
+        "table": write_records(out / "table.csv", rows),
+        "evidence": write_records(out / "evidence.csv", evidence),
+        **draw(cells, out),
+    }
+    agreeing = sum(cell.agrees for cell in cells)
+    diminishing = sum(c.ours == "Yes" for c in cells if c.column == COLUMNS[-1].name)
+    return Reproduced(
+        name="payoff-table",
+        title="Twelve features of eight payoffs: ours and the published ones",
+        statements=_statements(cells, agreeing, diminishing),
+        figures={
+            "cells": len(cells),
+            "cells.agreeing": agreeing,
+            "cells.explained": sum((c.feature, c.column) in REASONS for c in cells if not c.agrees),
+            "diminishing.yes": diminishing,
+            **{f"{c.feature}.{c.column}": _as_number(c.ours) for c in cells},
+        },
+        rows=rows,
+        files=files,
+    )
+
+
+def _decide(number: int, feature: Feature, column: Column, published: str) -> Cell:
+    verdicts = [feature(column.environments, payoff) for payoff in column.payoffs]
+    evidence = "; ".join(verdict.evidence for verdict in verdicts)
+    return Cell(number, column.name, _word(verdicts), published, evidence)
+
+
+def _word(verdicts: list[Verdict]) -> str:
+    """Yes or No for every parameter, or a star when it depends on the parameter."""
+    answers = {verdict.holds for verdict in verdicts}
+    return "*" if len(answers) > 1 else "Yes" if True in answers else "No"
+
+
+def _as_number(word: str) -> float:
+    return {"Yes": 1.0, "No": 0.0, "*": 0.5}[word]
+
+
+def _rows(cells: list[Cell]) -> list[dict[str, str]]:
+    """The table as records: in each cell our answer, and the published one beside it."""
+    rows = []
+    for number, (question, _) in enumerate(FEATURES, start=1):
+        row = {"feature": f"{number}. {question}"}
+        for cell in cells:
+            if cell.feature == number:
+                row |= {cell.column: cell.ours, cell.column + PUBLISHED_FIELD: cell.published}
+        rows.append(row)
+    return rows
+
+
+def _statements(cells: list[Cell], agreeing: int, diminishing: int) -> list[Statement]:
+    statements = [
+        Statement(
+            "The average with diminishing history in balanced environments gets 11 yes of 12.",
+            f"It gets {diminishing}.",
+            diminishing == 11,
+        ),
+        Statement(
+            f"The table has {len(cells)} cells.", f"{agreeing} of them agree with ours.", None
+        ),
+    ]
+    statements += [
+        Statement(
+            f"Feature {cell.feature}, {cell.column}: {cell.published}.",
+            f"{cell.ours}: {cell.evidence}.",
+            False,
+            REASONS.get((cell.feature, cell.column), ""),
+        )
+        for cell in cells
+        if not cell.agrees
+    ]
+    for number, feature in ((10, stopping_resisted), (11, modulation_resisted)):
+        verdicts = [feature(GENERAL, payoff) for payoff in BY_ALL]
+        statements.append(
+            Statement(
+                f"Feature {number}, general-discounted, divided by the sum of all weights: Yes.",
+                f"{_word(verdicts)}: {'; '.join(each.evidence for each in verdicts)}.",
+                _word(verdicts) == "Yes",
+            )
+        )
+    return statements
