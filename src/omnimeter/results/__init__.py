@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Record", "Writer", "current_provenance", "writing"]
 
-_PLACES = {"Record": "store", "Writer": "store", "writing": "store", "current_provenance": "provenance"}
+_PLACES = {
+    "Record": "store",
+    "Writer": "store",
+    "writing": "store",
+    "current_provenance": "provenance",
+}
 
 
 def __getattr__(name: str) -> Any:
