@@ -31,7 +31,7 @@ MEMORY = 1e9
 
 def rate() -> bool:
     """Whole tests, without a store and with one."""
-    print(f"{LENGTH} interactions of Q-learning in automata, ten sittings, median of {TURNS}")
+    print(f"{LENGTH} interactions of Q-learning in automata, ten repetitions, median of {TURNS}")
     ways = {"the whole test": take_test, "with evaluate and store": take_stored_test}
     verdicts = [_rate(name, take) for name, take in ways.items()]
     return all(verdicts)

@@ -22,7 +22,7 @@ LEVELS = 7
 """Levels of a class, from its lowest to its highest: near each other where bands are small."""
 
 USED = 40
-"""Environments that a sitting has had: more than one of 100 million interactions has."""
+"""Environments that a repetition has had: more than one of 100 million interactions has."""
 
 TRIES = 3_000
 """Draws after which a band with fewer members has been seen nearly whole."""
@@ -64,7 +64,7 @@ def _at(environment_class: EnvironmentClass, level: float) -> tuple[float, ...]:
 def _used(
     environment_class: EnvironmentClass, level: float, rng: np.random.Generator
 ) -> frozenset[str]:
-    """Environments of a band: as many as a sitting has had, or all but one where that is less."""
+    """Environments of a band: as many as a repetition has had, at most all but one."""
     used: set[str] = set()
     for _ in range(TRIES):
         drawn = environment_class.draw_between(rng, level - 1, level)

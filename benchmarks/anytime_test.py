@@ -1,4 +1,4 @@
-"""One anytime test by interactions: Q-learning in automata, ten sittings.
+"""One anytime test by interactions: Q-learning in automata, ten repetitions.
 
 Run ``python benchmarks/anytime_test.py INTERACTIONS ...`` for a process of its own. It takes a test
 of each length and prints a line for each: see ``Cost``. With ``NUMBA_DISABLE_JIT=1`` the same test
@@ -67,7 +67,7 @@ def take_stored_test(interactions: int, seed: int = 0) -> Cost:
 
     With a seed that was not used before: what was chosen for it would still be known.
     """
-    parameters = {"environments": ENVIRONMENTS, "interactions": interactions, "seed": seed}
+    parameters = {"environment_class": ENVIRONMENTS, "interactions": interactions, "seed": seed}
     evaluation = Evaluation(Spec("anytime-untimed-v1", parameters), (AGENT,))
     with tempfile.TemporaryDirectory() as directory:
         before, used = perf_counter(), process_time()
@@ -82,13 +82,13 @@ def take_stored_test(interactions: int, seed: int = 0) -> Cost:
 
 def in_fresh_process(lengths: Sequence[int], *, compiled: bool = True) -> list[Cost]:
     """Tests of some lengths, one after the other, in a process that has done nothing before."""
-    surroundings = {**os.environ, "NUMBA_DISABLE_JIT": "0" if compiled else "1"}
+    environment_class = {**os.environ, "NUMBA_DISABLE_JIT": "0" if compiled else "1"}
     done = subprocess.run(
         [sys.executable, __file__, *map(str, lengths)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        env=surroundings,
+        env=environment_class,
     )
     return [Cost(*map(float, line.split())) for line in done.stdout.splitlines()]
 

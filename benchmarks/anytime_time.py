@@ -93,7 +93,7 @@ def harness() -> bool:
 def _exercise() -> Exercise:
     instance = Automata().draw_between(np.random.default_rng(1), 99, 100)
     assert instance is not None
-    budget = Budget(interactions=STEPS, limit=1e3)
+    budget = Budget(interactions=STEPS, wall_limit=1e3)
     clock = Clock(ClockKind.WALL)
     return Exercise(Spec("thinker"), Spec("automata-v1"), instance, budget, 1, 0, clock)
 
@@ -135,7 +135,7 @@ def theta() -> bool:
 def _sit(environments: str, time: float, seed: int) -> tuple[float, float, float]:
     """The real seconds of a test, those of the agent's own time, and the rounds that were done."""
     agent = Spec("random-v1")
-    parameters = {"environments": environments, "time": time, "seed": seed}
+    parameters = {"environment_class": environments, "time": time, "seed": seed}
     evaluation = Evaluation(Spec("anytime-timed-v1", parameters), (agent,))
     with (
         tempfile.TemporaryDirectory() as directory,

@@ -34,7 +34,7 @@ def cups_by_hand(
         np.concatenate([state.rng for state in agents]),
         int(agents[0].numbers[1]),
         nanoseconds(first.clock.tick),
-        first.budget.most,
-        first.budget.end,
+        first.budget.max_interactions,
+        first.budget.end_ns,
         np.empty(max(each.actions for each in cups), dtype=np.int64),
     )

@@ -71,8 +71,8 @@ def lambda_by_hand(
         (LambdaParameters * len(exercises))(*environments),
         (QParameters * len(exercises))(*agents),
         nanoseconds(first.clock.tick),
-        first.budget.most,
-        first.budget.end,
+        first.budget.max_interactions,
+        first.budget.end_ns,
         kept=states,
     )
 

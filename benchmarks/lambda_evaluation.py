@@ -79,7 +79,7 @@ def _most_memory() -> int:
 
 def main(exercises: int, interactions: int, workers: int) -> None:
     parameters = {
-        "environments": {"id": "lambda-v1", "parameters": {"cells": CELLS}},
+        "environment_class": {"id": "lambda-v1", "parameters": {"cells": CELLS}},
         "exercises": exercises,
         "interactions": interactions,
     }

@@ -25,7 +25,7 @@ ENDS = 1_000
 def main() -> int:
     exercises = make_exercises(1, INTERACTIONS)
     (trace,) = run_batch(CUPS, AGENT, exercises)
-    ends = np.linspace(0, trace.end, ENDS).astype(np.int64)
+    ends = np.linspace(0, trace.end_ns, ENDS).astype(np.int64)
     rivals: dict[str, Callable[[], object]] = {
         "the loop": lambda: list(run_batch(CUPS, AGENT, exercises))
     }

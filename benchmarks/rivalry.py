@@ -51,7 +51,7 @@ class Rivalry:
         rivals = {"whole": whole} | ({} if self.theirs is None else {"C++": self.theirs})
         with mock.patch.object(batch, "runner", return_value=ours):
             taken = fastest(rivals, rounds)
-        interactions = sum(exercise.budget.most for exercise in self.exercises)
+        interactions = sum(exercise.budget.max_interactions for exercise in self.exercises)
         return {name: best / interactions for name, best in {"loop": ours.best, **taken}.items()}
 
     def agree(self) -> bool:

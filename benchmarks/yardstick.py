@@ -59,7 +59,7 @@ class HandWritten:
     def __init__(
         self, run: Loop, exercises: Sequence[Exercise], *arguments: Any, kept: Any = None
     ) -> None:
-        total = exercises[0].budget.most * len(exercises)
+        total = exercises[0].budget.max_interactions * len(exercises)
         self.rewards, self.times = np.empty(total), np.empty(total, dtype=np.int64)
         self._run = run
         self._kept = arguments, kept  # alive: the loop is given bare addresses

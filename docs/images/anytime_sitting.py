@@ -1,6 +1,6 @@
-"""Draws ``anytime-sitting.png``: one sitting of the anytime test, exercise by exercise.
+"""Draws ``anytime-repetition.png``: one repetition of the anytime test, exercise by exercise.
 
-Run ``python docs/images/anytime_sitting.py``.
+Run ``python docs/images/anytime_repetition.py``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from omnimeter.reports.style import INK, LINE, MUTED, SERIES, STYLE, WIDTH
 
 TEST = Spec(
     "anytime-untimed-v1",
-    {"environments": {"id": "automata-v1"}, "interactions": 1000, "sittings": 1, "seed": 3},
+    {"environment_class": {"id": "automata-v1"}, "interactions": 1000, "repetitions": 1, "seed": 3},
 )
 
 
-def sitting() -> list[Outcome]:
+def repetition() -> list[Outcome]:
     test, agent, conductor, done = make(Kind.PROTOCOL, TEST), Spec("q-learning-v1"), Conductor(), []
     while proposed := test.propose(agent, done):
         done += [outcome for outcome, _ in conductor.outcomes(proposed, test.payoff())]
@@ -33,7 +33,7 @@ def draw(done: list[Outcome]) -> Figure:
     rewards = np.array([each.payoff for each in done])
     numbers = np.arange(1, len(done) + 1)
     running = np.cumsum(rewards) / numbers
-    lengths = [each.exercise.budget.most for each in done]
+    lengths = [each.exercise.budget.max_interactions for each in done]
     figure = Figure(figsize=(WIDTH, 5.2))
     upper, middle, lower = figure.subplots(3, sharex=True, height_ratios=[2, 2, 1.3])
     upper.plot(numbers, [each.exercise.complexity for each in done], "o-", color=SERIES[2])
@@ -44,7 +44,7 @@ def draw(done: list[Outcome]) -> Figure:
     middle.set(ylabel="Reward", ylim=(-1.05, 1.05))
     middle.legend(frameon=False, loc="lower right", ncols=2)
     lower.bar(numbers, lengths, width=0.6, color=MUTED)
-    lower.set(ylabel="Interactions", yscale="log", xlabel="Exercise of the sitting")
+    lower.set(ylabel="Interactions", yscale="log", xlabel="Exercise of the repetition")
     lower.yaxis.set_major_formatter("{x:.0f}")
     lower.set_xticks(numbers)
     figure.align_ylabels()
@@ -53,7 +53,7 @@ def draw(done: list[Outcome]) -> Figure:
 
 def main() -> None:
     with rc_context(STYLE):
-        draw(sitting()).savefig(Path(__file__).parent / "anytime-sitting.png", dpi=150)
+        draw(repetition()).savefig(Path(__file__).parent / "anytime-repetition.png", dpi=150)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def student(name: str) -> Trace:
     return Trace(
         rewards=_rewards(course),
         times=_times(course),
-        end=HALF_AN_HOUR,
+        end_ns=HALF_AN_HOUR,
         ending=Ending.STOPPED if course.stops else Ending.BUDGET,
     )
 

@@ -84,7 +84,7 @@ def check_balance(subject: Subject) -> Finding:
     Single instances that are not balanced are named in the witness. They do not fail the check:
     the balance of a class may lie in its draws.
     """
-    estimate = class_mean(subject, subject.level)
+    estimate = class_mean(subject, subject.confidence)
     unbalanced = _unbalanced(subject)
     in_unit = bool(np.all((subject.runs.lowest >= -1) & (subject.runs.highest <= 1)))
     holds = contains_nothing(estimate)
@@ -92,7 +92,7 @@ def check_balance(subject: Subject) -> Finding:
         "mean": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
-        "level": estimate.level,
+        "confidence": estimate.confidence,
         "values": estimate.count,
         "rewards_within_one": in_unit,
         "distinct_instances": len(subject.distinct),
@@ -109,7 +109,7 @@ def check_balance(subject: Subject) -> Finding:
     )
 
 
-def class_mean(subject: Subject, level: float) -> Estimate:
+def class_mean(subject: Subject, confidence: float) -> Estimate:
     """The class's mean reward for a random agent.
 
     Where a class has only one instance, its runs are the sample. When all values are the same
@@ -119,9 +119,9 @@ def class_mean(subject: Subject, level: float) -> Estimate:
     means = subject.runs.means
     values = means.ravel() if len(subject.distinct) == 1 else means.mean(axis=1)
     value, count = float(values[0]), len(values)
-    if np.ptp(values) <= NOTHING and 2.0 ** (1 - count) <= 1 - level:
-        return Estimate(value, value, value, level, count)
-    return mean(values, level, _support(subject))
+    if np.ptp(values) <= NOTHING and 2.0 ** (1 - count) <= 1 - confidence:
+        return Estimate(value, value, value, confidence, count)
+    return mean(values, confidence, _support(subject))
 
 
 def contains_nothing(estimate: Estimate) -> bool:
@@ -143,7 +143,7 @@ def _unbalanced(subject: Subject) -> list[dict[str, Any]]:
     Where all states are known this is decided exactly; elsewhere by independent runs, with a
     level so high that one false alarm among all instances is as rare as one of the class.
     """
-    level = 1 - (1 - subject.level) / len(subject.distinct)
+    confidence = 1 - (1 - subject.confidence) / len(subject.distinct)
     found = []
     for _, instance in subject.each("balance of single instances"):
         graph = subject.graph(instance)
@@ -151,7 +151,7 @@ def _unbalanced(subject: Subject) -> list[dict[str, Any]]:
         if exact is not None:
             estimate = Estimate(exact, exact, exact, 1.0, 1)
         else:
-            estimate = mean(_runs_of(subject, instance), level, _support(subject))
+            estimate = mean(_runs_of(subject, instance), confidence, _support(subject))
         if not contains_nothing(estimate):
             found.append(
                 {
@@ -173,7 +173,7 @@ def _runs_of(subject: Subject, instance: Instance) -> FloatArray:
 def _summary(estimate: Estimate, holds: bool, in_unit: bool, unbalanced: int, distinct: int) -> str:
     text = (
         f"A random agent's mean reward is {estimate.value:.3g}, "
-        f"{100 * estimate.level:g} % interval {estimate.low:.3g} to {estimate.high:.3g}, "
+        f"{100 * estimate.confidence:g} % interval {estimate.low:.3g} to {estimate.high:.3g}, "
         f"which {'contains' if holds else 'does not contain'} 0."
     )
     if not in_unit:
@@ -343,8 +343,8 @@ def audit(
     instances: int = 20,
     interactions: int = WHOLE_CYCLES,
     seed: int = 0,
-    level: float = 0.99,
-    levels: Sequence[float] = (),
+    confidence: float = 0.99,
+    complexities: Sequence[float] = (),
     progress: Progress | None = None,
 ) -> Audit:
     """Examine what an environment class claims, and what every class must keep.
@@ -354,11 +354,11 @@ def audit(
         instances: How many instances are drawn from it.
         interactions: How long each run of a random agent is.
         seed: The root of all chance.
-        level: The level of the intervals. A balanced class is refused in about ``1 - level`` of
-            all audits; nothing else is refused by chance.
-        levels: Where instances are drawn, one level after the other: at level L those of
-            complexity L - 1 to L, as the anytime tests choose them. Without levels they are drawn
-            as the class draws by itself.
+        confidence: The confidence of the intervals. A balanced class is refused in about ``1 -
+            confidence`` of all audits; nothing else is refused by chance.
+        complexities: Where instances are drawn, one after the other: at complexity L those of
+            complexity L - 1 to L, as the anytime tests choose them. Without complexities they are
+            drawn as the class draws by itself.
         progress: Told what is being done (a text) and which share is done (a number up to 1).
 
     Returns:
@@ -366,18 +366,20 @@ def audit(
 
     Raises:
         InvalidInputError: There is nothing to be examined with these numbers, or the class has
-            nothing at a level.
+            nothing at a complexity.
     """
-    if instances < 1 or interactions < 1 or not 0 < level < 1:
+    if instances < 1 or interactions < 1 or not 0 < confidence < 1:
         raise InvalidInputError(
             f"There is no audit with {instances} instances, {interactions} interactions and "
-            f"level {level:g}.",
-            "Give at least one instance and interaction, and a level between 0 and 1.",
+            f"confidence {confidence:g}.",
+            "Give at least one instance and interaction, and a confidence between 0 and 1.",
         )
     tell = progress or (lambda _: None)
-    subject = Subject(environment_class, instances, interactions, seed, level, tell, tuple(levels))
-    if levels:
-        _check_levels(subject)
+    subject = Subject(
+        environment_class, instances, interactions, seed, confidence, tell, tuple(complexities)
+    )
+    if complexities:
+        _check_complexities(subject)
     findings = []
     for number, (name, check) in enumerate(CHECKS.items()):
         tell(name)
@@ -392,25 +394,25 @@ def audit(
         "instances": instances,
         "interactions": interactions,
         "seed": seed,
-        "level": level,
+        "confidence": confidence,
     }
-    if levels:
-        settings["levels"] = list(levels)
+    if complexities:
+        settings["complexities"] = list(complexities)
     return Audit(tuple(findings), settings)
 
 
-def _check_levels(subject: Subject) -> None:
-    """See that something can be drawn at every level, before anything is examined."""
-    wrong = [each for each in subject.levels if not (isfinite(each) and each > 0)]
+def _check_complexities(subject: Subject) -> None:
+    """See that something can be drawn at every complexity, before anything is examined."""
+    wrong = [each for each in subject.complexities if not (isfinite(each) and each > 0)]
     if wrong:
         raise InvalidInputError(
-            f"There is no level {wrong[0]:g}.", "Levels are finite numbers above 0."
+            f"There is no complexity {wrong[0]:g}.", "Complexities are finite numbers above 0."
         )
-    if subject.count < len(subject.levels):
+    if subject.count < len(subject.complexities):
         raise InvalidInputError(
-            f"{len(subject.levels)} levels cannot be examined with fewer instances: "
+            f"{len(subject.complexities)} complexities cannot be examined with fewer instances: "
             f"{subject.count}.",
-            "Give at least one instance for each level.",
+            "Give at least one instance for each complexity.",
         )
     try:
         _ = subject.instances

@@ -67,7 +67,7 @@ class Audit:
 
     Attributes:
         findings: One per check.
-        settings: What the audit was given: instances, interactions, seed and level.
+        settings: What the audit was given: instances, interactions, seed and confidence.
     """
 
     findings: Sequence[Finding]
@@ -182,19 +182,19 @@ class Subject:
         count: How many instances are drawn.
         interactions: How long each run of the random agent is.
         seed: The root of all chance.
-        level: How sure a refusal must be.
+        confidence: How sure a refusal must be.
         progress: Told what is being done.
-        levels: Where instances are drawn, one level after the other: at level L those of
-            complexity L - 1 to L. Without levels they are drawn as the class draws by itself.
+        complexities: Where instances are drawn, one after the other: at complexity L those of
+            complexity L - 1 to L. Without complexities they are drawn as the class draws by itself.
     """
 
     environment_class: EnvironmentClass
     count: int
     interactions: int
     seed: int
-    level: float
+    confidence: float
     progress: Progress
-    levels: Sequence[float] = ()
+    complexities: Sequence[float] = ()
     _graphs: dict[str, Graph | None] = field(default_factory=dict, init=False, repr=False)
 
     def stream(self, *path: int | str) -> Stream:
@@ -202,31 +202,32 @@ class Subject:
         return stream(self.seed, "audit", *path)
 
     def draw(self, number: int, complexity: float | None = None) -> Instance:
-        """An instance, of a complexity or at the level whose turn it is; the same each time.
+        """An instance, of a complexity or at the one whose turn it is; the same each time.
 
         Raises:
             InvalidInputError: The class has nothing there.
             OmnimeterError: The class draws what was not asked for.
         """
         rng = self.stream("instance", number).generator()
-        if complexity is None and self.levels:
-            return self._draw_at(self.levels[number % len(self.levels)], rng)
+        if complexity is None and self.complexities:
+            return self._draw_at(self.complexities[number % len(self.complexities)], rng)
         return self.environment_class.draw(rng, complexity)
 
-    def _draw_at(self, level: float, rng: np.random.Generator) -> Instance:
+    def _draw_at(self, complexity: float, rng: np.random.Generator) -> Instance:
         """An instance of a band, as the anytime tests choose theirs."""
-        instance = self.environment_class.draw_between(rng, level - 1, level)
+        instance = self.environment_class.draw_between(rng, complexity - 1, complexity)
         if instance is None:
             low, high = self.environment_class.complexity_range()
             raise InvalidInputError(
-                f"The class has nothing at level {level:g}: no instance of complexity "
-                f"{level - 1:g} to {level:g}.",
+                f"The class has nothing at complexity {complexity:g}: no instance of complexity "
+                f"{complexity - 1:g} to {complexity:g}.",
                 f"Its complexities go from {low:g} to {high:g}.",
             )
-        grade = self.environment_class.complexity(instance)
-        if not level - 1 - ROUNDING <= grade <= level + ROUNDING:
+        drawn = self.environment_class.complexity(instance)
+        if not complexity - 1 - ROUNDING <= drawn <= complexity + ROUNDING:
             raise OmnimeterError(
-                f"Between {level - 1:g} and {level:g} an instance of complexity {grade:g} is drawn."
+                f"Between {complexity - 1:g} and {complexity:g} the class drew an instance of "
+                f"complexity {drawn:g}."
             )
         return instance
 

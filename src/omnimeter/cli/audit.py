@@ -20,7 +20,7 @@ def audit(
     ] = None,
     instances: Annotated[int, typer.Option(help="How many instances to draw.")] = 20,
     interactions: Annotated[int, typer.Option(help="Interactions of each random run.")] = 2520,
-    level: Annotated[
+    complexity: Annotated[
         list[float] | None,
         typer.Option(help="Draw instances of complexity L - 1 to L only; repeatable."),
     ] = None,
@@ -50,7 +50,7 @@ def audit(
             instances=instances,
             interactions=interactions,
             seed=seed,
-            levels=level or (),
+            complexities=complexity or (),
             progress=tell,
         )
     if json:
@@ -88,17 +88,17 @@ def _print(label: str, result: Audit) -> None:
         verdict = "is fit for testing"
     else:
         verdict = "keeps what it claims, but [yellow]mind what fails above[/yellow]"
-    out.print(f"\n[bold]{label}[/bold]{_place(result.settings.get('levels', ()))} {verdict}.")
+    out.print(f"\n[bold]{label}[/bold]{_place(result.settings.get('complexities', ()))} {verdict}.")
 
 
-def _place(levels: Sequence[float]) -> str:
+def _place(complexities: Sequence[float]) -> str:
     """At which levels a class was examined; nothing where it drew as it does by itself."""
     from omnimeter.reports.text import listed
 
-    if not levels:
+    if not complexities:
         return ""
-    named = listed(f"{level:g}" for level in levels)
-    return f" at {'level' if len(levels) == 1 else 'levels'} {named}"
+    named = listed(f"{complexity:g}" for complexity in complexities)
+    return f" at {'complexity' if len(complexities) == 1 else 'complexities'} {named}"
 
 
 def _one_instance(witness: dict[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ Workers = Annotated[int, typer.Option(min=1, help="Processes that work at once."
 WhereAgentsSit = Annotated[
     str, typer.Option(help="Where agents sit: auto (files get a process), process, none.")
 ]
-Patience = Annotated[
+ActionTimeout = Annotated[
     float, typer.Option(help="Seconds after which an isolated agent that hangs is ended.")
 ]
 Memory = Annotated[int, typer.Option(help="Megabytes that an isolated agent may use.")]
@@ -76,7 +76,7 @@ def missing(option: str, example: str) -> Exception:
     return InvalidInputError(f"The option {option} is missing.", f"For example: {example}")
 
 
-def running_options(workers: int, isolation: str, patience: float, memory: int) -> Options:
+def running_options(workers: int, isolation: str, action_timeout: float, memory: int) -> Options:
     """How to run, which does not change what comes out."""
     from omnimeter.contract import UnknownNameError
     from omnimeter.execution import Isolation, Options
@@ -84,7 +84,7 @@ def running_options(workers: int, isolation: str, patience: float, memory: int) 
 
     if isolation not in set(Isolation):
         raise UnknownNameError("isolation", isolation, list(Isolation))
-    limits = Limits(seconds_per_action=patience, memory_mb=memory)
+    limits = Limits(seconds_per_action=action_timeout, memory_mb=memory)
     return Options(workers, Isolation(isolation), limits)
 
 
@@ -98,7 +98,7 @@ def default_directory(evaluation: Evaluation) -> Path:
 
 def _subject(parameters: Mapping[str, Any]) -> str:
     """What exercises are taken, in a word: a class, a battery by its name or its title."""
-    said = parameters.get("environments", parameters.get("battery", {}))
+    said = parameters.get("environment_class", parameters.get("battery", {}))
     if isinstance(said, str):
         return said
     title = re.sub(r"[^a-z0-9]+", "-", str(said.get("title", "")).lower()).strip("-")

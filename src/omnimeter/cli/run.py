@@ -42,8 +42,8 @@ def run(
         ),
     ] = None,
     tests: Annotated[int, typer.Option(help="How many times the battery is taken.")] = 1,
-    together: Annotated[
-        bool, typer.Option("--together", help="All agents are in the environments at once.")
+    joint: Annotated[
+        bool, typer.Option("--joint", help="All agents are in the environments at once.")
     ] = False,
     exercises: Annotated[int, typer.Option("--exercises", "-n", help="How many.")] = 20,
     interactions: Annotated[
@@ -82,7 +82,7 @@ def run(
     traces: options.Traces = False,
     workers: options.Workers = 1,
     isolation: options.WhereAgentsSit = "auto",
-    patience: options.Patience = 10.0,
+    action_timeout: options.ActionTimeout = 10.0,
     memory: options.Memory = 2048,
     json: options.Json = False,
 ) -> None:
@@ -118,11 +118,11 @@ def run(
             "seed": seed,
         }
         evaluation = _evaluation(agent, environments, settings or [], given, traces)
-        if together:
-            evaluation = _in_company(evaluation)
+        if joint:
+            evaluation = _as_joint(evaluation)
     else:
         raise missing("--class or --battery", EXAMPLE)
-    how = running_options(workers, isolation, patience, memory)
+    how = running_options(workers, isolation, action_timeout, memory)
     with busy("Drawing the exercises", hidden=json):  # what is wrong is found before all else
         check(evaluation, how)
     directory = out or default_directory(evaluation)
@@ -145,9 +145,9 @@ def _evaluation(
     from omnimeter.contract import InvalidInputError, Spec
     from omnimeter.protocols import Evaluation
 
-    surroundings = with_parameters(parse(Kind.ENVIRONMENT, environments), settings)
+    environment_class = with_parameters(parse(Kind.ENVIRONMENT, environments), settings)
     parameters = {
-        "environments": surroundings.to_json(),
+        "environment_class": environment_class.to_json(),
         **{name: value for name, value in given.items() if value is not None},
         "payoff": parse(Kind.PAYOFF, given["payoff"]).to_json(),
     }
@@ -163,10 +163,10 @@ def _evaluation(
     return Evaluation(Spec("sample-v1", parameters), seats, traces)
 
 
-def _in_company(evaluation: Evaluation) -> Evaluation:
+def _as_joint(evaluation: Evaluation) -> Evaluation:
     """The same evaluation, with all agents in the environments at once."""
-    company = [agent.to_json() for agent in evaluation.agents]
-    parameters = {**evaluation.protocol.parameters, "company": company}
+    joint = [agent.to_json() for agent in evaluation.agents]
+    parameters = {**evaluation.protocol.parameters, "joint": joint}
     return replace(evaluation, protocol=replace(evaluation.protocol, parameters=parameters))
 
 
@@ -181,11 +181,11 @@ def _battery_evaluation(
     from omnimeter.catalogue import Kind, parse
     from omnimeter.contract import Spec
     from omnimeter.protocols import Evaluation
-    from omnimeter.protocols.battery import lasting
+    from omnimeter.protocols.battery import snapshot
 
     parameters = {
         **given,
-        "battery": lasting(battery),
+        "battery": snapshot(battery),
         "payoff": parse(Kind.PAYOFF, given["payoff"]).to_json(),
     }
     seats = tuple(parse(Kind.AGENT, each) for each in agents)
@@ -234,11 +234,11 @@ def _read(path: Path) -> Evaluation:
 
 def _with_content(evaluation: Evaluation) -> Evaluation:
     """The same evaluation; the battery of a file is written down with its content."""
-    from omnimeter.protocols.battery import lasting
+    from omnimeter.protocols.battery import snapshot
 
     protocol = evaluation.protocol
     battery = protocol.parameters.get("battery")
     if protocol.id not in ("battery", "battery-v1") or not isinstance(battery, str):
         return evaluation
-    parameters = {**protocol.parameters, "battery": lasting(battery)}
+    parameters = {**protocol.parameters, "battery": snapshot(battery)}
     return replace(evaluation, protocol=replace(protocol, parameters=parameters))

@@ -54,7 +54,7 @@ def _score_json(agent: Spec, score: Score) -> dict[str, Any]:
         "label": agent.label,
         "value": _finite(score.value),
         "interval": None if interval is None else list(map(_finite, interval[:2])),
-        "level": None if interval is None else interval.level,
+        "level": None if interval is None else interval.confidence,
         "count": score.count,
         "faults": dict(score.faults),
     }
@@ -159,17 +159,19 @@ def print_scores(result: Result) -> None:
     from omnimeter.reports import score_table
     from omnimeter.reports.text import NOTHING, decimals, fault_counts, interval, number
 
-    table = _table("agent", "score", "95 % interval", "sittings", "exercises", "faults")
+    table = _table("agent", "score", "95 % interval", "repetitions", "exercises", "faults")
     rows = score_table(result)
     places = decimals(each for row in rows for each in (row.value, row.low, row.high))
     for row in rows:
-        sittings = result.values.get(row.agent)
+        repetitions = result.values.get(row.agent)
         faults = fault_counts(row.faults)
         table.add_row(
             escape(row.label),
             f"[bold]{number(row.value, places)}[/bold]",
             interval(row.low, row.high, places),
-            str(len(sittings)) if sittings and _adaptive(result.scores[row.agent]) else NOTHING,
+            str(len(repetitions))
+            if repetitions and _adaptive(result.scores[row.agent])
+            else NOTHING,
             str(row.count),
             f"[red]{faults}[/red]" if faults else "[dim]none[/dim]",
         )
@@ -212,7 +214,7 @@ def print_history(result: Result) -> None:
 
 
 def print_differences(compared: Sequence[Comparison]) -> None:
-    """How far agents lie from one of them, sitting by sitting."""
+    """How far agents lie from one of them, repetition by repetition."""
     from rich.markup import escape
 
     from omnimeter.reports.text import chance

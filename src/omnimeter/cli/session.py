@@ -30,10 +30,10 @@ from omnimeter.cli.test import Definition
 from omnimeter.contract import ClockKind, InvalidInputError, Outcome, Protocol, Score, Spec
 from omnimeter.execution import Observer, Options, check
 from omnimeter.execution.harness import HarnessCost, measure
-from omnimeter.execution.workers import environment_class, is_isolated
+from omnimeter.execution.workers import is_isolated, make_environment_class
 from omnimeter.protocols import Evaluation, Result
 from omnimeter.protocols.anytime import Anytime, AnytimeTimed, AnytimeUntimed
-from omnimeter.protocols.repetitions import Sittings
+from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.protocols.sample import read_spec
 from omnimeter.protocols.universal import Universal, UniversalTimed
 from omnimeter.reports.scores import reliability_of
@@ -253,7 +253,7 @@ class Standing:
     def curve(self) -> list[float]:
         """The score after each round, or after each exercise where there are no rounds."""
         if isinstance(self.protocol, Anytime):
-            running = Sittings(self.protocol.sittings, self.outcomes).running()
+            running = Repetitions(self.protocol.repetitions, self.outcomes).running()
         else:
             known = [each for each in self.outcomes if each.payoff is not None]
             values = self.protocol.values(known)
@@ -274,7 +274,7 @@ def share(protocol: Protocol, outcomes: Sequence[Outcome]) -> Share:
         return Share(min(spent, protocol.time), protocol.time, "s")
     if isinstance(protocol, AnytimeUntimed):
         taken = sum(each.exercise.budget.interactions or 0 for each in outcomes)
-        return Share(taken, sum(protocol.slots) * protocol.sittings, "interactions")
+        return Share(taken, sum(protocol.slots) * protocol.repetitions, "interactions")
     return Share(len(outcomes), protocol.expected() or len(outcomes), "exercises")
 
 
@@ -445,22 +445,26 @@ def estimated(protocol: Protocol, result: Result) -> str:
 
 def _subject(protocol: Protocol, result: Result) -> str:
     if isinstance(protocol, Anytime):
-        where = protocol.environments.label
+        where = protocol.environment_spec.label
         if not result.complete:
-            return f"a sitting in {where} that is stopped where this one was"
-        return f"a sitting of {_length(protocol, result)} in {where}"
+            return f"a repetition in {where} that is stopped where this one was"
+        return f"a repetition of {_length(protocol, result)} in {where}"
     if isinstance(protocol, Universal):
         each = protocol.budget.seconds
-        length = counted(protocol.budget.most, "interaction") if each is None else duration(each)
-        where = f"{counted(protocol.exercises, 'environment')} of {protocol.environments.label}"
+        length = (
+            counted(protocol.budget.max_interactions, "interaction")
+            if each is None
+            else duration(each)
+        )
+        where = f"{counted(protocol.exercises, 'environment')} of {protocol.environment_spec.label}"
         return f"a test in {where}, {length} each"
     return "this test"
 
 
 def _length(protocol: Anytime, result: Result) -> str:
-    """How long the sittings were; of several agents that took different times, as was planned."""
+    """The length of the repetitions; the planned one where agents took different times."""
     lengths = {course[-1].length for course in result.courses.values() if course}
-    planned = share(protocol, ()).total / protocol.sittings
+    planned = share(protocol, ()).total / protocol.repetitions
     if not isinstance(protocol, AnytimeTimed):
         return counted(round(lengths.pop() if len(lengths) == 1 else planned), "interaction")
     if not runs_by_wall_clock(protocol):
@@ -471,10 +475,10 @@ def _length(protocol: Anytime, result: Result) -> str:
 
 def hints(protocol: Protocol, result: Result) -> Iterator[str]:
     """What to mind in a result, and what to do about it."""
-    if isinstance(protocol, Anytime) and protocol.sittings == 1:
+    if isinstance(protocol, Anytime) and protocol.repetitions == 1:
         yield (
-            "One sitting has no interval, as nothing shows how far another would lie from it. "
-            "--sittings 10 gives one."
+            "One repetition has no interval, as nothing shows how far another would lie from it. "
+            "--repetitions 10 gives one."
         )
     for agent, done in result.outcomes.items():
         if done and not any(each.interactions for each in done):
@@ -496,9 +500,12 @@ def hints(protocol: Protocol, result: Result) -> Iterator[str]:
 def _idle(agent: Spec, score: Score, protocol: Protocol) -> str:
     part = f"{agent.label} had no time to act in {score.parts['idle']:.0%} of its exercises."
     speed = score.parts.get("speed")
-    if not isinstance(protocol, AnytimeTimed) or protocol.sittings * protocol.slot >= protocol.time:
+    if (
+        not isinstance(protocol, AnytimeTimed)
+        or protocol.repetitions * protocol.slot >= protocol.time
+    ):
         return part
-    slot = 2 / speed if speed else protocol.time / protocol.sittings / 4
+    slot = 2 / speed if speed else protocol.time / protocol.repetitions / 4
     return f"{part} --slot {slot:.1g} begins with longer ones."
 
 
@@ -632,7 +639,7 @@ class Plan:
         """The environment class."""
         from omnimeter.catalogue import Kind
 
-        return read_spec(Kind.ENVIRONMENT, self.evaluation.protocol.parameters["environments"])
+        return read_spec(Kind.ENVIRONMENT, self.evaluation.protocol.parameters["environment_class"])
 
     @property
     def title(self) -> str:
@@ -648,8 +655,8 @@ class Plan:
             length = counted(parameters["interactions"], "interaction")
         else:
             length = f"{duration(seconds)} by the {parameters['clock']} clock"
-        if "sittings" in parameters:
-            parts = "in " + counted(parameters["sittings"], "sitting")
+        if "repetitions" in parameters:
+            parts = "in " + counted(parameters["repetitions"], "repetition")
         else:
             parts = "in each of " + counted(parameters["exercises"], "environment")
         return f"{self.environments.label} · {length} {parts} · seed {parameters['seed']}"
@@ -734,7 +741,7 @@ def _examined(plans: Sequence[Plan], how: Options, *, hidden: bool) -> Finding |
     if first.definition.balanced and not insists:
         doing = f"Examining the balance of {first.environments.label}"
         with busy(doing, hidden=hidden, compiling=True):
-            finding = balance_of(first.environments, environment_class(first.environments))
+            finding = balance_of(first.environments, make_environment_class(first.environments))
     with busy("Choosing the first environments", hidden=hidden):
         for plan in plans:
             check(plan.evaluation, how)
@@ -756,8 +763,8 @@ def _harness(plan: Plan, how: Options, *, hidden: bool) -> list[HarnessCost]:
     seats = sorted({is_isolated(agent, how.isolation) for agent in plan.evaluation.agents})
     first = plan.protocol.propose(plan.evaluation.agents[0], [])[0]
     with busy("Measuring the harness", hidden=hidden):
-        surroundings = environment_class(first.environment_class)
-        return [measure(surroundings, first, isolated=isolated) for isolated in seats]
+        environment_class = make_environment_class(first.environment_class)
+        return [measure(environment_class, first, isolated=isolated) for isolated in seats]
 
 
 def _print(taken: Taken, showing: Showing) -> None:

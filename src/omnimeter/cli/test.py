@@ -57,7 +57,7 @@ def _same(*options: str) -> dict[str, str]:
 _SAMPLE = _same("exercises", "seed")
 _ADJUSTED = _SAMPLE | _same("adjustment", "unbalanced")
 _CLOCK = _same("payoff", "clock", "tick")
-_ADAPTIVE = _same("sittings", "level", "slot", "payoff", "seed", "unbalanced")
+_ADAPTIVE = _same("repetitions", "start_complexity", "slot", "payoff", "seed", "unbalanced")
 
 DEFINITIONS = {
     each.number: each
@@ -118,17 +118,19 @@ def choose(
     if both:
         if number is not None:
             raise InvalidInputError(
-                "--both takes Definitions 18 and 19.", "Leave out --definition, or --both."
+                "--timed-and-untimed takes Definitions 18 and 19.",
+                "Leave out --definition, or --timed-and-untimed.",
             )
         if time is None:
             raise InvalidInputError(
-                "--both needs the length of the test with time.", "Give --time SECONDS."
+                "--timed-and-untimed needs the length of the test with time.",
+                "Give --time SECONDS.",
             )
         return DEFINITIONS[18], DEFINITIONS[19]
     if time is not None and interactions is not None:
         raise InvalidInputError(
             "A test is as long as --time or as --interactions says, not both.",
-            "Give one of them, or --both for two tests one after the other.",
+            "Give one of them, or --timed-and-untimed for two tests one after the other.",
         )
     if time is None and interactions is None:
         raise _unsaid("It is not said how long the test is.")
@@ -167,7 +169,7 @@ def protocol_spec(definition: Definition, environments: Spec, given: Mapping[str
     for name, kind in (("payoff", Kind.PAYOFF), ("adjustment", Kind.ADJUSTMENT)):
         if name in taken:
             taken[name] = parse(kind, taken[name]).to_json()
-    return Spec(definition.protocol, {"environments": environments.to_json(), **taken})
+    return Spec(definition.protocol, {"environment_class": environments.to_json(), **taken})
 
 
 def _number(option: str, value: Any, definition: Definition) -> Any:
@@ -191,12 +193,12 @@ EXAMPLE = "omnimeter test --agent q-learning --class automata --time 60"
 
 COMPARE = """Give agents the same test and say who is better, in one table.
 
-Takes the same options as omnimeter test, and at least two agents. Differences are paired, sitting
-by sitting; their p-values are corrected by Holm's method.
+Takes the same options as omnimeter test, and at least two agents. Differences are paired,
+repetition by repetition; their p-values are corrected by Holm's method.
 """
 
 INTERACTIONS_OF_BOTH = 10_000
-"""How long the second test of ``--both`` is when nobody says so."""
+"""How long the second test of ``--timed-and-untimed`` is when nobody says so."""
 
 
 def sit(
@@ -220,12 +222,15 @@ def sit(
     ] = None,
     both: Annotated[
         bool,
-        typer.Option("--both", help="First with time, then without: tells slowness from dullness."),
+        typer.Option(
+            "--timed-and-untimed",
+            help="First with time, then without: tells slowness from dullness.",
+        ),
     ] = False,
-    sittings: Annotated[
-        int, typer.Option(help="Sittings taken side by side, each with its share of the length.")
+    repetitions: Annotated[
+        int, typer.Option(help="Repetitions taken side by side, each with its share of the length.")
     ] = 10,
-    level: Annotated[
+    start_complexity: Annotated[
         float | None,
         typer.Option(help="The complexity to begin with (by default the lowest of the class)."),
     ] = None,
@@ -273,13 +278,13 @@ def sit(
         Path | None,
         typer.Option(
             help="The directory of the evaluation (by default evaluations/CLASS-HASH); with "
-            "--both, DIR/timed and DIR/untimed."
+            "--timed-and-untimed, DIR/timed and DIR/untimed."
         ),
     ] = None,
     traces: options.Traces = False,
     workers: options.Workers = 1,
     isolation: options.WhereAgentsSit = "auto",
-    patience: options.Patience = 10.0,
+    action_timeout: options.ActionTimeout = 10.0,
     memory: options.Memory = 2048,
     json: options.Json = False,
 ) -> None:
@@ -301,8 +306,8 @@ def sit(
     given = {
         "time": time,
         "interactions": INTERACTIONS_OF_BOTH if both and interactions is None else interactions,
-        "sittings": sittings,
-        "level": level,
+        "repetitions": repetitions,
+        "start_complexity": start_complexity,
         "slot": slot,
         "exercises": exercises,
         "adjustment": adjustment,
@@ -316,7 +321,7 @@ def sit(
     chosen = _chosen_reference(reference, plans[0].evaluation.agents)
     if comparing and len(agent) < 2:
         raise InvalidInputError("There is nobody to compare with.", "Give --agent at least twice.")
-    how = running_options(workers, isolation, patience, memory)
+    how = running_options(workers, isolation, action_timeout, memory)
     leave(give(plans, how, Showing(chosen, comparing, json)))
 
 
@@ -345,13 +350,13 @@ def _plans(
     from omnimeter.cli.session import Plan
     from omnimeter.protocols import Evaluation
 
-    surroundings = with_parameters(parse(Kind.ENVIRONMENT, environments), settings)
+    environment_class = with_parameters(parse(Kind.ENVIRONMENT, environments), settings)
     seats = tuple(parse(Kind.AGENT, each) for each in agents)
     plans: list[Plan] = []
     for definition in wanted:
-        second = bool(plans)  # the slot of --both is that of the test with time
+        second = bool(plans)  # the slot of --timed-and-untimed is that of the test with time
         asked = {**given, "slot": None} if second else given
-        evaluation = Evaluation(protocol_spec(definition, surroundings, asked), seats, traces)
+        evaluation = Evaluation(protocol_spec(definition, environment_class, asked), seats, traces)
         place = default_directory(evaluation) if out is None else out
         if out is not None and len(wanted) > 1:
             place = out / ("untimed" if second else "timed")

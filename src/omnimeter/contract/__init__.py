@@ -40,7 +40,7 @@ from omnimeter.contract.exercise import (
     Timeout,
     TimeoutRule,
     Trace,
-    check_company,
+    check_joint,
     is_own_fault,
     nanoseconds,
 )
@@ -89,7 +89,7 @@ __all__ = [
     "Trace",
     "UnknownNameError",
     "canonical",
-    "check_company",
+    "check_joint",
     "fingerprint",
     "is_own_fault",
     "kernel",

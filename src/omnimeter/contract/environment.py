@@ -58,7 +58,7 @@ class Environment(ABC):
     """One interactive world with a finite number of actions. It never ends by itself.
 
     With several seats as many agents act in it at once: it is then started and advanced by
-    ``start_together`` and ``step_together``. Actions and range of rewards are the same for all.
+    ``start_joint`` and ``step_joint``. Actions and range of rewards are the same for all.
 
     Attributes:
         actions: The number of actions.
@@ -92,11 +92,11 @@ class Environment(ABC):
         """What the agent in a seat is told about this environment."""
         return Briefing(self.actions, self.space_of(seat), self.rewards, view=self.view_of(seat))
 
-    def start_together(self, rng: np.random.Generator) -> Sequence[Percept]:
+    def start_joint(self, rng: np.random.Generator) -> Sequence[Percept]:
         """Begin anew; what ``start`` gives, for each seat."""
         return [self.start(rng)]
 
-    def step_together(self, actions: Sequence[int]) -> Sequence[Percept]:
+    def step_joint(self, actions: Sequence[int]) -> Sequence[Percept]:
         """React at once to one action for each seat; what ``step`` gives, for each seat."""
         (action,) = actions
         return [self.step(action)]

@@ -72,13 +72,13 @@ class Budget:
     Attributes:
         interactions: At most this many actions count.
         seconds: Actions count until this time: the tau of the papers, never told to the agent.
-        limit: Real seconds after which it is over whatever the clock says, for a test that must
-            not last longer: those of the environment and of the loop count too.
+        wall_limit: Real seconds after which it is over whatever the clock says, for a test that
+            must not last longer: those of the environment and of the loop count too.
     """
 
     interactions: int | None = None
     seconds: float | None = None
-    limit: float | None = None
+    wall_limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.interactions is None and self.seconds is None:
@@ -94,26 +94,26 @@ class Budget:
                 f"The budget is {self.seconds} seconds.", f"Give a time of 0 to {LONGEST:g} s."
             )
 
-        if self.limit is not None and not 0 <= self.limit <= LONGEST:
+        if self.wall_limit is not None and not 0 <= self.wall_limit <= LONGEST:
             raise InvalidInputError(
-                f"The limit of the budget is {self.limit} seconds.",
+                f"The limit of the budget is {self.wall_limit} seconds.",
                 f"Give a time of 0 to {LONGEST:g} s.",
             )
 
     def to_json(self) -> dict[str, Any]:
         """The budget as plain data; a limit only where there is one."""
         data = asdict(self)
-        if self.limit is None:
-            del data["limit"]
+        if self.wall_limit is None:
+            del data["wall_limit"]
         return data
 
     @property
-    def most(self) -> int:
+    def max_interactions(self) -> int:
         """The number of interactions after which it is over in any case."""
         return FOREVER if self.interactions is None else self.interactions
 
     @property
-    def end(self) -> int:
+    def end_ns(self) -> int:
         """The nanosecond at which it is over in any case."""
         return FOREVER if self.seconds is None else nanoseconds(self.seconds)
 
@@ -192,7 +192,7 @@ class Trace:
     Attributes:
         rewards: The reward that each completed action brought.
         times: The nanosecond at which each action was performed; never decreasing.
-        end: The nanosecond at which the exercise was over: tau where the budget is a time.
+        end_ns: The nanosecond at which the exercise was over: tau where the budget is a time.
         ending: How it ended.
         first_reward: The reward given before the first action.
         fault: Why it could not go on, if it could not.
@@ -202,7 +202,7 @@ class Trace:
 
     rewards: FloatArray
     times: IntArray
-    end: int
+    end_ns: int
     ending: Ending = Ending.BUDGET
     first_reward: float = 0.0
     fault: Fault | None = None
@@ -219,12 +219,12 @@ class Trace:
         """
         count = int(np.searchsorted(self.times, end, side="right"))
         # A fault after the last action has no time of its own but the end.
-        over = end < self.end and (count < len(self) or self.fault is not None)
+        over = end < self.end_ns and (count < len(self) or self.fault is not None)
         return replace(
             self,
             rewards=self.rewards[:count],
             times=self.times[:count],
-            end=end,
+            end_ns=end,
             ending=Ending.BUDGET if over else self.ending,
             fault=None if over else self.fault,
             actions=None if self.actions is None else self.actions[:count],
@@ -233,13 +233,13 @@ class Trace:
 
     def same_as(self, other: Trace) -> bool:
         """Whether both record exactly the same events, bit for bit."""
-        numbers = (self.first_reward, self.end, self.ending)
+        numbers = (self.first_reward, self.end_ns, self.ending)
         arrays = zip(
             (self.rewards, self.times, self.actions, self.observations),
             (other.rewards, other.times, other.actions, other.observations),
             strict=True,
         )
-        return numbers == (other.first_reward, other.end, other.ending) and all(
+        return numbers == (other.first_reward, other.end_ns, other.ending) and all(
             (mine is None and theirs is None)
             or (mine is not None and theirs is not None and np.array_equal(mine, theirs))
             for mine, theirs in arrays
@@ -263,7 +263,7 @@ class Exercise:
         clock: By which clock.
         timeout: The longest that one action may take, if there is a limit.
         complexity: The grade that the class gave to the instance.
-        company: Who is in the environment together, in the order of their seats, the agent among
+        joint: Who is in the environment together, in the order of their seats, the agent among
             them; empty when it is alone. The exercises of all of them, with the same number and
             under the same seed, are the same joint run; each keeps the trace of its own agent.
 
@@ -280,15 +280,15 @@ class Exercise:
     clock: Clock = Clock()
     timeout: Timeout | None = None
     complexity: float = 0.0
-    company: tuple[Spec, ...] = ()
+    joint: tuple[Spec, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.company:
-            check_company(self.company, self.clock, self.timeout)
-            if self.agent not in self.company:
+        if self.joint:
+            check_joint(self.joint, self.clock, self.timeout)
+            if self.agent not in self.joint:
                 raise InvalidInputError(
                     f"The agent {self.agent.label} does not belong to the company.",
-                    "Members: " + ", ".join(member.label for member in self.company) + ".",
+                    "Members: " + ", ".join(member.label for member in self.joint) + ".",
                 )
 
     @cached_property
@@ -322,8 +322,8 @@ class Exercise:
             "timeout": None if self.timeout is None else asdict(self.timeout),
             "complexity": self.complexity,
         }
-        if self.company:
-            data["company"] = [member.to_json() for member in self.company]
+        if self.joint:
+            data["joint"] = [member.to_json() for member in self.joint]
         return data
 
     @staticmethod
@@ -340,23 +340,24 @@ class Exercise:
             clock=Clock(ClockKind(data["clock"]["kind"]), data["clock"]["tick"]),
             timeout=timeout and Timeout(timeout["seconds"], TimeoutRule(timeout["rule"])),
             complexity=data["complexity"],
-            company=tuple(Spec.from_json(member) for member in data.get("company", ())),
+            joint=tuple(Spec.from_json(member) for member in data.get("joint", ())),
         )
 
 
-def check_company(company: Sequence[Spec], clock: Clock, timeout: Timeout | None) -> None:
+def check_joint(joint: Sequence[Spec], clock: Clock, timeout: Timeout | None) -> None:
     """Make sure that some agents can take an exercise together under a clock.
 
     Raises:
         InvalidInputError: There are too few, one of them is there twice, or their time would be
             measured: none of them may lose time because another one thinks.
     """
-    if len(company) < 2:
+    if len(joint) < 2:
         raise InvalidInputError(
-            f"A company of {len(company)} is none.", "Give at least two agents, or no company."
+            f"A joint run of {len(joint)} agent is not possible.",
+            "A joint run needs at least two agents.",
         )
-    for number, member in enumerate(company):
-        if member in company[:number]:
+    for number, member in enumerate(joint):
+        if member in joint[:number]:
             raise InvalidInputError(
                 f"The agent {member.label} is in the company twice.",
                 "Give each member once; other parameters make another agent.",
@@ -379,7 +380,7 @@ class Outcome:
         interactions: How many actions were completed.
         total: The sum of all rewards.
         last_time: The nanosecond of the last action, 0 if there was none.
-        end: The nanosecond at which the exercise was over.
+        end_ns: The nanosecond at which the exercise was over.
         ending: How it ended.
         first_reward: The reward given before the first action.
         fault: Why it could not go on, if it could not.
@@ -391,7 +392,7 @@ class Outcome:
     interactions: int
     total: float
     last_time: int
-    end: int
+    end_ns: int
     ending: Ending
     first_reward: float = 0.0
     fault: Fault | None = None

@@ -35,7 +35,7 @@ class EnvironmentKernels:
         reset: ``reset(state) -> reward``: begin anew, give the first reward.
         step: ``step(state, action) -> reward``: react to an action.
         observe: ``observe(state, out)``: write what is seen now into an int64 vector.
-        step_together: ``step_together(state, actions, rewards)``: react to one action for each
+        step_joint: ``step_joint(state, actions, rewards)``: react to one action for each
             seat, an int64 vector, and write the reward of each seat into a float64 vector. Only
             for classes with several seats, like ``observe_from``.
         observe_from: ``observe_from(state, seat, out)``: write what is seen from a seat.
@@ -45,7 +45,7 @@ class EnvironmentKernels:
     reset: Callable[..., Any]
     step: Callable[..., Any]
     observe: Callable[..., Any]
-    step_together: Callable[..., Any] | None = None
+    step_joint: Callable[..., Any] | None = None
     observe_from: Callable[..., Any] | None = None
 
 

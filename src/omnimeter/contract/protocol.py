@@ -13,11 +13,11 @@ from omnimeter.contract.spec import Spec
 
 
 class Interval(NamedTuple):
-    """Where a true value lies, at a stated level of confidence."""
+    """Where a true value lies, at a stated confidence."""
 
     low: float
     high: float
-    level: float = 0.95
+    confidence: float = 0.95
 
 
 class Payoff(StructuralType):
@@ -56,7 +56,7 @@ class Moment:
     """Where an adaptive test stood at a moment at which it could have been stopped.
 
     Attributes:
-        length: How long each sitting was by then, in interactions or in seconds.
+        length: How long each repetition was by then, in interactions or in seconds.
         slot: How long its last exercise was, in the same unit.
         level: The mean complexity of the last exercises.
         value: The score at that moment.

@@ -1,6 +1,7 @@
 """Estimates with their intervals: functions of arrays that know nothing of agents.
 
-Where chance is needed, the generator is an argument. Intervals are two-sided and say their level.
+Where chance is needed, the generator is an argument. Intervals are two-sided and say their
+confidence.
 """
 
 from omnimeter.estimation.correlation import Correlation, Line, correlation, regression

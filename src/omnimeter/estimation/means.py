@@ -22,7 +22,7 @@ from omnimeter.estimation.estimates import (
 )
 
 
-def mean(values: ArrayLike, level: float = 0.95, support: Support | None = None) -> Estimate:
+def mean(values: ArrayLike, confidence: float = 0.95, support: Support | None = None) -> Estimate:
     """The mean of independent values, with Student's t interval.
 
     Clipped to the support where one is given. When all n values are the same v, the t interval
@@ -35,7 +35,7 @@ def mean(values: ArrayLike, level: float = 0.95, support: Support | None = None)
     known makes that side of the interval infinite. A single value says nothing: its interval is
     the whole support.
 
-    What an interval of level 0.95 was found to cover, in simulations of 10,000 samples each:
+    What an interval of confidence 0.95 was found to cover, in simulations of 10,000 samples each:
     94 to 96 % of normal, uniform and evenly three-valued samples, from 10 values on. Of skewed
     ones less: exponential 90, 92, 93 and 95 %, log-normal 84, 87, 90 and 93 % at 10, 20, 50 and
     200 values. With values of 0 and 1 only, as of rare rewards, it can be computed exactly and is
@@ -45,26 +45,26 @@ def mean(values: ArrayLike, level: float = 0.95, support: Support | None = None)
 
     Args:
         values: One value or more.
-        level: The level of the interval.
+        confidence: The confidence of the interval.
         support: The lowest and the highest value there can be.
 
     Raises:
-        ValueError: There is no value, one is not finite or outside the support, or the level is
-            not above 0 and below 1.
+        ValueError: There is no value, one is not finite or outside the support, or the confidence
+            is not above 0 and below 1.
     """
-    error = error_rate(level)
+    error = error_rate(confidence)
     numbers = sample(values, support)
     if constant(numbers, support):
         value = float(numbers[0])
         below, above = _reach_of_constant(value, len(numbers), error, support or EVERYWHERE)
     else:
         value = float(np.mean(numbers))
-        below = above = quantile(len(numbers) - 1, level) * standard_error(numbers)
-    return clipped(Estimate(value, value - below, value + above, level, len(numbers)), support)
+        below = above = quantile(len(numbers) - 1, confidence) * standard_error(numbers)
+    return clipped(Estimate(value, value - below, value + above, confidence, len(numbers)), support)
 
 
 def paired_difference(
-    first: ArrayLike, second: ArrayLike, level: float = 0.95, support: Support | None = None
+    first: ArrayLike, second: ArrayLike, confidence: float = 0.95, support: Support | None = None
 ) -> Estimate:
     """The mean of ``first - second``, value by value, as of two agents on the same exercises.
 
@@ -74,17 +74,17 @@ def paired_difference(
     Args:
         first: One value or more.
         second: As many, in the same order.
-        level: The level of the interval.
+        confidence: The confidence of the interval.
         support: The lowest and the highest single value there can be, of either.
 
     Raises:
         ValueError: As for ``mean``, or the numbers of values differ.
     """
-    return mean(paired(first, second, support), level, support_of_difference(support))
+    return mean(paired(first, second, support), confidence, support_of_difference(support))
 
 
 def difference(
-    first: ArrayLike, second: ArrayLike, level: float = 0.95, support: Support | None = None
+    first: ArrayLike, second: ArrayLike, confidence: float = 0.95, support: Support | None = None
 ) -> Estimate:
     """The difference of the means of two independent samples, with Welch's interval.
 
@@ -95,7 +95,7 @@ def difference(
     Args:
         first: One value or more.
         second: One value or more, not necessarily as many.
-        level: The level of the interval.
+        confidence: The confidence of the interval.
         support: The lowest and the highest single value there can be, of either.
 
     Returns:
@@ -104,16 +104,16 @@ def difference(
     Raises:
         ValueError: As for ``mean``, for either sample.
     """
-    error = error_rate(level)
+    error = error_rate(confidence)
     ours, theirs = sample(first, support), sample(second, support)
     if constant(ours, support) or constant(theirs, support):
         one, other = (mean(part, 1 - error / 2, support) for part in (ours, theirs))
         value, low, high = one.value - other.value, one.low - other.high, one.high - other.low
     else:
         value = float(np.mean(ours) - np.mean(theirs))
-        half = _welch(ours, theirs, level)
+        half = _welch(ours, theirs, confidence)
         low, high = value - half, value + half
-    estimate = Estimate(value, low, high, level, len(ours) + len(theirs))
+    estimate = Estimate(value, low, high, confidence, len(ours) + len(theirs))
     return clipped(estimate, support_of_difference(support))
 
 
@@ -122,7 +122,7 @@ def clipped(estimate: Estimate, support: Support | None) -> Estimate:
     if support is None:
         return estimate
     value, low, high = np.clip((estimate.value, estimate.low, estimate.high), *support).tolist()
-    return Estimate(value, low, high, estimate.level, estimate.count)
+    return Estimate(value, low, high, estimate.confidence, estimate.count)
 
 
 def _reach_of_constant(
@@ -135,20 +135,20 @@ def _reach_of_constant(
     return (value - support[0]) * unseen, (support[1] - value) * unseen
 
 
-def _welch(ours: FloatArray, theirs: FloatArray, level: float) -> float:
+def _welch(ours: FloatArray, theirs: FloatArray, confidence: float) -> float:
     """Half the width of Welch's interval."""
     one, other = standard_error(ours), standard_error(theirs)
     both = hypot(one, other)
     share, rest = (one / both) ** 2, (other / both) ** 2
     degrees = 1 / (share**2 / (len(ours) - 1) + rest**2 / (len(theirs) - 1))
-    return quantile(degrees, level) * both
+    return quantile(degrees, confidence) * both
 
 
-def quantile(degrees: float, level: float) -> float:
+def quantile(degrees: float, confidence: float) -> float:
     """How many standard errors an interval of Student's t extends to either side."""
     from scipy.special import stdtrit  # much lighter than scipy.stats
 
-    return float(stdtrit(degrees, (1 + level) / 2))
+    return float(stdtrit(degrees, (1 + confidence) / 2))
 
 
 def support_of_difference(support: Support | None) -> Support | None:
@@ -156,33 +156,33 @@ def support_of_difference(support: Support | None) -> Support | None:
     return None if support is None else (support[0] - support[1], support[1] - support[0])
 
 
-def proportion(successes: int, count: int, level: float = 0.95) -> Estimate:
+def proportion(successes: int, count: int, confidence: float = 0.95) -> Estimate:
     """The proportion of successes, with Wilson's score interval.
 
-    It stays within 0 and 1 and has a width even when nothing or everything succeeded. At level
+    It stays within 0 and 1 and has a width even when nothing or everything succeeded. At confidence
     0.95 it covers 95 % on the average over true proportions, and 91 % or more of each for which a
     success and a failure can be expected among the trials; of more extreme ones as little as 83 %.
 
     Args:
         successes: How many succeeded.
         count: Of how many, at least one.
-        level: The level of the interval.
+        confidence: The confidence of the interval.
 
     Raises:
-        ValueError: There is no trial, fewer successes than none or more than trials, or the level
-            is not above 0 and below 1.
+        ValueError: There is no trial, fewer successes than none or more than trials, or the
+            confidence is not above 0 and below 1.
     """
     if not 0 <= successes <= count or count == 0:
         raise ValueError(f"there cannot be {successes} successes of {count}")
     from scipy.special import ndtri  # much lighter than scipy.stats
 
-    quantile = float(ndtri(1 - error_rate(level) / 2))
+    quantile = float(ndtri(1 - error_rate(confidence) / 2))
     share, square = successes / count, quantile**2 / count
     centre = (share + square / 2) / (1 + square)
     half = sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
     # Rounding must not carry the ends past the share when it is 0 or 1.
     low, high = min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)
-    return Estimate(share, low, high, level, count)
+    return Estimate(share, low, high, confidence, count)
 
 
 FEWEST = 2
@@ -190,7 +190,7 @@ FEWEST = 2
 
 
 def stratified_mean(
-    strata: Sequence[ArrayLike], level: float = 0.95, support: Support | None = None
+    strata: Sequence[ArrayLike], confidence: float = 0.95, support: Support | None = None
 ) -> Estimate:
     """The mean of the means of strata, all with the same weight.
 
@@ -205,7 +205,7 @@ def stratified_mean(
 
     Args:
         strata: The values of each stratum, one value or more in each.
-        level: The level of the interval.
+        confidence: The confidence of the interval.
         support: The lowest and the highest value there can be.
 
     Raises:
@@ -214,32 +214,32 @@ def stratified_mean(
     groups = [sample(values, support) for values in strata]
     spread = _spread(groups, support)
     if spread is None:
-        return _combined(groups, level, support)
+        return _combined(groups, confidence, support)
     value, error, freedom = spread
-    reach = quantile(freedom, level) * error
+    reach = quantile(freedom, confidence) * error
     count = sum(map(len, groups))
-    return clipped(Estimate(value, value - reach, value + reach, level, count), support)
+    return clipped(Estimate(value, value - reach, value + reach, confidence, count), support)
 
 
-def _combined(groups: Sequence[FloatArray], level: float, support: Support | None) -> Estimate:
+def _combined(groups: Sequence[FloatArray], confidence: float, support: Support | None) -> Estimate:
     """The mean of the means, with an interval made of those of the strata (Bonferroni)."""
-    share = 1 - error_rate(level) / len(groups)
+    share = 1 - error_rate(confidence) / len(groups)
     parts = [mean(values, share, support) for values in groups]
     value, low, high = (
         float(np.mean([getattr(part, name) for part in parts])) for name in ("value", "low", "high")
     )
-    return Estimate(value, low, high, level, sum(map(len, groups)))
+    return Estimate(value, low, high, confidence, sum(map(len, groups)))
 
 
 def stratified_difference(
     first: Sequence[ArrayLike],
     second: Sequence[ArrayLike],
-    level: float = 0.95,
+    confidence: float = 0.95,
     support: Support | None = None,
 ) -> Estimate:
     """The mean over strata of ``first - second``, value by value, as ``paired_difference``."""
     groups = [paired(ours, theirs, support) for ours, theirs in zip(first, second, strict=True)]
-    return stratified_mean(groups, level, support_of_difference(support))
+    return stratified_mean(groups, confidence, support_of_difference(support))
 
 
 def stratified_test(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> float:

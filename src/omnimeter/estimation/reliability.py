@@ -47,55 +47,56 @@ def stability(running: ArrayLike, over: float = 0.5, span: float = 2.0) -> float
     return max(0.0, 1.0 - distance / span)
 
 
-def intraclass(values: ArrayLike, level: float = 0.95) -> Estimate:
-    """The reliability of a score that is the mean over sittings, from several agents' sittings.
+def intraclass(values: ArrayLike, confidence: float = 0.95) -> Estimate:
+    """The reliability of a score that is the mean over the repetitions of several agents.
 
     It is the share of the variance of the agents' mean scores that is not error, ICC(C, k) of
     K. O. McGraw and S. P. Wong, "Forming inferences about some intraclass correlation coefficients"
     (1996), also known as ICC(3, k) and as Cronbach's alpha: (R - E) / R, where R is the mean square
-    between agents and E what is left after agents and sittings. Sittings are paired: that one of
-    them is harder for everybody is no error. Agents are taken as drawn from all those that are to
-    be told apart: the same test is less reliable for agents that are more alike. The interval is
-    McGraw and Wong's F interval, which is exact when abilities and errors are normal and errors
-    spread equally for all agents.
+    between agents and E what is left after agents and repetitions. Repetitions are paired: that
+    one of them is harder for everybody is no error. Agents are taken as drawn from all those that
+    are to be told apart: the same test is less reliable for agents that are more alike. The
+    interval is McGraw and Wong's F interval, which is exact when abilities and errors are normal
+    and errors spread equally for all agents.
 
-    What an interval of level 0.95 was found to cover, in simulations of 10,000 tables each, of 5,
-    10 and 20 agents in 5 and 10 sittings, with true reliabilities of 0.3, 0.8 and 0.95: 95 % when
-    all is normal, 95 to 96 % with uniform errors, 91 to 95 % with exponential ones, 92 to 94 %
-    when half of the agents have errors half as large. It depends on how abilities are distributed,
-    which the table can hardly show: 95 to 99 % of uniform ones, but of exponential ones, where a
-    few agents excel, 93 to 94 % at a reliability of 0.3 and only 76 to 90 % at 0.8 and more.
+    What an interval of confidence 0.95 was found to cover, in simulations of 10,000 tables each,
+    of 5, 10 and 20 agents in 5 and 10 repetitions, with true reliabilities of 0.3, 0.8 and 0.95:
+    95 % when all is normal, 95 to 96 % with uniform errors, 91 to 95 % with exponential ones, 92
+    to 94 % when half of the agents have errors half as large. It depends on how abilities are
+    distributed, which the table can hardly show: 95 to 99 % of uniform ones, but of exponential
+    ones, where a few agents excel, 93 to 94 % at a reliability of 0.3 and only 76 to 90 % at 0.8
+    and more.
 
-    A reliability below 0 cannot be, and is 0. With one agent or one sitting, or when agents do not
-    differ and there is no error either, there is none: it is not a number. It is 1 when there is no
-    error at all, and 0 when agents do not differ at all. In all these cases nothing is known of one
-    spread or the other, and the interval is 0 to 1.
+    A reliability below 0 cannot be, and is 0. With one agent or one repetition, or when agents do
+    not differ and there is no error either, there is none: it is not a number. It is 1 when there
+    is no error at all, and 0 when agents do not differ at all. In all these cases nothing is known
+    of one spread or the other, and the interval is 0 to 1.
 
     Args:
-        values: A row for each agent with its score in each sitting.
-        level: The level of the interval.
+        values: A row for each agent with its score in each repetition.
+        confidence: The confidence of the interval.
 
     Raises:
-        ValueError: The values are no table, one of them is not finite, or the level is not above 0
-            and below 1.
+        ValueError: The values are no table, one of them is not finite, or the confidence is not
+            above 0 and below 1.
     """
-    error = error_rate(level)
+    error = error_rate(confidence)
     table = _table(values)
-    agents, sittings = table.shape
-    if agents < 2 or sittings < 2:
-        return Estimate(nan, 0.0, 1.0, level, table.size)
+    agents, repetitions = table.shape
+    if agents < 2 or repetitions < 2:
+        return Estimate(nan, 0.0, 1.0, confidence, table.size)
     between, within = _mean_squares(table)
     if not (between and within):
         share = between / (between + within) if between or within else nan
-        return Estimate(share, 0.0, 1.0, level, table.size)
+        return Estimate(share, 0.0, 1.0, confidence, table.size)
     from scipy.special import fdtri  # much lighter than scipy.stats
 
-    ratio, degrees = between / within, (agents - 1, (agents - 1) * (sittings - 1))
+    ratio, degrees = between / within, (agents - 1, (agents - 1) * (repetitions - 1))
     longest = fdtri(*degrees, 1 - error / 2), fdtri(*degrees[::-1], 1 - error / 2)
     value, low, high = (
         max(0.0, 1.0 - 1.0 / each) for each in (ratio, ratio / longest[0], ratio * longest[1])
     )
-    return Estimate(value, low, high, level, table.size)
+    return Estimate(value, low, high, confidence, table.size)
 
 
 def _table(values: ArrayLike) -> FloatArray:
@@ -109,11 +110,11 @@ def _table(values: ArrayLike) -> FloatArray:
 
 def _mean_squares(table: FloatArray) -> tuple[float, float]:
     """The mean squares between agents and of what is left; what is only rounding is made 0."""
-    agents, sittings = table.shape
+    agents, repetitions = table.shape
     centred = table - np.mean(table)
     rows, columns = np.mean(centred, axis=1), np.mean(centred, axis=0)
     left = centred - rows[:, None] - columns
     for part in (rows, left):
         part[np.abs(part) <= _ROUNDING * np.max(np.abs(table))] = 0.0
-    between = sittings * float(np.sum(rows**2)) / (agents - 1)
-    return between, float(np.sum(left**2)) / ((agents - 1) * (sittings - 1))
+    between = repetitions * float(np.sum(rows**2)) / (agents - 1)
+    return between, float(np.sum(left**2)) / ((agents - 1) * (repetitions - 1))

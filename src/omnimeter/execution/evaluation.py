@@ -51,9 +51,12 @@ def rehearse(
         payoff: What judges traces.
     """
     trials = [
-        replace(first, budget=Budget(interactions=1, limit=first.budget.limit * len(exercises)))
+        replace(
+            first,
+            budget=Budget(interactions=1, wall_limit=first.budget.wall_limit * len(exercises)),
+        )
         for exercises in proposed.values()
-        if (first := exercises[0]).budget.limit is not None
+        if (first := exercises[0]).budget.wall_limit is not None
     ]
     for _ in work(Job((trial,), payoff, keep=False) for trial in trials):
         pass
@@ -77,7 +80,8 @@ class Stopwatch:
         self.late = False
         self._left = {
             agent: sum(
-                inf if each.budget.limit is None else each.budget.limit for each in exercises
+                inf if each.budget.wall_limit is None else each.budget.wall_limit
+                for each in exercises
             )
             for agent, exercises in proposed.items()
         }
@@ -92,7 +96,7 @@ class Stopwatch:
         elapsed, self._last = now - self._last, now
         self._left[outcome.exercise.agent] -= elapsed
         self.late = self.late or self._left[outcome.exercise.agent] < 0
-        if outcome.exercise.budget.limit is None:
+        if outcome.exercise.budget.wall_limit is None:
             return finished
         return replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed}), trace
 
@@ -113,20 +117,26 @@ def check(evaluation: Evaluation, options: Options) -> None:
     protocol = evaluation.make_protocol()
     for agent in evaluation.agents:
         proposed = protocol.propose(agent, [])
-        for member in {agent, *(each for exercise in proposed for each in exercise.company)}:
+        for member in {agent, *(each for exercise in proposed for each in exercise.joint)}:
             if not is_isolated(member, options.isolation):  # a stranger is not let in for this
                 make_agent(member)
 
 
 def evaluate(
     evaluation: Evaluation,
-    writer: Writer,
+    writer: Writer | None = None,
     options: Options = Options(),  # noqa: B008 - a frozen value
     observer: Observer | None = None,
 ) -> Result:
     """Run what is not finished yet.
 
     Ctrl-C ends it early: what is finished is stored, and the result so far comes back.
+
+    Args:
+        evaluation: The protocol and the agents.
+        writer: Where outcomes are stored; without it they are only kept in memory.
+        options: How to run it.
+        observer: Is told of the progress.
     """
     observer = observer or Observer()
     protocol = evaluation.make_protocol()
@@ -159,7 +169,7 @@ def evaluate(
 class _Progress:
     """What is finished, and what of it is not on disk yet."""
 
-    def __init__(self, evaluation: Evaluation, writer: Writer, observer: Observer) -> None:
+    def __init__(self, evaluation: Evaluation, writer: Writer | None, observer: Observer) -> None:
         self.evaluation = evaluation
         self.writer = writer
         self.observer = observer
@@ -169,7 +179,7 @@ class _Progress:
 
     def recall(self) -> None:
         """Take up what earlier sessions finished."""
-        for outcome in self.writer.outcomes():
+        for outcome in self.writer.outcomes() if self.writer else ():
             self.outcomes[outcome.exercise.agent].append(outcome)
         for agent, done in self.outcomes.items():
             if done:
@@ -191,7 +201,7 @@ class _Progress:
     def flush(self) -> None:
         """Write down what is finished; only then is it safe."""
         waiting = list(self._waiting)
-        if waiting:
+        if waiting and self.writer:
             kept = {o.exercise.key: t for o, t in waiting if t is not None}
             self.writer.append([outcome for outcome, _ in waiting], kept)
         del self._waiting[: len(waiting)]  # not before they are stored: Ctrl-C may come any time
@@ -242,7 +252,7 @@ def _portions(
 ) -> Iterator[tuple[float, tuple[Exercise, ...]]]:
     """Portions of the exercises in one class, each with the share of them that comes before it."""
     runs = list(_grouped(alike, run_of))
-    longest = max(alike, key=lambda exercise: exercise.budget.most)
+    longest = max(alike, key=lambda exercise: exercise.budget.max_interactions)
     fair = max(1, len(runs) // (4 * options.workers))
     size = min(fair, portion(longest, options.isolation))
     for first in range(0, len(runs), size):

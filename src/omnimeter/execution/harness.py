@@ -23,7 +23,7 @@ from omnimeter.contract import (
     Trace,
 )
 from omnimeter.interaction import take
-from omnimeter.interaction.handles import Seat
+from omnimeter.interaction.handles import AgentHandle
 from omnimeter.interaction.process import AgentProcess
 
 RUNS = 8
@@ -86,17 +86,19 @@ def measure(
     """
     idle = replace(
         exercise,
-        budget=Budget(INTERACTIONS, seconds=LONGEST, limit=LONGEST),  # as in a test with an end
+        budget=Budget(
+            INTERACTIONS, seconds=LONGEST, wall_limit=LONGEST
+        ),  # as in a test with an end
         clock=Clock(ClockKind.WALL),
         timeout=None,
-        company=(),
+        joint=(),
     )
     with AgentProcess(_HERE) if isolated else nullcontext(DoNothing()) as agent:
         return _measured(environment_class, agent, idle, isolated)
 
 
 def _measured(
-    environment_class: EnvironmentClass, agent: Agent | Seat, idle: Exercise, isolated: bool
+    environment_class: EnvironmentClass, agent: Agent | AgentHandle, idle: Exercise, isolated: bool
 ) -> HarnessCost:
     steps: list[int] = []
     rests: list[float] = []

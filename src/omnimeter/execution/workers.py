@@ -31,8 +31,8 @@ from omnimeter.contract import (
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import can_run_compiled, run_batch
-from omnimeter.interaction.handles import Seat
-from omnimeter.interaction.joint import has_joint_kernels, run_together, take_together
+from omnimeter.interaction.handles import AgentHandle
+from omnimeter.interaction.joint import has_joint_kernels, run_joint, take_joint
 from omnimeter.interaction.process import AgentProcess, Limits
 
 QUICK = 5_000_000
@@ -60,7 +60,7 @@ def is_isolated(agent: Spec, isolation: Isolation) -> bool:
 
 
 @lru_cache(maxsize=16)
-def environment_class(spec: Spec) -> EnvironmentClass:
+def make_environment_class(spec: Spec) -> EnvironmentClass:
     """The class of a spec, made once."""
     made: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
     return made
@@ -71,10 +71,10 @@ def make_agent(spec: Spec) -> Agent:
     return adapt(make(Kind.AGENT, spec))
 
 
-def runs_compiled(surroundings: EnvironmentClass, agent: Agent, exercise: Exercise) -> bool:
+def runs_compiled(environment_class: EnvironmentClass, agent: Agent, exercise: Exercise) -> bool:
     """Whether both sides have kernels and the exercise needs nothing else."""
     return (
-        isinstance(surroundings, KernelEnvironmentClass)
+        isinstance(environment_class, KernelEnvironmentClass)
         and isinstance(agent, KernelAgent)
         and can_run_compiled(exercise)
     )
@@ -88,25 +88,25 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
     members = takers(exercise)
     if any(is_isolated(member, isolation) for member in members):
         return 1
-    surroundings = environment_class(exercise.environment_class)
+    environment_class = make_environment_class(exercise.environment_class)
     agents = [make_agent(member) for member in members]
-    if exercise.company:
-        compiled = has_joint_kernels(surroundings, agents)
+    if exercise.joint:
+        compiled = has_joint_kernels(environment_class, agents)
     else:
-        compiled = runs_compiled(surroundings, agents[0], exercise)
+        compiled = runs_compiled(environment_class, agents[0], exercise)
     if not compiled:
         return 1
-    return max(1, min(64, QUICK // max(1, exercise.budget.most * len(members))))
+    return max(1, min(64, QUICK // max(1, exercise.budget.max_interactions * len(members))))
 
 
 def takers(exercise: Exercise) -> tuple[Spec, ...]:
     """Who is in the environment: a company, or one agent alone."""
-    return exercise.company or (exercise.agent,)
+    return exercise.joint or (exercise.agent,)
 
 
 def run_of(exercise: Exercise) -> str:
     """A name for the run of an exercise, which the members of a company have in common."""
-    return exercise.of(exercise.company[0]).key if exercise.company else exercise.key
+    return exercise.of(exercise.joint[0]).key if exercise.joint else exercise.key
 
 
 class Conductor:
@@ -135,33 +135,35 @@ class Conductor:
             record: Whether to keep actions and observations too.
         """
         first = exercises[0]
-        if first.company:
+        if first.joint:
             for _, run in groupby(exercises, run_of):
                 yield from self._joint_run(list(run), record)
             return
-        if first.budget.limit is None:  # where real time counts, a new process would take of it
+        if (
+            first.budget.wall_limit is None
+        ):  # where real time counts, a new process would take of it
             self._keep([first.agent])
-        surroundings = environment_class(first.environment_class)
+        environment_class = make_environment_class(first.environment_class)
         agent = self._seated(first.agent)
-        if isinstance(surroundings, KernelEnvironmentClass) and isinstance(agent, KernelAgent):
-            yield from run_batch(surroundings, agent, exercises, record=record)
+        if isinstance(environment_class, KernelEnvironmentClass) and isinstance(agent, KernelAgent):
+            yield from run_batch(environment_class, agent, exercises, record=record)
             return
         for number, exercise in enumerate(exercises):
             fresh = self._seated(first.agent) if number else agent
-            yield take(surroundings, fresh, exercise, record=record)
+            yield take(environment_class, fresh, exercise, record=record)
 
     def _joint_run(self, run: Sequence[Exercise], record: bool) -> list[Trace]:
         """The traces of those members of a company whose exercises are given, all of one run."""
         first = run[0]
-        self._keep(first.company)
-        surroundings = environment_class(first.environment_class)
-        agents = [self._seated(member) for member in first.company]
+        self._keep(first.joint)
+        environment_class = make_environment_class(first.environment_class)
+        agents = [self._seated(member) for member in first.joint]
         kernels = [agent for agent in agents if isinstance(agent, KernelAgent)]
         if len(kernels) == len(agents):
-            (traces,) = run_together(surroundings, kernels, [first], record=record)
+            (traces,) = run_joint(environment_class, kernels, [first], record=record)
         else:
-            traces = take_together(surroundings, agents, first, record=record)
-        return [traces[first.company.index(exercise.agent)] for exercise in run]
+            traces = take_joint(environment_class, agents, first, record=record)
+        return [traces[first.joint.index(exercise.agent)] for exercise in run]
 
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
@@ -170,7 +172,7 @@ class Conductor:
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             yield outcome_of(exercise, trace, payoff), trace
 
-    def _seated(self, agent: Spec) -> Agent | Seat:
+    def _seated(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the seat of one in a process of its own."""
         if not is_isolated(agent, self.isolation):
             return make_agent(agent)
@@ -192,7 +194,7 @@ def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
         interactions=len(trace),
         total=float(trace.rewards.sum()),
         last_time=int(trace.times[-1]) if len(trace) else 0,
-        end=trace.end,
+        end_ns=trace.end_ns,
         ending=trace.ending,
         first_reward=trace.first_reward,
         fault=trace.fault,

@@ -31,7 +31,7 @@ LARGEST = 2**18
 FIRST_GUESS = 1024
 """Interactions provided for at first when only a time is given."""
 
-TIMED_TOGETHER = 32
+TIMED_PER_CALL = 32
 """Exercises in one call when only a time is given: each may turn out to be long."""
 
 
@@ -68,7 +68,9 @@ def run_batch(
     room = 0
     for exercise in exercises:
         timed = exercise.budget.seconds is not None
-        need = LARGEST // TIMED_TOGETHER if timed else min(exercise.budget.most, LARGEST)
+        need = (
+            LARGEST // TIMED_PER_CALL if timed else min(exercise.budget.max_interactions, LARGEST)
+        )
         if group and room + need > LARGEST:
             yield from _run_group(seen, agent, group, record)
             group, room = [], 0
@@ -186,8 +188,8 @@ class Batch:
         self.widths = integers(len(space.sizes) for space in spaces)
         self.scratch = np.empty(scratch, dtype=np.int64)
         self.actions = integers(actions)
-        self.most = integers(each.budget.most for each in exercises)
-        self.end = integers(each.budget.end for each in exercises)
+        self.most = integers(each.budget.max_interactions for each in exercises)
+        self.end = integers(each.budget.end_ns for each in exercises)
         self.tick = integers(nanoseconds(each.clock.tick) for each in exercises)
         self.pace = integers(map(nanoseconds, paces))
         self.progress = np.zeros((len(exercises), 5), dtype=np.int64)
@@ -256,7 +258,7 @@ class Batch:
         return Trace(
             rewards=columns[0],
             times=columns[1],
-            end=budget.end if out_of_time and budget.seconds is not None else now,
+            end_ns=budget.end_ns if out_of_time and budget.seconds is not None else now,
             ending=ending if fault is None else Ending.FAULT,
             first_reward=first,
             fault=fault,

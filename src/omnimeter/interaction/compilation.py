@@ -148,15 +148,15 @@ def environment_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> 
 
 
 @cache
-def together_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> ModuleType:
-    """``start_together`` and ``advance_together`` of an environment with several seats.
+def joint_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> ModuleType:
+    """``start_joint`` and ``advance_joint`` of an environment with several seats.
 
     Args:
         kernels: How it moves.
         types: NumPy's names for the types of its state's arrays, and of what is seen, where each
             seat's part of it begins, the actions and the rewards.
     """
-    return load("environment", templates.environment_together(types), environment=kernels)
+    return load("environment", templates.joint_environment(types), environment=kernels)
 
 
 @cache

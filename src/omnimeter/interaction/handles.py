@@ -76,13 +76,13 @@ def read_view(given: object) -> str | None:
     )
 
 
-def view_of(agent: Agent | Seat) -> str | None:
+def view_of(agent: Agent | AgentHandle) -> str | None:
     """The form of observation that an agent asks for.
 
     Raises:
         AgentFault: It asks for something that is no name, or raises when it is asked.
     """
-    if isinstance(agent, Seat):
+    if isinstance(agent, AgentHandle):
         return agent.view
     try:
         given = agent.view
@@ -134,7 +134,7 @@ _NOTHING = Unreadable("None")
 """The answer of an agent that returned None, which is not the same as no answer."""
 
 
-class Seat(ABC):
+class AgentHandle(ABC):
     """Where one agent sits during one exercise."""
 
     @property
@@ -159,7 +159,7 @@ class Seat(ABC):
         """Give the agent the last reward and observation."""
 
 
-class InProcess(Seat):
+class LocalAgent(AgentHandle):
     """In this process: no cost, and no protection against an agent that hangs."""
 
     def __init__(self, agent: Agent) -> None:
@@ -167,10 +167,10 @@ class InProcess(Seat):
         self._act = agent.act
 
     @property
-    def view(self) -> str | None:  # noqa: D102 - see Seat
+    def view(self) -> str | None:  # noqa: D102 - see AgentHandle
         return view_of(self._agent)
 
-    def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see Seat
+    def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see AgentHandle
         try:
             begin(self._agent, briefing, seed)
         except BaseException as error:
@@ -185,7 +185,7 @@ class InProcess(Seat):
         elapsed = perf_counter_ns() - before
         return (_NOTHING if answer is None else answer), elapsed
 
-    def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Seat
+    def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see AgentHandle
         try:
             self._agent.finish(reward, observation)
         except BaseException as error:

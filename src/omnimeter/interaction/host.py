@@ -19,7 +19,7 @@ from typing import BinaryIO
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import FOREVER, Agent, OmnimeterError, Spec
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.handles import AgentFault, InProcess, view_of
+from omnimeter.interaction.handles import AgentFault, LocalAgent, view_of
 from omnimeter.interaction.wire import (
     VERSION,
     Message,
@@ -44,7 +44,7 @@ class Host:
 
     def __init__(self) -> None:
         self._reserve = bytearray(RESERVE)
-        self._seat: InProcess | None = None
+        self._seat: LocalAgent | None = None
         self._actions = 0
 
     def answer(self, message: Message) -> Message:
@@ -88,7 +88,7 @@ class Host:
         self._seat = None
         agent = _made(message)
         briefing = briefing_from_json(message["briefing"])
-        seat = InProcess(agent)
+        seat = LocalAgent(agent)
         seat.begin(briefing, message["seed"])
         self._seat = seat
         self._actions = briefing.actions

@@ -23,21 +23,21 @@ from omnimeter.contract import (
 )
 from omnimeter.interaction.batch import Batch, can_run_compiled
 from omnimeter.interaction.compilation import joint_runner
-from omnimeter.interaction.handles import AgentFault, Seat, view_of
+from omnimeter.interaction.handles import AgentFault, AgentHandle, view_of
 from omnimeter.interaction.kernels import (
     KernelAgent,
     KernelEnvironment,
     KernelEnvironmentClass,
+    contiguous,
     seed_state,
-    settled,
-    start_together,
+    start_joint,
 )
 from omnimeter.interaction.loop import Member, environment_error, read_reward, seated
 
 
-def take_together(
+def take_joint(
     environment_class: EnvironmentClass,
-    agents: Sequence[Agent | Seat],
+    agents: Sequence[Agent | AgentHandle],
     exercise: Exercise,
     *,
     record: bool = False,
@@ -74,17 +74,17 @@ def _here(members: Sequence[Member]) -> list[Member]:
     return [member for member in members if member.trace is None]
 
 
-def _company(exercise: Exercise) -> tuple[Spec, ...]:
-    return exercise.company or (exercise.agent,)
+def _joint_agents(exercise: Exercise) -> tuple[Spec, ...]:
+    return exercise.joint or (exercise.agent,)
 
 
 def _built(seating: EnvironmentClass, exercise: Exercise, seats: int) -> Environment:
     try:
         environment = seating.build(exercise.instance)
-        if not environment.seats == seats == len(_company(exercise)):
+        if not environment.seats == seats == len(_joint_agents(exercise)):
             raise ValueError(
                 f"there are {environment.seats} seats and {seats} agents "
-                f"for a company of {len(_company(exercise))}"
+                f"for a company of {len(_joint_agents(exercise))}"
             )
     except BaseException as error:
         raise environment_error(error) from error
@@ -93,29 +93,29 @@ def _built(seating: EnvironmentClass, exercise: Exercise, seats: int) -> Environ
 
 def _start(environment: Environment, members: Sequence[Member], exercise: Exercise) -> None:
     try:
-        percepts = start_together(environment, exercise.stream("environment").seed)
+        percepts = start_joint(environment, exercise.stream("environment").seed)
         for seat, percept in _read(members, percepts):
             members[seat].see(percept, environment.space_of(seat))
         briefings = [environment.briefing(seat) for seat in range(len(members))]
     except BaseException as error:
         raise environment_error(error) from error
-    for member, spec, briefing in zip(members, _company(exercise), briefings, strict=True):
+    for member, spec, briefing in zip(members, _joint_agents(exercise), briefings, strict=True):
         if member.trace is None:
             member.begin(briefing, exercise.of(spec).stream("agent").seed)
 
 
 def _go_on(environment: Environment, members: Sequence[Member], exercise: Exercise) -> None:
     budget, tick = exercise.budget, nanoseconds(exercise.clock.tick)
-    timed = None if budget.seconds is None else budget.end
+    timed = None if budget.seconds is None else budget.end_ns
     now, over = 0, None
-    for _ in range(budget.most):
+    for _ in range(budget.max_interactions):
         for member in _here(members):
             member.choose(environment.actions, tick, timed)
         here = _here(members)
         if not here:
             return
         delay = max(member.delay for member in here)
-        if delay > budget.end - now:
+        if delay > budget.end_ns - now:
             over = timed
             break
         now += delay
@@ -128,7 +128,7 @@ def _go_on(environment: Environment, members: Sequence[Member], exercise: Exerci
 
 def _step(environment: Environment, members: Sequence[Member]) -> None:
     try:
-        percepts = environment.step_together([member.action for member in members])
+        percepts = environment.step_joint([member.action for member in members])
         for seat, percept in _read(members, percepts):
             members[seat].receive(percept)
     except BaseException as error:
@@ -145,36 +145,38 @@ def _read(members: Sequence[Member], percepts: Sequence[Percept]) -> list[tuple[
     ]
 
 
-def run_together(
+def run_joint(
     environment_class: EnvironmentClass,
     agents: Sequence[KernelAgent],
     exercises: Iterable[Exercise],
     *,
     record: bool = False,
 ) -> Iterator[list[Trace]]:
-    """The traces of each exercise, in order: what ``take_together`` gives, compiled if possible.
+    """The traces of each exercise, in order: what ``take_joint`` gives, compiled if possible.
 
     One exercise after the other, so that there is never more than one table of each agent.
 
     Args:
         environment_class: The class of all the exercises' instances.
         agents: Who takes them together, each prepared anew for every exercise. Only agents of
-            kernels can be: others are made anew, for ``take_together``.
+            kernels can be: others are made anew, for ``take_joint``.
         exercises: All of the same company.
         record: Whether to keep actions and observations too.
     """
     for exercise in exercises:
         traces = _compiled(environment_class, agents, exercise, record)
-        yield traces or take_together(environment_class, agents, exercise, record=record)
+        yield traces or take_joint(environment_class, agents, exercise, record=record)
 
 
-def has_joint_kernels(environment_class: EnvironmentClass, agents: Sequence[Agent | Seat]) -> bool:
+def has_joint_kernels(
+    environment_class: EnvironmentClass, agents: Sequence[Agent | AgentHandle]
+) -> bool:
     """Whether a class and some agents have all the kernels for a compiled joint run."""
     kernels = environment_class.kernels
     return (
         isinstance(environment_class, KernelEnvironmentClass)
         and kernels is not None
-        and kernels.step_together is not None
+        and kernels.step_joint is not None
         and kernels.observe_from is not None
         and len(agents) > 1
         and all(isinstance(agent, KernelAgent) for agent in agents)
@@ -219,12 +221,12 @@ def _batch(
     assert isinstance(environment, KernelEnvironment)  # the same class, with more seats
     seed_state(environment.state, exercise.stream("environment").seed)
     states = [member.prepare(environment.briefing(seat)) for seat, member in enumerate(members)]
-    taken = [exercise.of(member) for member in exercise.company]
+    taken = [exercise.of(member) for member in exercise.joint]
     for state, own in zip(states, taken, strict=True):
         seed_state(state, own.stream("agent").seed)
     seats = len(members)
     parts = (
-        *map(settled, (environment.state, *states)),
+        *map(contiguous, (environment.state, *states)),
         np.zeros(seats, dtype=np.int64),
         np.zeros(seats),
     )

@@ -30,10 +30,10 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.kernels import State
 from omnimeter.contract.spec import seeded
-from omnimeter.interaction.compilation import agent_entries, environment_entries, together_entries
+from omnimeter.interaction.compilation import agent_entries, environment_entries, joint_entries
 
 
-def settled(state: State) -> State:
+def contiguous(state: State) -> State:
     """The state in arrays that compiled code can work on in place; a copy only where it must be.
 
     Raises:
@@ -91,11 +91,11 @@ def start(environment: Environment, seed: int) -> Percept:
     return environment.start(seeded(seed))
 
 
-def start_together(environment: Environment, seed: int) -> Sequence[Percept]:
+def start_joint(environment: Environment, seed: int) -> Sequence[Percept]:
     """Start an environment with several seats with the chance of a seed."""
     if isinstance(environment, KernelEnvironment):
-        return environment.start_together(seed)
-    return environment.start_together(seeded(seed))
+        return environment.start_joint(seed)
+    return environment.start_joint(seeded(seed))
 
 
 def begin(agent: Agent, briefing: Briefing, seed: int) -> None:
@@ -168,7 +168,7 @@ class KernelEnvironment(Environment):
         return self.views[seat] if self.views else None
 
     def start(self, rng: Chance) -> Percept:  # noqa: D102 - see Environment
-        self.state = settled(self.state)
+        self.state = contiguous(self.state)
         self._seen = np.zeros(len(self.space.sizes), dtype=np.int64)
         self._lent = _Lent(environment_entries, self.kernels, self.state, self._seen)
         seed_state(self.state, rng)
@@ -184,15 +184,15 @@ class KernelEnvironment(Environment):
         # a Percept, without the detour over its constructor
         return _new_tuple(Percept, (reward, int(seen[0]) if self.space.single else seen.copy()))
 
-    def start_together(self, rng: Chance) -> list[Percept]:  # noqa: D102 - see Environment
+    def start_joint(self, rng: Chance) -> list[Percept]:  # noqa: D102 - see Environment
         if self.seats == 1:
             return [self.start(rng)]
-        self.state = settled(self.state)
+        self.state = contiguous(self.state)
         self._table = _Table(self.kernels, self.state, self.spaces)
         seed_state(self.state, rng)
         return self._table.start()
 
-    def step_together(self, actions: Sequence[int]) -> list[Percept]:  # noqa: D102 - see Environment
+    def step_joint(self, actions: Sequence[int]) -> list[Percept]:  # noqa: D102 - see Environment
         if len(actions) != self.seats:
             raise ValueError(f"there are {len(actions)} actions for {self.seats} seats")
         for action in actions:
@@ -216,15 +216,15 @@ class _Table:
         self._actions = np.zeros(len(spaces), dtype=np.int64)
         self._rewards = np.zeros(len(spaces))
         given = (self._seen, self._at, self._actions, self._rewards)
-        self._lent = _Lent(together_entries, kernels, state, *given)
+        self._lent = _Lent(joint_entries, kernels, state, *given)
 
     def start(self) -> list[Percept]:
-        self._lent.entries.start_together(self._lent.loan)
+        self._lent.entries.start_joint(self._lent.loan)
         return self._percepts()
 
     def step(self, actions: Sequence[int]) -> list[Percept]:
         self._actions[:] = actions
-        self._lent.entries.advance_together(self._lent.loan)
+        self._lent.entries.advance_joint(self._lent.loan)
         return self._percepts()
 
     def _percepts(self) -> list[Percept]:
@@ -259,7 +259,7 @@ class KernelAgent(Agent):
         """A fresh state for an exercise, a NamedTuple of one-dimensional arrays."""
 
     def begin(self, briefing: Briefing, rng: Chance) -> None:  # noqa: D102 - see Agent
-        state = settled(self.prepare(briefing))
+        state = contiguous(self.prepare(briefing))
         self._seen = np.zeros(len(briefing.space.sizes), dtype=np.int64)
         self._lent = _Lent(agent_entries, self.kernels, state, self._seen)
         seed_state(state, rng)

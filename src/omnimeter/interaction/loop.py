@@ -36,8 +36,8 @@ from omnimeter.contract import (
 )
 from omnimeter.interaction.handles import (
     AgentFault,
-    InProcess,
-    Seat,
+    AgentHandle,
+    LocalAgent,
     infrastructure_error,
     read_move,
     shown,
@@ -96,7 +96,7 @@ class Events:
         return Trace(
             rewards=np.array(self.rewards, dtype=np.float64),
             times=np.array(self.times, dtype=np.int64),
-            end=end,
+            end_ns=end,
             ending=ending,
             first_reward=self.first_reward,
             fault=fault,
@@ -113,7 +113,7 @@ Streams = Callable[[str], Stream]
 
 def take(
     environment_class: EnvironmentClass,
-    agent: Agent | Seat,
+    agent: Agent | AgentHandle,
     exercise: Exercise,
     *,
     record: bool = False,
@@ -138,7 +138,7 @@ def take(
     )
 
 
-def as_seen_by(environment_class: EnvironmentClass, agent: Agent | Seat) -> EnvironmentClass:
+def as_seen_by(environment_class: EnvironmentClass, agent: Agent | AgentHandle) -> EnvironmentClass:
     """The class with the form of observation that an agent asks for, where there are several.
 
     Raises:
@@ -170,7 +170,7 @@ def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> 
 
 def interact(
     environment: Environment,
-    agent: Agent | Seat,
+    agent: Agent | AgentHandle,
     budget: Budget,
     streams: Streams,
     *,
@@ -189,7 +189,7 @@ def interact(
         timeout: The longest that one action may take.
         record: Whether to keep actions and observations too.
     """
-    seat = InProcess(agent) if isinstance(agent, Agent) else agent
+    seat = LocalAgent(agent) if isinstance(agent, Agent) else agent
     events = Events(record)
     terms = _Terms.of(budget, clock, timeout, streams)
     try:
@@ -212,7 +212,7 @@ def _start(environment: Environment, seed: int, events: Events) -> tuple[Percept
 
 
 def _converse(
-    environment: Environment, seat: Seat, percept: Percept, terms: _Terms, events: Events
+    environment: Environment, seat: AgentHandle, percept: Percept, terms: _Terms, events: Events
 ) -> Trace:
     (reward, observation), actions = percept, environment.actions
     most, end, wall, tick, latest = terms.most, terms.end, terms.wall, terms.tick, terms.latest
@@ -289,9 +289,9 @@ class _Terms:
     @staticmethod
     def of(budget: Budget, clock: Clock, timeout: Timeout | None, streams: Streams) -> _Terms:
         timed, wall = budget.seconds is not None, clock.kind is ClockKind.WALL
-        terms = _Terms(budget.most, budget.end, timed, wall, nanoseconds(clock.tick))
-        if budget.limit is not None:
-            terms = replace(terms, stop=time.perf_counter_ns() + nanoseconds(budget.limit))
+        terms = _Terms(budget.max_interactions, budget.end_ns, timed, wall, nanoseconds(clock.tick))
+        if budget.wall_limit is not None:
+            terms = replace(terms, stop=time.perf_counter_ns() + nanoseconds(budget.wall_limit))
         if timeout is None:
             return terms
         drawn = timeout.rule is TimeoutRule.RANDOM_ACTION
@@ -310,7 +310,7 @@ class _Terms:
         return left if left > 0 else 0
 
     def ask(
-        self, seat: Seat, reward: float, observation: Observation, left: int
+        self, seat: AgentHandle, reward: float, observation: Observation, left: int
     ) -> tuple[object, int]:
         """The agent's answer, as a seat gives it; none when the real time is over."""
         if self.stop == FOREVER:
@@ -373,8 +373,8 @@ class Member:
         trace: What happened to it, once that is over; ``None`` as long as it is there.
     """
 
-    def __init__(self, agent: Agent | Seat, record: bool) -> None:
-        self._seat = InProcess(agent) if isinstance(agent, Agent) else agent
+    def __init__(self, agent: Agent | AgentHandle, record: bool) -> None:
+        self._seat = LocalAgent(agent) if isinstance(agent, Agent) else agent
         self._events = Events(record)
         self._percept = Percept(0.0, 0)
         self.action = 0

@@ -27,7 +27,7 @@ from omnimeter.contract import (
 )
 from omnimeter.interaction.handles import (
     AgentFault,
-    Seat,
+    AgentHandle,
     agent_error,
     infrastructure_error,
     read_view,
@@ -326,7 +326,7 @@ _VARIABLES = {
 }
 
 
-class AgentProcess(Seat):
+class AgentProcess(AgentHandle):
     """The seat of one agent, for one exercise after the other, in a process of its own.
 
     The process is started when it is first needed. Each ``begin`` makes a new agent in it. After a
@@ -415,7 +415,7 @@ class AgentProcess(Seat):
         self._refuse(reply)
         self._expect("ready", reply)
 
-    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: D102 - see Seat
+    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: D102 - see AgentHandle
         message = percept_to_json("act", reward, observation)
         patience = nanoseconds(self.limits.seconds_per_action)
         before = perf_counter_ns()

@@ -161,12 +161,12 @@ def advance(arrays, action):
     return reward
 """
 
-_TOGETHER = """
+_JOINT_ENVIRONMENT = """
 from omnimeter.interaction.borrowing import borrow
 
 
 @compiled(loan)
-def start_together(arrays):
+def start_joint(arrays):
     state = EnvironmentState({fields})
     seen, at, rewards = {seen}, {at}, {rewards}
     reward = float(environment_reset(state))
@@ -176,10 +176,10 @@ def start_together(arrays):
 
 
 @compiled(loan)
-def advance_together(arrays):
+def advance_joint(arrays):
     state = EnvironmentState({fields})
     seen, at, rewards = {seen}, {at}, {rewards}
-    environment_step_together(state, {actions}, rewards)
+    environment_step_joint(state, {actions}, rewards)
     for seat in range(len(rewards)):
         environment_observe_from(state, seat, borrow(seen, at[seat], at[seat + 1]))
 """
@@ -236,10 +236,10 @@ def environment(types: Sequence[str]) -> str:
     return _STEPWISE + _ENVIRONMENT.format(**_lent(types, "seen"))
 
 
-def environment_together(types: Sequence[str]) -> str:
+def joint_environment(types: Sequence[str]) -> str:
     """What Python calls of one environment with several seats, for arrays of the given types."""
     lent = _lent(types, "seen", "at", "actions", "rewards")
-    return _STEPWISE + _TOGETHER.format(**lent)
+    return _STEPWISE + _JOINT_ENVIRONMENT.format(**lent)
 
 
 def agent(types: Sequence[str], *, delays: bool) -> str:
@@ -301,7 +301,7 @@ def run(
             status = BY_TIME
             break
         now += delay
-        environment_step_together(environment, chosen, paid)
+        environment_step_joint(environment, chosen, paid)
         for k in range(seats):
             if progress[k, STATUS] == RUNNING:
                 progress[k, NOW] = now

@@ -79,7 +79,7 @@ class PerSecond:
 
     def __call__(self, trace: Trace) -> float:
         """The total divided by the end of the trace in seconds; 0 when no time has passed."""
-        return functions.per_second(trace.rewards, trace.end)
+        return functions.per_second(trace.rewards, trace.end_ns)
 
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
@@ -142,7 +142,7 @@ class Diminishing:
 
     def __call__(self, trace: Trace) -> float:
         """The average of the first n* rewards of the trace; 0 when none counts."""
-        return functions.diminishing(trace.rewards, trace.times, trace.end)
+        return functions.diminishing(trace.rewards, trace.times, trace.end_ns)
 
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""

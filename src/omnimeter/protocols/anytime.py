@@ -33,15 +33,15 @@ from omnimeter.contract import (
     is_own_fault,
     stream,
 )
-from omnimeter.protocols.repetitions import Round, Sittings, parts
+from omnimeter.protocols.repetitions import Repetitions, Round, parts
 from omnimeter.protocols.sample import SpecLike, payoff_bounds, read_spec
 from omnimeter.protocols.universal import refuse_unbalanced
 
 DRAWS = 8
 """Draws in a band that were all used already, before the band is listed.
 
-A sitting uses a few dozen environments. So this many in a row are used ones only where a band has
-few members, which are listed sooner than more of them are drawn.
+A repetition uses a few dozen environments. So this many in a row are used ones only where a band
+has few members, which are listed sooner than more of them are drawn.
 """
 
 PATIENCE = 7.0
@@ -175,7 +175,7 @@ def _by_weight(
 
 
 class _Position(NamedTuple):
-    """Where a sitting stands: what comes next, and the keys of all that was chosen so far."""
+    """Where a repetition stands: what comes next, and the keys of all that was chosen so far."""
 
     choice: Choice | None
     used: frozenset[str]
@@ -188,27 +188,28 @@ class Anytime(Protocol):
 
     def __init__(
         self,
-        environments: SpecLike,
-        sittings: int,
-        level: float | None,
+        environment_class: SpecLike,
+        repetitions: int,
+        start_complexity: float | None,
         step: float,
         growth: float,
         payoff: SpecLike,
         seed: int,
         unbalanced: bool,
     ) -> None:
-        if sittings < 1:
+        if repetitions < 1:
             raise InvalidInputError(
-                f"There cannot be {sittings} sittings.", "Give a number from 1 up."
+                f"There cannot be {repetitions} repetitions.", "Give a number from 1 up."
             )
-        for name, number in (("level", 1.0 if level is None else level), ("growth", growth)):
+        start = 1.0 if start_complexity is None else start_complexity
+        for name, number in (("start_complexity", start), ("growth", growth)):
             if not 0 < number < inf:
                 raise InvalidInputError(f"The {name} is {number}.", "Give a number above 0.")
         if not 0 <= step <= 1:
             raise InvalidInputError(f"The step is {step}.", "Give a number from 0 to 1.")
-        self.environments = read_spec(Kind.ENVIRONMENT, environments)
-        self.sittings = sittings
-        self.level = level
+        self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
+        self.repetitions = repetitions
+        self.start_complexity = start_complexity
         self.step = step
         self.growth = growth
         self.seed = seed
@@ -241,23 +242,28 @@ class Anytime(Protocol):
     @cached_property
     def environment_class(self) -> EnvironmentClass:
         """The class that the environments are chosen from: the machine U."""
-        made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environments)
+        made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
         if not self.unbalanced:
-            refuse_unbalanced(made, self.environments)
+            refuse_unbalanced(made, self.environment_spec)
         lowest, highest = made.complexity_range()
-        if self.level is not None and not lowest <= self.level <= highest:
+        if self.start_complexity is not None and not lowest <= self.start_complexity <= highest:
             reach = f"from {lowest:g}" if highest == inf else f"from {lowest:g} to {highest:g}"
-            side = "at or below" if self.level < lowest else "near"
+            side = "at or below" if self.start_complexity < lowest else "near"
             raise InvalidInputError(
-                f"{self.environments.label} has no environment {side} the level {self.level:g}.",
+                f"{self.environment_spec.label} has no environment {side} the level "
+                f"{self.start_complexity:g}.",
                 f"Give a level {reach}, or none to begin with the lowest.",
             )
         return made
 
     @cached_property
-    def lowest_level(self) -> float:
-        """The level xi with which every sitting begins (line 7)."""
-        return self.environment_class.complexity_range()[0] if self.level is None else self.level
+    def start_level(self) -> float:
+        """The level xi with which every repetition begins (line 7)."""
+        return (
+            self.environment_class.complexity_range()[0]
+            if self.start_complexity is None
+            else self.start_complexity
+        )
 
     def payoff(self) -> Payoff:
         """What turns a trace into a number in this test."""
@@ -274,37 +280,41 @@ class Anytime(Protocol):
         return payoff_bounds(self._payoff, drawn)
 
     def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
-        """The next round: one exercise in each sitting."""
+        """The next round: one exercise in each repetition."""
         *complete, begun = self._taken(outcomes).rounds()
         budget = self.budget(complete)
         if budget is None or self.is_late(begun, budget) or _failed(complete):
             return []
         choices = self._choices(complete)
         place = len(complete)
-        order = sorted(range(self.sittings), key=lambda sitting: (sitting - place) % self.sittings)
+        order = sorted(
+            range(self.repetitions), key=lambda repetition: (repetition - place) % self.repetitions
+        )
         return [
-            self._exercise(agent, place * self.sittings + sitting, choices[sitting], budget)
-            for sitting in order  # each is the first in turn: who is, finds nothing warm
-            if choices and sitting not in begun
+            self._exercise(
+                agent, place * self.repetitions + repetition, choices[repetition], budget
+            )
+            for repetition in order  # each is the first in turn: who is, finds nothing warm
+            if choices and repetition not in begun
         ]
 
     def is_used_up(self, outcomes: Sequence[Outcome]) -> bool:
-        """Whether the test is over because the class has no environment left for a sitting."""
+        """Whether the test is over because the class has no environment left for a repetition."""
         complete = self._taken(outcomes).complete()
         return self.budget(complete) is not None and not self._choices(complete)
 
     def _choices(self, rounds: Sequence[Round]) -> list[Choice]:
-        """What comes next in each sitting; nothing if one has used up the class."""
+        """What comes next in each repetition; nothing if one has used up the class."""
         choices = [
-            self._position(sitting, _rewards(rounds, sitting)).choice
-            for sitting in range(self.sittings)
+            self._position(repetition, _rewards(rounds, repetition)).choice
+            for repetition in range(self.repetitions)
         ]
         found = [choice for choice in choices if choice is not None]
         return found if len(found) == len(choices) else []
 
-    def _taken(self, outcomes: Sequence[Outcome]) -> Sittings:
-        """The sittings with what their exercises are worth in this test."""
-        return Sittings(self.sittings, [*map(self.counted, outcomes)])
+    def _taken(self, outcomes: Sequence[Outcome]) -> Repetitions:
+        """The repetitions with what their exercises are worth in this test."""
+        return Repetitions(self.repetitions, [*map(self.counted, outcomes)])
 
     def counted(self, outcome: Outcome) -> Outcome:
         """The outcome with what it is worth in this test in the place of its payoff."""
@@ -313,7 +323,7 @@ class Anytime(Protocol):
     def _exercise(self, agent: Spec, number: int, choice: Choice, budget: Budget) -> Exercise:
         return Exercise(
             agent=agent,
-            environment_class=self.environments,
+            environment_class=self.environment_spec,
             instance=choice.instance,
             budget=budget,
             seed=self.seed,
@@ -322,30 +332,32 @@ class Anytime(Protocol):
             complexity=self.environment_class.complexity(choice.instance),
         )
 
-    def _position(self, sitting: int, rewards: tuple[float, ...]) -> _Position:
-        """Where a sitting stands after some rewards: lines 10 to 17, 20 and 22.
+    def _position(self, repetition: int, rewards: tuple[float, ...]) -> _Position:
+        """Where a repetition stands after some rewards: lines 10 to 17, 20 and 22.
 
-        All chance is that of the sitting and the round. So two agents that are at the same level
+        All chance is that of the repetition and the round. So two agents that are at the same level
         in the same round get the same environment, unless one of them had it before.
         """
         known = len(rewards)
-        while known and (sitting, rewards[:known]) not in self._positions:
+        while known and (repetition, rewards[:known]) not in self._positions:
             known -= 1
         for place in range(known, len(rewards) + 1):
-            if (sitting, rewards[:place]) not in self._positions:
-                self._positions[sitting, rewards[:place]] = self._next(sitting, rewards[:place])
-        return self._positions[sitting, rewards]
+            if (repetition, rewards[:place]) not in self._positions:
+                self._positions[repetition, rewards[:place]] = self._next(
+                    repetition, rewards[:place]
+                )
+        return self._positions[repetition, rewards]
 
-    def _next(self, sitting: int, rewards: tuple[float, ...]) -> _Position:
-        """The same, where it is known how the sitting stood before the last reward."""
-        level, used = self.lowest_level, frozenset[str]()
+    def _next(self, repetition: int, rewards: tuple[float, ...]) -> _Position:
+        """The same, where it is known how the repetition stood before the last reward."""
+        level, used = self.start_level, frozenset[str]()
         if rewards:
-            before = self._positions[sitting, rewards[:-1]]
+            before = self._positions[repetition, rewards[:-1]]
             if before.choice is None:
                 return before
             level = before.choice.level * (1 + self.step * min(max(rewards[-1], -1.0), 1.0))
             used = before.used
-        chance = stream(self.seed, "choose", sitting, len(rewards)).generator()
+        chance = stream(self.seed, "choose", repetition, len(rewards)).generator()
         choice = choose(self.environment_class, level, used, chance)
         return _Position(choice, used | {choice.instance.key} if choice else used)
 
@@ -354,26 +366,26 @@ class Anytime(Protocol):
         return self._taken(outcomes).course(self.bounds())
 
     def values(self, outcomes: Sequence[Outcome], moments: int | None = None) -> dict[int, float]:
-        """The score of each sitting, which is an independent value of its own."""
-        end = inf if moments is None else moments * self.sittings
+        """The score of each repetition, which is an independent value of its own."""
+        end = inf if moments is None else moments * self.repetitions
         return self._taken([each for each in outcomes if each.exercise.number < end]).values()
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean over the sittings, from the complete rounds, and what else they say.
+        """The mean over the repetitions, from the complete rounds, and what else they say.
 
-        It estimates the expected score of a sitting of this length, over environments, the
+        It estimates the expected score of a repetition of this length, over environments, the
         agent's chance and the environments', and (under a wall clock) over what time it took.
         """
-        sittings = self._taken(outcomes)
-        found = sittings.score(self.bounds())
+        repetitions = self._taken(outcomes)
+        found = repetitions.score(self.bounds())
         extra: dict[str, Any] = {"unbalanced": True} if self.unbalanced else {}
         if found.interval is not None:
-            extra["watched"] = self._watched(sittings)
+            extra["watched"] = self._watched(repetitions)
         return Score(
-            found.value, found.interval, found.count, found.faults, {**parts(sittings), **extra}
+            found.value, found.interval, found.count, found.faults, {**parts(repetitions), **extra}
         )
 
-    def _watched(self, sittings: Sittings) -> tuple[float, float]:
+    def _watched(self, repetitions: Repetitions) -> tuple[float, float]:
         """The 95 % interval that holds even if the score was the reason for stopping.
 
         Who watches may stop after any round. So the error rate is divided among all the rounds
@@ -381,7 +393,7 @@ class Anytime(Protocol):
         does that of the last, whatever made it the last.
         """
         error = max(0.05 / self.most_rounds, 1e-12)  # of which a level is still below 1
-        interval = sittings.score(self.bounds(), 1 - error).interval
+        interval = repetitions.score(self.bounds(), 1 - error).interval
         assert interval is not None, "there is one at any level, or at none"
         return interval.low, interval.high
 
@@ -394,9 +406,9 @@ def _failed(rounds: Sequence[Round]) -> bool:
     return bool(rounds) and all(map(is_own_fault, rounds[-1].values()))
 
 
-def _rewards(rounds: Sequence[Round], sitting: int) -> tuple[float, ...]:
-    """What a sitting was worth so far; an exercise without a payoff moves nothing."""
-    return tuple(done[sitting].payoff or 0.0 for done in rounds)
+def _rewards(rounds: Sequence[Round], repetition: int) -> tuple[float, ...]:
+    """What a repetition was worth so far; an exercise without a payoff moves nothing."""
+    return tuple(done[repetition].payoff or 0.0 for done in rounds)
 
 
 OVERRUN = 0.02
@@ -405,14 +417,14 @@ OVERRUN = 0.02
 ROUNDING = 1e-9
 """As parts of a whole, times that differ by less than this are the same: sums are rounded."""
 
-SITTINGS = 10
-"""Sittings of a test by default: enough for an interval, few enough to leave each some time."""
+REPETITIONS = 10
+"""Repetitions of a test by default: enough for an interval, few enough to leave each some time."""
 
 
 class AnytimeUntimed(Anytime):
     """The anytime universal intelligence test disregarding time (Definition 19).
 
-    Every environment is one that the sitting has not had before, of complexity H with
+    Every environment is one that the repetition has not had before, of complexity H with
     ``xi - 1 <= H <= xi``. The first lasts 1 interaction, each further one half as many again as
     the one before, rounded up. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads
     to harder environments, failure to easier ones. The score is the mean of all rewards. It is
@@ -420,11 +432,12 @@ class AnytimeUntimed(Anytime):
     left: otherwise stopping as soon as the average is good would pay (section 5.1).
 
     Args:
-        environments: The environment class.
-        interactions: The length of the whole test; every sitting has the same share of it.
-        sittings: How many sittings are taken side by side. Their spread is what the interval comes
+        environment_class: The environment class.
+        interactions: The length of the whole test; every repetition has the same share of it.
+        repetitions: How many repetitions are taken side by side. Their spread is what the interval
+            comes
             from: one alone has none.
-        level: The complexity level to begin with; by default the lowest of the class.
+        start_complexity: The complexity to begin with; by default the lowest of the class.
         slot: How many interactions the first environment lasts.
         growth: By which part each environment lasts longer than the one before.
         step: How far a reward of 1 moves the level, as a part of it.
@@ -437,10 +450,10 @@ class AnytimeUntimed(Anytime):
 
     def __init__(
         self,
-        environments: SpecLike,
+        environment_class: SpecLike,
         interactions: int,
-        sittings: int = SITTINGS,
-        level: float | None = None,
+        repetitions: int = REPETITIONS,
+        start_complexity: float | None = None,
         slot: int = 1,
         growth: float = 0.5,
         step: float = 0.5,
@@ -448,17 +461,20 @@ class AnytimeUntimed(Anytime):
         seed: int = 0,
         unbalanced: bool = False,
     ) -> None:
-        super().__init__(environments, sittings, level, step, growth, payoff, seed, unbalanced)
+        super().__init__(
+            environment_class, repetitions, start_complexity, step, growth, payoff, seed, unbalanced
+        )
         if slot < 1:
             raise InvalidInputError(f"The first slot is {slot} interactions.", "Give 1 or more.")
-        if interactions < slot * sittings:
+        if interactions < slot * repetitions:
             raise InvalidInputError(
-                f"{interactions} interactions are too few for {sittings} sittings that begin with "
+                f"{interactions} interactions are too few for {repetitions} repetitions that "
+                "begin with "
                 f"{slot}.",
-                f"Give at least {slot * sittings} interactions, or fewer sittings.",
+                f"Give at least {slot * repetitions} interactions, or fewer repetitions.",
             )
         self.interactions = interactions
-        self.slots = _slots(interactions // sittings, slot, growth)
+        self.slots = _slots(interactions // repetitions, slot, growth)
 
     @property
     def most_rounds(self) -> int:
@@ -471,14 +487,14 @@ class AnytimeUntimed(Anytime):
 
     def counted(self, outcome: Outcome) -> Outcome:
         """The outcome with its payoff for the share of the interactions that was completed."""
-        planned = outcome.exercise.budget.most
+        planned = outcome.exercise.budget.max_interactions
         if outcome.payoff is None or outcome.interactions >= planned:
             return outcome
         return replace(outcome, payoff=outcome.payoff * outcome.interactions / planned)
 
     def expected(self) -> int:
         """How many exercises one agent takes, unless the class is used up before."""
-        return self.most_rounds * self.sittings
+        return self.most_rounds * self.repetitions
 
 
 def _slots(total: int, first: int, growth: float) -> list[int]:
@@ -494,7 +510,7 @@ def _slots(total: int, first: int, growth: float) -> list[int]:
 class AnytimeTimed(Anytime):
     """The anytime universal intelligence test taking time into account (Definition 18).
 
-    Every environment is one that the sitting has not had before, of complexity H with
+    Every environment is one that the repetition has not had before, of complexity H with
     ``xi - 1 <= H <= xi``. The first lasts 1 microsecond, each further one half as long again as the
     one before. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads to harder
     environments, failure to easier ones. The score is the mean of all rewards. An agent that had
@@ -505,11 +521,12 @@ class AnytimeTimed(Anytime):
     off there.
 
     Args:
-        environments: The environment class.
-        time: The seconds that the whole test lasts; every sitting has the same share of it.
-        sittings: How many sittings are taken side by side. Their spread is what the interval comes
+        environment_class: The environment class.
+        time: The seconds that the whole test lasts; every repetition has the same share of it.
+        repetitions: How many repetitions are taken side by side. Their spread is what the interval
+            comes
             from: one alone has none.
-        level: The complexity level to begin with; by default the lowest of the class.
+        start_complexity: The complexity to begin with; by default the lowest of the class.
         slot: How many seconds the first environment lasts.
         growth: By which part each environment lasts longer than the one before.
         step: How far a reward of 1 moves the level, as a part of it.
@@ -522,10 +539,10 @@ class AnytimeTimed(Anytime):
 
     def __init__(
         self,
-        environments: SpecLike,
+        environment_class: SpecLike,
         time: float,
-        sittings: int = SITTINGS,
-        level: float | None = None,
+        repetitions: int = REPETITIONS,
+        start_complexity: float | None = None,
         slot: float = 1e-6,
         growth: float = 0.5,
         step: float = 0.5,
@@ -535,13 +552,16 @@ class AnytimeTimed(Anytime):
         seed: int = 0,
         unbalanced: bool = False,
     ) -> None:
-        super().__init__(environments, sittings, level, step, growth, payoff, seed, unbalanced)
+        super().__init__(
+            environment_class, repetitions, start_complexity, step, growth, payoff, seed, unbalanced
+        )
         if not (isfinite(slot) and slot >= 1 / NANOSECONDS):
             raise InvalidInputError(f"The first slot is {slot} s.", "Give a nanosecond or more.")
-        if not (isfinite(time) and time >= slot * sittings):
+        if not (isfinite(time) and time >= slot * repetitions):
             raise InvalidInputError(
-                f"{time:g} s are too little for {sittings} sittings that begin with {slot:g} s.",
-                f"Give at least {slot * sittings:g} s.",
+                f"{time:g} s are too little for {repetitions} repetitions that begin with "
+                f"{slot:g} s.",
+                f"Give at least {slot * repetitions:g} s.",
             )
         self.time = time
         self.slot = slot
@@ -559,20 +579,20 @@ class AnytimeTimed(Anytime):
         """The slot of the round, or what is left of the time if that is less."""
         if rounds and _seconds(rounds[-1][0]) < self._slot(len(rounds) - 1):
             return None  # the last round was cut off
-        left = (self.time - sum(map(self._spent, rounds))) / self.sittings
+        left = (self.time - sum(map(self._spent, rounds))) / self.repetitions
         if self._is_over(left):
             return None
         seconds = min(self._slot(len(rounds)), left)
         if self.clock.kind is ClockKind.VIRTUAL:
             return Budget(seconds=seconds)
-        return Budget(seconds=seconds, limit=left)
+        return Budget(seconds=seconds, wall_limit=left)
 
     def is_late(self, begun: Round, budget: Budget) -> bool:
         """Whether more than the whole test's time is gone before the round is complete.
 
         That happens only to agents that cannot be stopped in time. Such a round does not count.
         """
-        left = inf if budget.limit is None else budget.limit * self.sittings
+        left = inf if budget.wall_limit is None else budget.wall_limit * self.repetitions
         return self._spent(begun) > left + OVERRUN * self.time
 
     def _slot(self, place: int) -> float:
@@ -584,24 +604,26 @@ class AnytimeTimed(Anytime):
 
     @property
     def most_rounds(self) -> int:
-        """All rounds whose slot is not longer than a sitting, and one that is cut off.
+        """All rounds whose slot is not longer than a repetition, and one that is cut off.
 
         By the wall clock there can be so many, since an agent that stops early leaves time over.
         """
-        return int(log(self.time / self.sittings / self.slot) / log1p(self.growth) + ROUNDING) + 2
+        return (
+            int(log(self.time / self.repetitions / self.slot) / log1p(self.growth) + ROUNDING) + 2
+        )
 
     def expected(self) -> int | None:
         """How many exercises one agent takes, where no real time plays a part."""
         if self.clock.kind is ClockKind.WALL:
             return None
-        left, place = self.time / self.sittings, 0
+        left, place = self.time / self.repetitions, 0
         while not self._is_over(left):
             left -= self._slot(place)
             place += 1
-        return place * self.sittings
+        return place * self.repetitions
 
     def _is_over(self, left: float) -> bool:
-        """Whether what is left for a sitting is less than the first slot."""
+        """Whether what is left for a repetition is less than the first slot."""
         return left < self.slot * (1 - ROUNDING)
 
 

@@ -31,10 +31,12 @@ from omnimeter.contract import (
 )
 from omnimeter.protocols.sample import Scoring, SpecLike, draw, payoff_bounds, read_spec
 
-_FORM = 'A battery is {"title": "...", "exercises": [{"environments": ..., "interactions": ...}]}.'
+_FORM = (
+    'A battery is {"title": "...", "exercises": [{"environment_class": ..., "interactions": ...}]}.'
+)
 _SPEC_FORM = 'An environment class is "name(parameter=value)", or {"id": ..., "parameters": {...}}.'
 _FIELDS = ("title", "exercises")
-_ITEM_FIELDS = ("environments", "interactions", "complexity")
+_ITEM_FIELDS = ("environment_class", "interactions", "complexity")
 _SPEC_FIELDS = {"id": str, "parameters": Mapping, "digest": str}
 
 
@@ -43,18 +45,21 @@ class Item:
     """One exercise of a battery, before an environment is drawn for it.
 
     Attributes:
-        environments: The environment class.
+        environment_class: The environment class.
         interactions: How long it lasts.
         complexity: The complexity of the environment; by default the class draws it too.
     """
 
-    environments: Spec
+    environment_class: Spec
     interactions: int
     complexity: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The exercise as plain data."""
-        data = {"environments": self.environments.to_json(), "interactions": self.interactions}
+        data = {
+            "environment_class": self.environment_class.to_json(),
+            "interactions": self.interactions,
+        }
         return data if self.complexity is None else {**data, "complexity": self.complexity}
 
 
@@ -97,7 +102,9 @@ def read_plan(data: Any, where: str) -> Plan:
 
 def _item(data: Any, where: str) -> Item:
     fields = _fields(data, _ITEM_FIELDS, _ITEM_FIELDS[:2], where)
-    spec, environment_class = _environments(fields["environments"], f"{where}, environments")
+    spec, environment_class = _environments(
+        fields["environment_class"], f"{where}, environment_class"
+    )
     interactions = _interactions(fields["interactions"], f"{where}, interactions")
     complexity = fields.get("complexity")
     if complexity is not None:
@@ -199,7 +206,7 @@ def find_battery(given: str | Mapping[str, Any]) -> Plan:
     return read_plan(json.loads((_folder() / f"{given}{_ENDING}").read_text("utf-8")), given)
 
 
-def lasting(given: str | Mapping[str, Any]) -> str | dict[str, Any]:
+def snapshot(given: str | Mapping[str, Any]) -> str | dict[str, Any]:
     """What to write down of a battery: its name, or the whole content of a file.
 
     A file may change or get lost. Its content does not, and can be taken again elsewhere.
@@ -289,15 +296,17 @@ class Battery(Protocol):
         """The exercises of all tests, test after test."""
         made: dict[Spec, EnvironmentClass] = {
             spec: make(Kind.ENVIRONMENT, spec)
-            for spec in dict.fromkeys(item.environments for item in self.plan.items)
+            for spec in dict.fromkeys(item.environment_class for item in self.plan.items)
         }
         return [
-            self._draw(number, item, made[item.environments])
+            self._draw(number, item, made[item.environment_class])
             for number, item in enumerate(self.plan.items * self.tests)
         ]
 
     def _draw(self, number: int, item: Item, environment_class: EnvironmentClass) -> _Drawn:
-        instance = draw(environment_class, item.environments, self.seed, number, item.complexity)
+        instance = draw(
+            environment_class, item.environment_class, self.seed, number, item.complexity
+        )
         return _Drawn(item, environment_class, instance, environment_class.complexity(instance))
 
     def payoff(self) -> Payoff:
@@ -323,7 +332,7 @@ class Battery(Protocol):
         return [
             Exercise(
                 agent=agent,
-                environment_class=each.item.environments,
+                environment_class=each.item.environment_class,
                 instance=each.instance,
                 budget=Budget(each.item.interactions),
                 seed=self.seed,

@@ -24,15 +24,15 @@ from omnimeter.estimation import Estimate, Support, mean
 from omnimeter.estimation.reliability import stability
 
 Round = Mapping[int, Outcome]
-"""What came of one round, by the number of the sitting."""
+"""What came of one round, by the number of the repetition."""
 
 
 @dataclass(frozen=True)
-class Sittings:
-    """The outcomes of one agent in all its sittings. Exercise k is the ``k % count``-th one's.
+class Repetitions:
+    """The outcomes of one agent in all its repetitions. Exercise k is the ``k % count``-th one's.
 
     Attributes:
-        count: How many sittings there are.
+        count: How many repetitions there are.
         outcomes: What came of the exercises so far.
     """
 
@@ -47,8 +47,8 @@ class Sittings:
     def _rounds(self) -> list[Round]:
         found: dict[int, dict[int, Outcome]] = {}
         for outcome in self.outcomes:
-            place, sitting = divmod(outcome.exercise.number, self.count)
-            found.setdefault(place, {})[sitting] = outcome
+            place, repetition = divmod(outcome.exercise.number, self.count)
+            found.setdefault(place, {})[repetition] = outcome
         rounds: list[Round] = []
         while not rounds or len(rounds[-1]) == self.count:
             rounds.append(found.get(len(rounds), {}))
@@ -59,28 +59,28 @@ class Sittings:
         return self._rounds[:-1]
 
     def table(self, instead: float | None = None) -> FloatArray:
-        """The payoff of each complete round (row) in each sitting (column).
+        """The payoff of each complete round (row) in each repetition (column).
 
         Args:
             instead: What stands where the agent's own fault left nothing to be judged. What else
                 is missing, always, is not a number.
         """
         rows = [
-            [_payoff(done[sitting], instead) for sitting in range(self.count)]
+            [_payoff(done[repetition], instead) for repetition in range(self.count)]
             for done in self.complete()
         ]
         return np.array(rows, dtype=np.float64).reshape(-1, self.count)
 
     def values(self, instead: float | None = None) -> dict[int, float]:
-        """The score of each sitting: the mean over its complete rounds (line 24)."""
+        """The score of each repetition: the mean over its complete rounds (line 24)."""
         return {
-            sitting: float(np.mean(column[~np.isnan(column)]))
-            for sitting, column in enumerate(self.table(instead).T)
+            repetition: float(np.mean(column[~np.isnan(column)]))
+            for repetition, column in enumerate(self.table(instead).T)
             if not np.isnan(column).all()
         }
 
     def running(self) -> FloatArray:
-        """The score after each complete round, in the mean over the sittings."""
+        """The score after each complete round, in the mean over the repetitions."""
         table = self.table()
         known = ~np.isnan(table)
         sums = np.cumsum(np.where(known, table, 0.0), axis=0)
@@ -93,9 +93,9 @@ class Sittings:
         complete, moments, length = self.complete(), [], 0.0
         for place, done in enumerate(complete, start=1):
             first = done[0].exercise.budget
-            slot = float(first.most if first.seconds is None else first.seconds)
+            slot = float(first.max_interactions if first.seconds is None else first.seconds)
             length += slot
-            known = Sittings(
+            known = Repetitions(
                 self.count, [each for one in complete[:place] for each in one.values()]
             )
             found = known.score(bounds)
@@ -108,7 +108,7 @@ class Sittings:
         return dict(Counter(str(o.fault.kind) for o in self.outcomes if o.fault is not None))
 
     def score(self, bounds: Support, level: float = 0.95) -> Score:
-        """The mean over the sittings with its interval, from the complete rounds.
+        """The mean over the repetitions with its interval, from the complete rounds.
 
         Before the first round is complete there is none. As everywhere, an exercise that the agent
         failed to go on with may have been worth anything: the interval reaches from where it lies
@@ -134,7 +134,7 @@ class Sittings:
         if any(is_own_fault(each) for done in self.complete() for each in done.values()):
             worst, best = (self._if_worth(end, support, level) for end in support)
             low, high = min(low, worst.low), max(high, best.high)
-        return Interval(low, high, found.level)
+        return Interval(low, high, found.confidence)
 
     def _if_worth(self, payoff: float, support: Support, level: float) -> Estimate:
         """What the mean would be if every exercise that the agent failed in had been worth this."""
@@ -149,30 +149,30 @@ def _payoff(outcome: Outcome, instead: float | None) -> float:
     return instead if instead is not None and is_own_fault(outcome) else float("nan")
 
 
-def parts(sittings: Sittings) -> dict[str, Any]:
+def parts(repetitions: Repetitions) -> dict[str, Any]:
     """The named numbers beside an adaptive test's score, from its complete rounds.
 
     ``rounds``: how many are complete. ``level``: the mean complexity of the last one's
     environments. ``slot``: how long it lasted, in seconds or interactions. ``stability``: how
     settled the running score is, from 0 to 1 (Lambda thesis, section 7.3). ``spread``: the standard
-    deviation between sittings. ``potential``: the mean of the average rewards where the agent had
-    time to act at all. ``speed``: actions per second of its own time. ``idle``: the share of
+    deviation between repetitions. ``potential``: the mean of the average rewards where the agent
+    had time to act at all. ``speed``: actions per second of its own time. ``idle``: the share of
     exercises in which it had no time to act.
     """
-    complete = sittings.complete()
+    complete = repetitions.complete()
     if not complete:
         return {"rounds": 0}
     last = list(complete[-1].values())
     outcomes = [e for done in complete for e in done.values() if e.payoff is not None]
     if not outcomes:
         return {"rounds": len(complete)}
-    values = list(sittings.values().values())
+    values = list(repetitions.values().values())
     budget = last[0].exercise.budget
     found = {
         "rounds": len(complete),
         "level": float(np.mean([each.exercise.complexity for each in last])),
         "slot": budget.seconds if budget.interactions is None else budget.interactions,
-        "stability": stability(sittings.running()),
+        "stability": stability(repetitions.running()),
         "spread": float(np.std(values, ddof=1)) if len(values) > 1 else None,
         "potential": potential(outcomes),
         "idle": sum(not each.interactions for each in outcomes) / len(outcomes),

@@ -28,7 +28,7 @@ from omnimeter.contract import (
     Spec,
     Timeout,
     TimeoutRule,
-    check_company,
+    check_joint,
     is_own_fault,
     stream,
 )
@@ -141,7 +141,7 @@ class Scoring:
             least = self._estimate(paid + worst, support).low if isfinite(lowest) else -inf
             most = self._estimate(paid + best, support).high if isfinite(highest) else inf
             low, high = min(low, least), max(high, most)
-        return Score(found.value, Interval(low, high, found.level), found.count, faults)
+        return Score(found.value, Interval(low, high, found.confidence), found.count, faults)
 
     def _part(self, outcome: Outcome) -> int:
         return outcome.exercise.number % self.parts
@@ -179,7 +179,7 @@ class Sample(Protocol):
     faults of the agent's own widen the interval.
 
     Args:
-        environments: The environment class.
+        environment_class: The environment class.
         exercises: How many environments are drawn.
         interactions: The length of each exercise in interactions.
         seconds: The length of each exercise in seconds.
@@ -191,13 +191,13 @@ class Sample(Protocol):
         timeout: Seconds after which an action comes too late.
         timeout_rule: What then takes its place: ``no-reward`` or ``random-action``.
         seed: The root of all chance.
-        company: The agents that are in the environments together, in the order of their seats; by
+        joint: The agents that are in the environments together, in the order of their seats; by
             default everybody is alone. Only its members can be evaluated.
     """
 
     def __init__(
         self,
-        environments: SpecLike,
+        environment_class: SpecLike,
         exercises: int = 20,
         interactions: int | None = None,
         seconds: float | None = None,
@@ -208,13 +208,13 @@ class Sample(Protocol):
         timeout: float | None = None,
         timeout_rule: Literal["no-reward", "random-action"] = "no-reward",
         seed: int = 0,
-        company: list[SpecLike] | None = None,
+        joint: list[SpecLike] | None = None,
     ) -> None:
         if exercises < 1:
             raise InvalidInputError(
                 f"There cannot be {exercises} exercises.", "Give a number from 1 up."
             )
-        self.environments = read_spec(Kind.ENVIRONMENT, environments)
+        self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
         self.exercises = exercises
         self.budget = Budget(interactions, seconds)
         kind = clock or ("virtual" if seconds is None else "wall")
@@ -222,17 +222,17 @@ class Sample(Protocol):
         self.timeout = None if timeout is None else Timeout(timeout, TimeoutRule(timeout_rule))
         self.levels = complexity if isinstance(complexity, list) else [complexity]
         self.seed = seed
-        self.company = tuple(read_spec(Kind.AGENT, member) for member in company or ())
-        if company is not None:
-            check_company(self.company, self.clock, self.timeout)
+        self.joint = tuple(read_spec(Kind.AGENT, member) for member in joint or ())
+        if joint is not None:
+            check_joint(self.joint, self.clock, self.timeout)
         self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
 
     @cached_property
     def environment_class(self) -> EnvironmentClass:
         """The class that the environments are drawn from."""
-        made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environments)
-        if self.company:
-            made.seating([None] * len(self.company))  # refuses if there is no room for them
+        made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
+        if self.joint:
+            made.seating([None] * len(self.joint))  # refuses if there is no room for them
         return made
 
     @cached_property
@@ -240,7 +240,7 @@ class Sample(Protocol):
         """The drawn environments."""
         levels = [self.levels[number % len(self.levels)] for number in range(self.exercises)]
         return [
-            draw(self.environment_class, self.environments, self.seed, number, level)
+            draw(self.environment_class, self.environment_spec, self.seed, number, level)
             for number, level in enumerate(levels)
         ]
 
@@ -267,7 +267,7 @@ class Sample(Protocol):
         return [
             Exercise(
                 agent=agent,
-                environment_class=self.environments,
+                environment_class=self.environment_spec,
                 instance=instance,
                 budget=self.budget,
                 seed=self.seed,
@@ -275,7 +275,7 @@ class Sample(Protocol):
                 clock=self.clock,
                 timeout=self.timeout,
                 complexity=self.environment_class.complexity(instance),
-                company=self.company,
+                joint=self.joint,
             )
             for number, instance in enumerate(self.instances)
             if number not in taken

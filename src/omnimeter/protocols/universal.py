@@ -93,7 +93,7 @@ class Universal(Sample):
 
     def __init__(
         self,
-        environments: SpecLike,
+        environment_class: SpecLike,
         exercises: int,
         interactions: int | None = None,
         seconds: float | None = None,
@@ -104,7 +104,7 @@ class Universal(Sample):
         seed: int = 0,
     ) -> None:
         super().__init__(
-            environments,
+            environment_class,
             exercises,
             interactions,
             seconds,
@@ -120,7 +120,7 @@ class Universal(Sample):
     def instances(self) -> list[Instance]:
         """The drawn environments, all different."""
         return distinct_instances(
-            self.environment_class, self.environments, self.seed, self.exercises
+            self.environment_class, self.environment_spec, self.seed, self.exercises
         )
 
     @cached_property
@@ -191,7 +191,7 @@ class BalancedUniversal(Universal):
     def instances(self) -> list[Instance]:
         """The drawn environments, all different; refused where they are not balanced."""
         if not self.unbalanced:
-            refuse_unbalanced(self.environment_class, self.environments)
+            refuse_unbalanced(self.environment_class, self.environment_spec)
         return super().instances
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
@@ -256,7 +256,7 @@ class UniversalRewards(Universal):
     counted beside it; faults of the agent's own widen the interval.
 
     Args:
-        environments: The environment class.
+        environment_class: The environment class.
         exercises: The number m of environments.
         interactions: The number n of interactions in each.
         seed: The root of all chance.
@@ -264,12 +264,12 @@ class UniversalRewards(Universal):
 
     def __init__(
         self,
-        environments: SpecLike,
+        environment_class: SpecLike,
         exercises: int = 20,
         interactions: int = 100,
         seed: int = 0,
     ) -> None:
-        super().__init__(environments, exercises, interactions, seed=seed)
+        super().__init__(environment_class, exercises, interactions, seed=seed)
 
     @cached_property
     def _payoff_range(self) -> Range:
@@ -290,7 +290,7 @@ class UniversalAdjusted(BalancedUniversal):
     What is estimated, and what faults do, is the same as in Definition 10.
 
     Args:
-        environments: The environment class. It must claim to be balanced.
+        environment_class: The environment class. It must claim to be balanced.
         exercises: The number m of environments.
         interactions: The number n of interactions in each.
         adjustment: The function Φ of the number of interactions and the complexity.
@@ -300,14 +300,16 @@ class UniversalAdjusted(BalancedUniversal):
 
     def __init__(
         self,
-        environments: SpecLike,
+        environment_class: SpecLike,
         exercises: int = 20,
         interactions: int = 100,
         adjustment: SpecLike = "flat-v1",
         seed: int = 0,
         unbalanced: bool = False,
     ) -> None:
-        super().__init__(environments, exercises, interactions, adjustment=adjustment, seed=seed)
+        super().__init__(
+            environment_class, exercises, interactions, adjustment=adjustment, seed=seed
+        )
         self.unbalanced = unbalanced
         self._average = AveragePlanned(interactions)
 
@@ -326,7 +328,7 @@ class UniversalTimed(BalancedUniversal):
     What is estimated, and what faults do, is the same as in Definition 10.
 
     Args:
-        environments: The environment class. It must claim to be balanced.
+        environment_class: The environment class. It must claim to be balanced.
         exercises: The number m of environments.
         seconds: The time tau in each environment.
         adjustment: The function Φ' of the time in seconds and the complexity.
@@ -339,7 +341,7 @@ class UniversalTimed(BalancedUniversal):
 
     def __init__(
         self,
-        environments: SpecLike,
+        environment_class: SpecLike,
         exercises: int = 20,
         seconds: float = 1.0,
         adjustment: SpecLike = "flat-v1",
@@ -350,7 +352,7 @@ class UniversalTimed(BalancedUniversal):
         unbalanced: bool = False,
     ) -> None:
         super().__init__(
-            environments,
+            environment_class,
             exercises,
             seconds=seconds,
             payoff=payoff,

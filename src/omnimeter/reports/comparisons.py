@@ -1,4 +1,4 @@
-"""Who is better than whom: agents compared on the same exercises or sittings, as data."""
+"""Who is better than whom: agents compared on the same exercises or repetitions, as data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ERROR_RATE = 0.05
 """How often a difference may be claimed, in all comparisons together, where there is none."""
 
 FEWEST = 2
-"""With fewer exercises or sittings in common, nothing is said about chance."""
+"""With fewer exercises or repetitions in common, nothing is said about chance."""
 
 Meeting = tuple[int, str]
 """What two agents must share to be compared: number and instance of an exercise, or the number of
-an independent part of the test, such as a sitting, in which their exercises may differ."""
+an independent part of the test, such as a repetition, in which their exercises may differ."""
 
 
 class Verdict(StrEnum):
@@ -36,7 +36,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One agent against another on the exercises, or sittings, that both finished.
+    """One agent against another on the exercises, or repetitions, that both finished.
 
     Attributes:
         agent: The agent.
@@ -44,10 +44,11 @@ class Comparison:
         difference: The mean of its payoffs minus the other's; ``None`` without any in common.
         low: The lower end of the 95 % interval; ``None`` when that cannot be said.
         high: The upper end.
-        count: How many exercises or sittings both finished.
+        count: How many exercises or repetitions both finished.
         chance: The p-value, corrected for all comparisons made; ``None`` when there is none.
         verdict: What this shows.
-        unit: What is compared one by one: exercises or, where these depend on each other, sittings.
+        unit: What is compared one by one: exercises or, where these depend on each other,
+            repetitions.
     """
 
     agent: Spec
@@ -111,7 +112,7 @@ def _unsaid(comparison: Comparison) -> Comparison:
 
 
 def _payoffs(agent: Spec, result: Result) -> dict[Meeting, float]:
-    """What an agent's exercises were worth or, where they are not independent, its sittings."""
+    """What an agent's exercises were worth or, where they are not independent, its repetitions."""
     if result.values:
         return {(unit, ""): value for unit, value in result.values.get(agent, {}).items()}
     return {

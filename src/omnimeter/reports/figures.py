@@ -25,7 +25,14 @@ from omnimeter.payoffs import average_along
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.protocols import Result
 from omnimeter.reports.comparisons import Comparison
-from omnimeter.reports.scores import EXERCISE, SITTING, ScoreRow, is_adjusted, sitting_count, unit
+from omnimeter.reports.scores import (
+    EXERCISE,
+    REPETITION,
+    ScoreRow,
+    is_adjusted,
+    repetition_count,
+    unit,
+)
 from omnimeter.reports.style import behind
 from omnimeter.reports.text import percent
 
@@ -120,7 +127,7 @@ class CurveFigure:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Single payoffs of one agent, or the scores of its sittings.
+    """Single payoffs of one agent, or the scores of its repetitions.
 
     Attributes:
         label: Whose they are.
@@ -238,8 +245,8 @@ def learning(
 def _length(budget: Budget, timed: bool) -> int:
     """How far an exercise goes, in nanoseconds or interactions."""
     if timed:
-        return 0 if budget.end == FOREVER else budget.end
-    return budget.most
+        return 0 if budget.end_ns == FOREVER else budget.end_ns
+    return budget.max_interactions
 
 
 def _moments(longest: int, timed: bool) -> IntArray:
@@ -304,13 +311,13 @@ def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
     dots = tuple(Dot(row.label, row.value, drawable(row.low), drawable(row.high)) for row in rows)
     if all(dot.value is None for dot in dots):
         return None
-    caption = f"The dot is the score, the bar its {percent(rows[0].level)} interval."
-    if max(row.sittings for row in rows) > 1:
-        caption = caption.removesuffix(".") + ", from the spread between sittings."
+    caption = f"The dot is the score, the bar its {percent(rows[0].confidence)} interval."
+    if max(row.repetitions for row in rows) > 1:
+        caption = caption.removesuffix(".") + ", from the spread between repetitions."
     if any(dot.value is not None and dot.low is None for dot in dots):
         caption += f" {_HOLLOW}"
-    if max(row.sittings for row in rows) == 1:
-        caption += " One sitting cannot show how far another one would lie from it."
+    if max(row.repetitions for row in rows) == 1:
+        caption += " One repetition cannot show how far another one would lie from it."
     return DotFigure("scores", "Scores", caption, "Score", dots)
 
 
@@ -323,13 +330,14 @@ def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
     )
     if not dots:
         return None
-    if compared[0].unit == SITTING:
+    if compared[0].unit == REPETITION:
         hollow = "" if all(dot.low is not None for dot in dots) else f" {_HOLLOW}"
         return DotFigure(
             "differences",
-            "Differences sitting by sitting",
-            f"Mean difference from {compared[0].reference.label}, sitting by sitting, with its "
-            "95 % interval. Left of the line is worse. The same sitting of two agents meets the "
+            "Differences repetition by repetition",
+            f"Mean difference from {compared[0].reference.label}, repetition by repetition, with "
+            "its "
+            "95 % interval. Left of the line is worse. The same repetition of two agents meets the "
             f"same environments as long as both are at the same level.{hollow}",
             "Difference in score",
             dots,
@@ -365,12 +373,12 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
     )
     if max((len(curve.places) for curve in curves), default=0) < 2:
         return None
-    sittings = max(row.sittings for row in rows)
-    wide = sittings > 0 and _is_wide(curves)
+    repetitions = max(row.repetitions for row in rows)
+    wide = repetitions > 0 and _is_wide(curves)
     return CurveFigure(
         "complexity",
         "Payoff against complexity",
-        _complexity_caption(sittings, adjusted)
+        _complexity_caption(repetitions, adjusted)
         + (" The scale of complexity is logarithmic." if wide else "")
         + behind([row.label for row in rows]),
         "Complexity of the environment",
@@ -387,17 +395,18 @@ def _is_wide(curves: Sequence[Curve]) -> bool:
     return min(places) > 0 and max(places) / min(places) > WIDE
 
 
-def _complexity_caption(sittings: int, adjusted: bool) -> str:
+def _complexity_caption(repetitions: int, adjusted: bool) -> str:
     means = "Mean payoff at each complexity of the environment"
-    if not sittings:
+    if not repetitions:
         before = ", before it is adjusted" if adjusted else ""
         return f"{means}{before}, with its 95 % interval. {_DOTTED}"
-    sure = "" if sittings == 1 else ", and the 95 % interval is that of these sittings"
+    sure = "" if repetitions == 1 else ", and the 95 % interval is that of these repetitions"
     return (
-        f"{means}. Exercises of a sitting depend on each other; so each sitting that came to a "
+        f"{means}. Exercises of a repetition depend on each other; so each repetition that came "
+        "to a "
         f"complexity counts there once, with its mean{sure}. Success leads to higher complexities, "
         "and later exercises are longer: the curve tells how well the agent did where the test led "
-        "it, not what complexity alone does." + ("" if sittings == 1 else f" {_DOTTED}")
+        "it, not what complexity alone does." + ("" if repetitions == 1 else f" {_DOTTED}")
     )
 
 
@@ -409,7 +418,7 @@ def learning_figure(found: Learning | None, rows: Sequence[ScoreRow]) -> CurveFi
     """
     if found is None or max(len(curve.moments) for curve in found.curves) < 2:
         return None
-    if any(row.sittings for row in rows):
+    if any(row.repetitions for row in rows):
         return None
     order = [row.agent for row in rows]
     curves = tuple(
@@ -435,20 +444,20 @@ def learning_figure(found: Learning | None, rows: Sequence[ScoreRow]) -> CurveFi
 
 
 def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure | None:
-    """What every single exercise or sitting was worth; ``None`` when there is nothing to see."""
+    """What every single exercise or repetition was worth; ``None`` when there is nothing to see."""
     most = max(100, MOST_DOTS // max(1, len(rows)))
     strips = tuple(_strip(row.label, _single(row.agent, result), most) for row in rows)
-    if not any(strip.payoffs for strip in strips) or max(row.sittings for row in rows) == 1:
+    if not any(strip.payoffs for strip in strips) or max(row.repetitions for row in rows) == 1:
         return None
     thinned = any(len(strip.payoffs) < strip.count for strip in strips)
     one = unit(result)
-    named = {SITTING: "Score", EXERCISE: "Adjusted payoff" if is_adjusted(result) else "Payoff"}
+    named = {REPETITION: "Score", EXERCISE: "Adjusted payoff" if is_adjusted(result) else "Payoff"}
     return StripFigure(
         "distribution",
         f"{named[one]}s of single {one}s",
         f"Each dot is one {one}, the short line is the mean."
         + (f" Of more than {most} {one}s an even selection is drawn." if thinned else ""),
-        f"{named[one]}{' of a sitting' if one == SITTING else ''}",
+        f"{named[one]}{' of a repetition' if one == REPETITION else ''}",
         strips,
         one,
     )
@@ -483,12 +492,12 @@ def course_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | Non
         "course",
         "Score in the course of the test",
         "The score after each round, when the test could have been stopped, against the length of "
-        "a sitting by then, on a logarithmic scale. "
+        "a repetition by then, on a logarithmic scale. "
         + (
             "The band is the 95 % interval at each moment by itself; where it is wider than the "
             "figure, it is not drawn."
             if bands
-            else "One sitting alone has no interval."
+            else "One repetition alone has no interval."
         )
         + (" Until it has had time to act, an agent stands at 0 without a band." if waited else "")
         + behind([row.label for row in rows]),
@@ -537,7 +546,7 @@ def _curves(
 
 def _idle_rounds(result: Result) -> dict[str, int]:
     """In how many rounds an agent had no time to act yet, so that its score is 0 by the rules."""
-    count = sitting_count(result)
+    count = repetition_count(result)
     return {
         agent.label: min(
             (each.exercise.number // count for each in done if each.interactions),
@@ -574,4 +583,4 @@ def _scale(result: Result) -> Scale:
 
 def _across(result: Result) -> str:
     unit = "the agent's own time" if _is_timed(result) else "interactions"
-    return f"Length of a sitting, in {unit}"
+    return f"Length of a repetition, in {unit}"

@@ -30,7 +30,7 @@ from omnimeter.reports.figures import Figure, course_figure, learning, level_fig
 from omnimeter.reports.plotting import inline_svg, save_figure
 from omnimeter.reports.scores import (
     EXERCISE,
-    SITTING,
+    REPETITION,
     Column,
     ScoreRow,
     columns,
@@ -41,14 +41,14 @@ from omnimeter.reports.scores import (
     unit,
 )
 from omnimeter.reports.summary import (
-    ONE_SITTING,
+    ONE_REPETITION,
     Anytime,
     adaptive_setting,
     as_anytime,
     balance_warning,
     estimate_sentence,
     rejudged_sentence,
-    sittings_words,
+    repetitions_words,
     stopped_sentence,
     used_up_sentence,
 )
@@ -183,7 +183,7 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
     pairs = [
         ("Test", _with_summary(Kind.PROTOCOL, evaluation.protocol.id)),
         ("Battery", _battery(evaluation.protocol)),
-        ("Together", _all(_company(exercise) for exercise in exercises)),
+        ("Together", _all(_joint_agents(exercise) for exercise in exercises)),
         ("Environments", _all(exercise.environment_class.label for exercise in exercises)),
         ("Complexity", _range(exercise.complexity for exercise in exercises)),
         *lengths,
@@ -239,11 +239,11 @@ def _battery(protocol: Spec) -> str:
     return f"{name}, {counted(tests, 'test')}" if name and isinstance(tests, int) else ""
 
 
-def _company(exercise: Exercise) -> str:
+def _joint_agents(exercise: Exercise) -> str:
     """Who was in the environment at once; empty for an agent alone."""
-    if not exercise.company:
+    if not exercise.joint:
         return ""
-    return f"{listed([member.label for member in exercise.company])}, in the same environments"
+    return f"{listed([member.label for member in exercise.joint])}, in the same environments"
 
 
 def _described(kind: Kind, spec: Spec) -> str:
@@ -299,7 +299,7 @@ class Contents:
         setting: What was measured.
         origins: How the results were made, once for each time that somebody came to write.
         places: The place of each agent, by label.
-        unit: What is counted and compared: exercises or sittings.
+        unit: What is counted and compared: exercises or repetitions.
         columns: What is said beside the scores.
         estimate: What the score estimates, where the setting does not tell; otherwise empty.
         reliability: How reliably an adaptive test tells its agents apart; empty if nobody knows.
@@ -379,7 +379,7 @@ def figures_of(
     exercises = {
         each.exercise.key: each.exercise for done in result.outcomes.values() for each in done
     }
-    adaptive = any(row.sittings for row in rows)  # has no learning curve: traces need no reading
+    adaptive = any(row.repetitions for row in rows)  # has no learning curve: traces need no reading
     learned = None if adaptive else learning(exercises, record.traces())
     possible: list[Figure | None] = [
         figures.score_figure(rows),
@@ -426,10 +426,10 @@ def _opening(evaluation: Evaluation, exercises: Sequence[Exercise], done: int) -
     payoff = payoff_spec(evaluation)
     judged = "" if payoff is None else f", judged by the payoff {payoff.label}"
     test = as_anytime(evaluation.make_protocol())
-    sittings = f"{sittings_words(test)}, " if test else ""
+    repetitions = f"{repetitions_words(test)}, " if test else ""
     return (
         f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
-        f"{sittings}{counted(done, 'exercise')}{length} in all{judged}."
+        f"{repetitions}{counted(done, 'exercise')}{length} in all{judged}."
     )
 
 
@@ -442,7 +442,7 @@ def _remarks(test: Anytime, result: Result, payoff: Spec | None) -> list[str]:
 def _sentences(rows: Sequence[ScoreRow], compared: Sequence[Comparison], done: int) -> list[str]:
     sentences = [
         *summary.score_sentences(rows),
-        ONE_SITTING if max(row.sittings for row in rows) == 1 else "",
+        ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, done),
     ]
@@ -538,7 +538,7 @@ def _extras(contents: Contents) -> dict[str, Any]:
             label: (place + 1, _SIGNS[place]) for label, place in contents.places.items() if few
         },
         "verdicts": _VERDICTS,
-        "sittings": contents.unit == SITTING,
+        "repetitions": contents.unit == REPETITION,
     }
 
 

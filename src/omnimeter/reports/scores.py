@@ -14,7 +14,7 @@ from omnimeter.estimation import Estimate, Support, intraclass, mean
 from omnimeter.protocols import Result
 from omnimeter.reports.text import NOTHING, grouped, interval, number, percent
 
-EXERCISE, SITTING = "exercise", "sitting"
+EXERCISE, REPETITION = "exercise", "repetition"
 """The two things that can be counted."""
 
 
@@ -22,9 +22,9 @@ def unit(result: Result) -> str:
     """What is independent of each other in a result, and therefore counted and compared.
 
     An adaptive test has a course. In it an exercise depends on what came of those before, and only
-    sittings are independent.
+    repetitions are independent.
     """
-    return SITTING if any(result.courses.values()) else EXERCISE
+    return REPETITION if any(result.courses.values()) else EXERCISE
 
 
 def is_adjusted(result: Result) -> bool:
@@ -32,16 +32,16 @@ def is_adjusted(result: Result) -> bool:
     return bool(result.values) and unit(result) == EXERCISE
 
 
-def sitting_count(result: Result) -> int:
-    """How many sittings each agent took side by side; 0 where exercises are independent."""
+def repetition_count(result: Result) -> int:
+    """How many repetitions each agent took side by side; 0 where exercises are independent."""
     if unit(result) == EXERCISE:
         return 0
     return max((1 + number for each in result.values.values() for number in each), default=0)
 
 
-def sittings_of(agent: Spec, result: Result) -> int:
-    """How many sittings of an agent have a score; 0 where exercises are independent."""
-    return len(result.values.get(agent, ())) if unit(result) == SITTING else 0
+def repetitions_of(agent: Spec, result: Result) -> int:
+    """How many repetitions of an agent have a score; 0 where exercises are independent."""
+    return len(result.values.get(agent, ())) if unit(result) == REPETITION else 0
 
 
 MOST_LEVELS = 12
@@ -76,7 +76,7 @@ class LevelMean:
         value: The mean payoff.
         low: The lower end of its 95 % interval; ``None`` when a single exercise says nothing.
         high: The upper end.
-        count: From how many exercises or, where these depend on each other, sittings.
+        count: From how many exercises or, where these depend on each other, repetitions.
     """
 
     complexity: float
@@ -103,19 +103,19 @@ def level_means(
     outcomes: Sequence[Outcome],
     levels: Iterable[Level],
     support: Support | None = None,
-    sittings: int = 0,
+    repetitions: int = 0,
 ) -> tuple[LevelMean, ...]:
     """The mean payoff of one agent at each level at which it has any.
 
-    Exercises of one sitting depend on each other. What counts there is the mean of each sitting
-    that came to the level, once.
+    Exercises of one repetition depend on each other. What counts there is the mean of each
+    repetition that came to the level, once.
 
     Args:
         outcomes: What came of the agent's exercises.
         levels: The levels, from ``complexity_levels`` over all agents.
         support: The lowest and the highest payoff there can be.
-        sittings: In how many sittings the exercises were taken in turn; 0 when all of them are
-            independent.
+        repetitions: In how many repetitions the exercises were taken in turn; 0 when all of them
+            are independent.
     """
     judged = [
         (each.exercise.number, each.exercise.complexity, each.payoff)
@@ -126,21 +126,21 @@ def level_means(
     for level in levels:
         inside = [each for each in judged if each[1] in level]
         if inside:
-            grades, payoffs = zip(*_independent(inside, sittings), strict=True)
+            grades, payoffs = zip(*_independent(inside, repetitions), strict=True)
             means.append(_level_mean(float(np.mean(grades)), payoffs, support))
     return tuple(means)
 
 
 def _independent(
-    judged: Sequence[tuple[int, float, float]], sittings: int
+    judged: Sequence[tuple[int, float, float]], repetitions: int
 ) -> list[tuple[float, float]]:
-    """Complexity and payoff of each exercise, or their means in each sitting."""
-    if not sittings:
+    """Complexity and payoff of each exercise, or their means in each repetition."""
+    if not repetitions:
         return [(grade, payoff) for _, grade, payoff in judged]
     groups: dict[int, list[tuple[float, float]]] = {}
     for place, grade, payoff in judged:
-        groups.setdefault(place % sittings, []).append((grade, payoff))
-    means = [np.mean(groups[sitting], axis=0).tolist() for sitting in sorted(groups)]
+        groups.setdefault(place % repetitions, []).append((grade, payoff))
+    means = [np.mean(groups[repetition], axis=0).tolist() for repetition in sorted(groups)]
     return [(grade, payoff) for grade, payoff in means]
 
 
@@ -160,12 +160,12 @@ class ScoreRow:
         value: Its score; ``None`` when nothing could be judged.
         low: The lower end of the interval; ``None`` when that cannot be said.
         high: The upper end of the interval; ``None`` when that cannot be said.
-        level: The level of the interval.
+        confidence: The confidence of the interval.
         count: From how many exercises.
         faults: How many exercises of each kind of fault were left out.
         interactions: The mean number of interactions of those that count.
         levels: The mean payoff at each level of complexity.
-        sittings: From how many sittings; 0 where exercises are independent of each other.
+        repetitions: From how many repetitions; 0 where exercises are independent of each other.
         parts: Further named numbers beside the score.
     """
 
@@ -173,18 +173,18 @@ class ScoreRow:
     value: float | None
     low: float | None
     high: float | None
-    level: float
+    confidence: float
     count: int
     faults: Mapping[str, int]
     interactions: float | None
     levels: tuple[LevelMean, ...]
-    sittings: int = 0
+    repetitions: int = 0
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:
-        """What the score is a mean of: exercises or sittings."""
-        return SITTING if self.sittings else EXERCISE
+        """What the score is a mean of: exercises or repetitions."""
+        return REPETITION if self.repetitions else EXERCISE
 
     @property
     def label(self) -> str:
@@ -212,12 +212,12 @@ def _row(agent: Spec, result: Result, levels: tuple[Level, ...]) -> ScoreRow:
         value=score.value,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
-        level=0.95 if interval is None else interval.level,
+        confidence=0.95 if interval is None else interval.confidence,
         count=score.count,
         faults=dict(sorted(score.faults.items())),
         interactions=sum(lengths) / len(lengths) if lengths else None,
-        levels=level_means(outcomes, levels, result.support, sitting_count(result)),
-        sittings=sittings_of(agent, result),
+        levels=level_means(outcomes, levels, result.support, repetition_count(result)),
+        repetitions=repetitions_of(agent, result),
         parts=score.parts,
     )
 
@@ -254,13 +254,13 @@ COLUMNS = (
         "Stability",
         "How settled the score was in the second half of the rounds, from 0 to 1: at 0.98 it lay "
         "typically 2\N{NO-BREAK SPACE}% of the whole scale away from where it ended. It is no "
-        "interval: a score can settle where another sitting would not.",
+        "interval: a score can settle where another repetition would not.",
         _thousandths,
     ),
     Column(
         "spread",
         "Spread",
-        "The standard deviation between the scores of single sittings.",
+        "The standard deviation between the scores of single repetitions.",
         _thousandths,
     ),
     Column(
@@ -296,7 +296,7 @@ def columns(rows: Sequence[ScoreRow]) -> list[Column]:
 
     How much time there was is only of interest where time counts.
     """
-    if not any(row.sittings for row in rows):
+    if not any(row.repetitions for row in rows):
         return []
     timed = any("speed" in row.parts for row in rows)
     known = [each for each in COLUMNS if any(row.parts.get(each.key) is not None for row in rows)]
@@ -310,7 +310,7 @@ PLACES = 2
 def reliability_of(result: Result) -> Estimate | None:
     """The share of the differences between agents that is not error, if it can be said.
 
-    From the sittings or exercises that all agents with a score have in common.
+    From the repetitions or exercises that all agents with a score have in common.
     """
     scored = [agent for agent, score in result.scores.items() if score.value is not None]
     tables = [_units(result, agent) for agent in scored]
@@ -330,7 +330,8 @@ def reliability_sentence(reliability: Estimate | None) -> str:
     value, low, high = reliability.value, reliability.low, reliability.high
     return (
         f"The reliability of the comparison (intraclass correlation) is {number(value, PLACES)}, "
-        f"{percent(reliability.level)} interval {interval(low, high, PLACES)}: this share of the "
+        f"{percent(reliability.confidence)} interval {interval(low, high, PLACES)}: this share of "
+        "the "
         "variance of the scores is due to the agents, the rest is error. Agents that are more "
         "alike are told apart less reliably."
     )

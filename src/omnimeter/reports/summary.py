@@ -9,7 +9,7 @@ from omnimeter.contract import ClockKind, Exercise, Protocol, Spec
 from omnimeter.protocols import Result
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.reports.comparisons import Comparison, Verdict
-from omnimeter.reports.scores import EXERCISE, SITTING, ScoreRow
+from omnimeter.reports.scores import EXERCISE, REPETITION, ScoreRow
 from omnimeter.reports.text import (
     MINUS,
     counted,
@@ -23,7 +23,7 @@ from omnimeter.reports.text import (
     percent,
 )
 
-_PAIRED = {EXERCISE: "on the same exercises", SITTING: "sitting by sitting"}
+_PAIRED = {EXERCISE: "on the same exercises", REPETITION: "repetition by repetition"}
 
 NAMED = 4
 """How many agents are named one by one before the rest is only counted."""
@@ -35,7 +35,7 @@ def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
     if not scored:
         return ["No exercise has been finished with a payoff, so there is no score yet."]
     places = decimals(n for row in scored for n in (row.value, row.low, row.high))
-    level = f"{percent(scored[0].level)} interval "
+    level = f"{percent(scored[0].confidence)} interval "
     first, *others = [
         _score(row, places, "" if order else level) for order, row in enumerate(scored)
     ]
@@ -124,11 +124,12 @@ def fault_sentence(rows: Sequence[ScoreRow], outcomes: int) -> str:
 
 Anytime = AnytimeTimed | AnytimeUntimed
 
-ONE_SITTING = (
-    "There is no interval: one sitting cannot show how far another one would lie from it, because "
-    "each of its exercises depends on those before. Several sittings can."
+ONE_REPETITION = (
+    "There is no interval: one repetition cannot show how far another one would lie from it, "
+    "because "
+    "each of its exercises depends on those before. Several repetitions can."
 )
-"""Why one sitting has no interval."""
+"""Why one repetition has no interval."""
 
 UNBALANCED = (
     "The class does not claim to be balanced, and somebody insisted on it. Random behaviour may be "
@@ -142,10 +143,10 @@ def as_anytime(protocol: Protocol) -> Anytime | None:
     return protocol if isinstance(protocol, AnytimeTimed | AnytimeUntimed) else None
 
 
-def sittings_words(test: Anytime) -> str:
-    """How many sittings of which length."""
-    each = " each" if test.sittings > 1 else ""
-    return f"{counted(test.sittings, 'sitting')} of {_planned(test, test.sittings)}{each}"
+def repetitions_words(test: Anytime) -> str:
+    """How many repetitions of which length."""
+    each = " each" if test.repetitions > 1 else ""
+    return f"{counted(test.repetitions, 'repetition')} of {_planned(test, test.repetitions)}{each}"
 
 
 def estimate_sentence(test: Anytime, result: Result) -> str:
@@ -153,9 +154,8 @@ def estimate_sentence(test: Anytime, result: Result) -> str:
     chances = "its mean over environments, over the agent's chance and over the environments'"
     if test.clock.kind is ClockKind.WALL:
         chances += ", and over the time that everything takes"
-    return (
-        f"The score estimates the expected score of a sitting of {_taken(test, result)}: {chances}."
-    )
+    length = _taken(test, result)
+    return f"The score estimates the expected score of a repetition of {length}: {chances}."
 
 
 def stopped_sentence(result: Result) -> str:
@@ -186,13 +186,13 @@ def rejudged_sentence(payoff: Spec) -> str:
 
 
 def used_up_sentence(test: Anytime, result: Result) -> str:
-    """That sittings ended before their time, because nothing was left to choose; mostly empty."""
+    """Says that repetitions ended early because the class was used up; mostly empty."""
     if not (isinstance(test, AnytimeUntimed) and result.complete):
         return ""
-    planned = test.interactions // test.sittings
+    planned = test.interactions // test.repetitions
     if all(course[-1].length >= planned for course in result.courses.values() if course):
         return ""
-    return "Some sittings ended before their time: every environment of the class was used up."
+    return "Some repetitions ended before their time: every environment of the class was used up."
 
 
 def adaptive_setting(test: Anytime, exercises: Sequence[Exercise]) -> list[tuple[str, str]]:
@@ -203,10 +203,13 @@ def adaptive_setting(test: Anytime, exercises: Sequence[Exercise]) -> list[tuple
         exercises: Its exercises, as far as they are known.
     """
     first = test.slot if isinstance(test, AnytimeTimed) else test.slots[0]
-    lowest = ", the lowest of the class" if test.level is None else ""
+    lowest = ", the lowest of the class" if test.start_complexity is None else ""
     return [
         ("Length", f"{_planned(test, 1)} in all"),
-        ("Sittings", sittings_words(test) + (", side by side" if test.sittings > 1 else "")),
+        (
+            "Repetitions",
+            repetitions_words(test) + (", side by side" if test.repetitions > 1 else ""),
+        ),
         (
             "Slots",
             f"{_slot(test, first)} in the first round, each further one longer by "
@@ -215,7 +218,7 @@ def adaptive_setting(test: Anytime, exercises: Sequence[Exercise]) -> list[tuple
         ("Budget of an exercise", _budgets(test, exercises)),
         (
             "Level",
-            f"begins with {grouped(test.lowest_level)}{lowest}; a reward of 1 raises it by "
+            f"begins with {grouped(test.start_level)}{lowest}; a reward of 1 raises it by "
             f"{test.step * 100:g} %, a reward of {MINUS}1 lowers it by as much",
         ),
         ("Balance", _balance(test)),
@@ -245,9 +248,9 @@ def _planned(test: Anytime, parts: int) -> str:
 
 
 def _taken(test: Anytime, result: Result) -> str:
-    """How long a sitting was; real time is known only where the whole of it was used."""
+    """How long a repetition was; real time is known only where the whole of it was used."""
     if test.clock.kind is ClockKind.WALL:
-        return _planned(test, test.sittings) if result.complete else "the length reached so far"
+        return _planned(test, test.repetitions) if result.complete else "the length reached so far"
     lengths = {course[-1].length for course in result.courses.values() if course}
     return _slot(test, lengths.pop()) if len(lengths) == 1 else "the length reached so far"
 
@@ -260,7 +263,7 @@ def _slot(test: Anytime, length: float) -> str:
 
 def _budgets(test: Anytime, exercises: Sequence[Exercise]) -> str:
     """From the shortest to the longest."""
-    lengths = [each.budget.seconds or each.budget.most for each in exercises]
+    lengths = [each.budget.seconds or each.budget.max_interactions for each in exercises]
     shortest, longest = min(lengths), max(lengths)
     if shortest == longest:
         return _slot(test, longest)

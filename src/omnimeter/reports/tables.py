@@ -42,7 +42,7 @@ def latex_table(result: Result) -> str:
     r"""The scores as a LaTeX table, best first; needs ``\usepackage{booktabs}``."""
     rows = score_table(result)
     places = text.decimals(n for row in rows for n in (row.value, row.low, row.high))
-    level = text.percent(rows[0].level).replace(" %", r"\,\%") if rows else ""
+    level = text.percent(rows[0].confidence).replace(" %", r"\,\%") if rows else ""
     counted = f"{unit(result).capitalize()}s"
     lines = [
         r"\begin{tabular}{lrrrr}",
@@ -62,7 +62,8 @@ def _latex_row(row: ScoreRow, places: int) -> str:
         span = f"[{_latex_number(row.low, places)}, {_latex_number(row.high, places)}]"
     cells = [latex_escape(row.label), _latex_number(row.value, places), span]
     return (
-        " & ".join([*cells, str(row.sittings or row.count), str(sum(row.faults.values()))]) + r" \\"
+        " & ".join([*cells, str(row.repetitions or row.count), str(sum(row.faults.values()))])
+        + r" \\"
     )
 
 
@@ -85,11 +86,11 @@ def write_csv(result: Result, path: Path) -> None:
     writer = csv.writer(sink, lineterminator="\n")
     rows = score_table(result)
     beside = columns(rows)
-    names = ["sittings", *(column.heading.lower() for column in beside)] if beside else []
+    names = ["repetitions", *(column.heading.lower() for column in beside)] if beside else []
     writer.writerow((*_COLUMNS, *map(str, FaultKind), *names))
     for row in rows:
-        numbers = (row.value, row.low, row.high, row.level, row.count, row.interactions)
+        numbers = (row.value, row.low, row.high, row.confidence, row.count, row.interactions)
         faults = (row.faults.get(kind, 0) for kind in FaultKind)
-        more = [row.sittings, *(row.parts.get(each.key) for each in beside)] if beside else []
+        more = [row.repetitions, *(row.parts.get(each.key) for each in beside)] if beside else []
         writer.writerow((printable(row.label), *numbers, *faults, *more))
     files.write(path, sink.getvalue().encode())

@@ -400,7 +400,7 @@ def _gain(kind: EnvironmentType, payoff: Payoff, who: str, **how: float) -> Esti
     support = max(low, -largest), min(high, largest)
     gap = paired_difference(tempted, constant, LEVEL, support)
     skill = float(expert.mean() - constant.mean())
-    return Estimate(gap.value / skill, gap.low / skill, gap.high / skill, gap.level, gap.count)
+    return Estimate(gap.value / skill, gap.low / skill, gap.high / skill, gap.confidence, gap.count)
 
 
 def judge_gains(gains: Mapping[str, Estimate]) -> Verdict:

@@ -30,7 +30,7 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     for number, name in enumerate(STUDENTS):
         report(f"student {name}", number / len(STUDENTS))
         trace = student(name)
-        hours = trace.end / NANOSECONDS / 3600
+        hours = trace.end_ns / NANOSECONDS / 3600
         values = {
             "exercises": len(trace),
             "total": Total()(trace),

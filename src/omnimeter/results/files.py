@@ -52,7 +52,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory and those above it, as lasting as a file that was written.
+    """Make a directory and those above it, as snapshot as a file that was written.
 
     Raises:
         StoreError: It could not be made.

@@ -228,7 +228,7 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
         interactions=row["interactions"],
         total=row["total"],
         last_time=row["last_time"],
-        end=row["end"],
+        end_ns=row["end"],
         ending=Ending(row["ending"]),
         first_reward=row["first_reward"],
         fault=from_json(json.loads(row["fault"])),
@@ -252,7 +252,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "total": outcome.total,
         "first_reward": outcome.first_reward,
         "last_time": outcome.last_time,
-        "end": outcome.end,
+        "end": outcome.end_ns,
         "ending": str(outcome.ending),
         "fault_kind": None if fault is None else str(fault.kind),
         "fault_message": None if fault is None else _printable(fault.message),
@@ -342,7 +342,7 @@ def _head(key: str, trace: Trace) -> dict[str, Any]:
     seen = trace.observations
     return {
         "key": key,
-        "end": int(trace.end),
+        "end": int(trace.end_ns),
         "ending": str(trace.ending),
         "first_reward": float(trace.first_reward),
         "fault": to_json(trace.fault),
@@ -381,7 +381,7 @@ def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
     trace = Trace(
         rewards=_numbers(rows["reward"]),
         times=_numbers(rows["time"]),
-        end=head["end"],
+        end_ns=head["end"],
         ending=Ending(head["ending"]),
         first_reward=head["first_reward"],
         fault=from_json(head["fault"]),

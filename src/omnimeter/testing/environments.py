@@ -327,23 +327,23 @@ class SeatingRules(DrawingRules):
             )
             if len(views) > 1:
                 generator = self._chance("play").generator()
-                _check_all(environment, environment.start_together(generator))
+                _check_all(environment, environment.start_joint(generator))
                 for action in self._actions(environment):
                     actions = [action, *[0] * (len(views) - 1)]
-                    _check_all(environment, environment.step_together(actions))
+                    _check_all(environment, environment.step_joint(actions))
 
     def test_one_seat_is_the_same_together(self) -> None:
-        """One agent gets the same by ``start_together`` and ``step_together``."""
-        alone, together = (self._built(self.make().seating([None])) for _ in range(2))
+        """One agent gets the same by ``start_joint`` and ``step_joint``."""
+        alone, joint = (self._built(self.make().seating([None])) for _ in range(2))
         actions = self._actions(alone)
-        (percept,) = together.start_together(self._chance("play").generator())
-        found = [answer(together, percept)]
+        (percept,) = joint.start_joint(self._chance("play").generator())
+        found = [answer(joint, percept)]
         for action in actions:
-            (percept,) = together.step_together([action])
-            found.append(answer(together, percept))
+            (percept,) = joint.step_joint([action])
+            found.append(answer(joint, percept))
         assert found == answers(alone, self._chance("play"), actions), (
-            "One agent alone gets other percepts by start and step than by start_together and "
-            "step_together. Let one of them call the other."
+            "One agent alone gets other percepts by start and step than by start_joint and "
+            "step_joint. Let one of them call the other."
         )
 
     def _seatings(self) -> Iterator[tuple[list[str | None], EnvironmentClass]]:
@@ -438,12 +438,12 @@ class EnvironmentClassSuite(SeatingRules, BandRules):
             actions = self.actions_for(environment)
             alone = self._answers(environment, actions)
             first, second = self.make().build(instance), self.make().build(instance)
-            together = [answer(first, first.start(self.chance("play").generator()))]
+            joint = [answer(first, first.start(self.chance("play").generator()))]
             second.start(self.chance("other").generator())
             for action in actions:
                 second.step(environment.actions - 1)
-                together.append(answer(first, first.step(action)))
-            assert together == alone, (
+                joint.append(answer(first, first.step(action)))
+            assert joint == alone, (
                 "Two environments of one instance share memory. Copy arrays and lists in build."
             )
 

@@ -41,9 +41,9 @@ class PayoffSuite:
             last = int(times[-1])
             trace = Trace(rng.uniform(*rewards, size=length), times, last)
             yield trace
-            yield replace(trace, end=3 * last, ending=Ending.STOPPED)
+            yield replace(trace, end_ns=3 * last, ending=Ending.STOPPED)
             yield replace(trace, rewards=np.full(length, rewards[1]))
-            yield replace(trace, rewards=np.full(length, rewards[0]), end=last + 1)
+            yield replace(trace, rewards=np.full(length, rewards[0]), end_ns=last + 1)
 
     def test_nothing_done_has_a_worth(self) -> None:
         """An exercise without any interaction has a finite payoff."""

@@ -32,13 +32,13 @@ def made_up_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
     rng = stream(0, "made up", exercise.key).generator()
     environment_class = make(Kind.ENVIRONMENT, exercise.environment_class)
     low, high = environment_class.build(exercise.instance).rewards
-    rewards = rng.uniform(low, high, size=min(exercise.budget.most, MOST))
+    rewards = rng.uniform(low, high, size=min(exercise.budget.max_interactions, MOST))
     tick = nanoseconds(exercise.clock.tick)
     if exercise.budget.seconds is not None:
-        tick = max(1, exercise.budget.end // (MOST + 1))
+        tick = max(1, exercise.budget.end_ns // (MOST + 1))
     times = tick * np.arange(1, len(rewards) + 1)
     last = int(times[-1]) if len(times) else 0
-    end = last if exercise.budget.seconds is None else exercise.budget.end
+    end = last if exercise.budget.seconds is None else exercise.budget.end_ns
     trace = Trace(rewards, times, end)
     return Outcome(
         exercise, payoff(trace), len(rewards), float(rewards.sum()), last, end, Ending.BUDGET

@@ -189,7 +189,7 @@ def _kernels(observe: Callable[..., None]) -> EnvironmentKernels:
         reset=dynamics.reset,
         step=dynamics.step,
         observe=observe,
-        step_together=dynamics.step_together,
+        step_joint=dynamics.step_joint,
         observe_from=observing.observe_from,
     )
 

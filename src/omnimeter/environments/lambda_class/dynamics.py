@@ -133,7 +133,7 @@ def warm_up(state: Any) -> None:
     for _ in range(count):
         for seat in range(len(state.forms)):
             state.actions[seat] = below(state.agents_rng, actions)
-        step_together(state, state.actions, state.paid)
+        step_joint(state, state.actions, state.paid)
     for seat in range(len(state.forms)):
         state.actions[seat] = 0
 
@@ -143,7 +143,7 @@ def step(state: Any, action: Any) -> Any:
     """One interaction of the first agent; others who may be there stay."""
     if len(state.forms) > 1:
         state.actions[0] = action
-        step_together(state, state.actions, state.paid)
+        step_joint(state, state.actions, state.paid)
         state.actions[0] = 0  # what was done is no part of how things stand
         return state.paid[0]
     # Alone there is nothing to go through in turn: 4 to 14 % less time, depending on the agent.
@@ -159,7 +159,7 @@ def step(state: Any, action: Any) -> Any:
 
 
 @kernel
-def step_together(state: Any, actions: Any, rewards: Any) -> None:
+def step_joint(state: Any, actions: Any, rewards: Any) -> None:
     """One interaction: steps 4 to 7 of the main loop, and steps 1 and 2 of the next round."""
     good, evil = state.places[GOOD], state.places[EVIL]
     move_agents(state, actions)

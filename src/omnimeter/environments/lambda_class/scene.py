@@ -46,8 +46,8 @@ def scene(
         reward: Its last reward.
     """
     paths = paths_of(instance.data["space"])
-    form, *company = forms
-    others = len(company) + len(instance.data["objects"])
+    form, *joint = forms
+    others = len(joint) + len(instance.data["objects"])
     if form.startswith("string"):
         own, symbols = _of_string(seen, len(paths), others)
     elif form == "adjacent":

@@ -17,7 +17,7 @@ from omnimeter.contract import AgentKernels, Briefing, FloatArray, IntArray, Spe
 from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.interaction.randomness import below
 from omnimeter.protocols.anytime import AnytimeUntimed
-from omnimeter.protocols.repetitions import Sittings
+from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES, SMALL
 from omnimeter.reproductions.anytime.shared import Taken, part_of, taken
 from omnimeter.reproductions.shared import (
@@ -96,23 +96,23 @@ class Trial:
     definition: int
     title: str
 
-    def spec(self, sittings: int, rounds: int) -> Spec:
+    def spec(self, repetitions: int, rounds: int) -> Spec:
         """The test in the class of automata.
 
         Args:
-            sittings: How many.
+            repetitions: How many.
             rounds: How many exercises each of them has.
         """
         parameters: dict[str, Any] = {
-            "environments": {"id": "automata-v1"},
-            "sittings": sittings,
+            "environment_class": {"id": "automata-v1"},
+            "repetitions": repetitions,
             "seed": 1,
         }
         if self is UNTIMED:
-            length = sittings * whole_length(rounds)
+            length = repetitions * whole_length(rounds)
             return Spec("anytime-untimed-v1", parameters | {"interactions": length})
         # Half a first slot is left over, which is too little for a further exercise.
-        seconds = sittings * TICK * (2 * (1.5**rounds - 1) + 0.5)
+        seconds = repetitions * TICK * (2 * (1.5**rounds - 1) + 0.5)
         return Spec(
             "anytime-timed-v1", parameters | {"time": seconds, "clock": "virtual", "tick": TICK}
         )
@@ -125,7 +125,7 @@ TRIALS = (UNTIMED, TIMED)
 
 def whole_length(rounds: int) -> int:
     """How many interactions so many whole slots of Definition 19 have."""
-    endless = AnytimeUntimed("automata-v1", 2**62, sittings=1)
+    endless = AnytimeUntimed("automata-v1", 2**62, repetitions=1)
     return sum(endless.slots[:rounds])
 
 
@@ -215,10 +215,10 @@ STOPS = (5, 10, 15)
 
 @dataclass(frozen=True)
 class Play:
-    """A test that somebody has taken. Tables have a row per round and a column per sitting.
+    """A test that somebody has taken. Tables have a row per round and a column per repetition.
 
     Attributes:
-        lengths: After each round, how many interactions each sitting had, or microseconds.
+        lengths: After each round, how many interactions each repetition had, or microseconds.
         rewards: What the exercises were worth.
         levels: The complexity of the environments.
         states: How many states they have.
@@ -235,7 +235,7 @@ class Play:
         return len(self.rewards)
 
     def scores(self, rounds: int) -> FloatArray:
-        """The score of each sitting, had it been stopped after so many rounds."""
+        """The score of each repetition, had it been stopped after so many rounds."""
         found: FloatArray = self.rewards[:rounds].mean(axis=0)
         return found
 
@@ -271,15 +271,15 @@ class Played:
 
 
 def gain(first: Play, second: Play, rounds: int) -> Estimate:
-    """How far the first is ahead of the second after so many rounds, sitting by sitting."""
+    """How far the first is ahead of the second after so many rounds, repetition by repetition."""
     return paired_difference(first.scores(rounds), second.scores(rounds), support=REWARDS)
 
 
-def find(sittings: int, rounds: int, report: Report) -> list[Played]:
+def find(repetitions: int, rounds: int, report: Report) -> list[Played]:
     """Let all of them take both tests.
 
     Args:
-        sittings: How many.
+        repetitions: How many.
         rounds: How many exercises each of them has.
         report: Told what is being done.
     """
@@ -291,7 +291,7 @@ def find(sittings: int, rounds: int, report: Report) -> list[Played]:
     whole = len(TRIALS) * len(agents)
     plays = {
         (trial.name, name): _played(
-            trial.spec(sittings, rounds),
+            trial.spec(repetitions, rounds),
             agent,
             part_of(report, len(agents) * place + number, whole, f"{trial.title}: {name}"),
         )
@@ -312,14 +312,16 @@ def find(sittings: int, rounds: int, report: Report) -> list[Played]:
 def _played(protocol: Spec, agent: Spec, report: Report) -> Play:
     """All have the chance of the honest one: where they mean the same, they do the same."""
     return play_of(
-        taken(protocol, agent, report, chance_of=HONEST), protocol.parameters["sittings"]
+        taken(protocol, agent, report, chance_of=HONEST), protocol.parameters["repetitions"]
     )
 
 
-def play_of(test: Taken, sittings: int) -> Play:
+def play_of(test: Taken, repetitions: int) -> Play:
     """What a test says of each exercise."""
-    done = Sittings(sittings, test.outcomes)
-    rows = [[each[sitting].exercise for sitting in range(sittings)] for each in done.complete()]
+    done = Repetitions(repetitions, test.outcomes)
+    rows = [
+        [each[repetition].exercise for repetition in range(repetitions)] for each in done.complete()
+    ]
     budgets = [row[0].budget for row in rows]
     slots = [each.interactions if each.seconds is None else 1e6 * each.seconds for each in budgets]
     return Play(
@@ -355,11 +357,12 @@ def draw(played: Played, out: Path) -> dict[str, Path]:
         _draw_scores(score, played)
         _draw_levels(level, played)
         _draw_rules(rules)
-        sittings = played.honest.rewards.shape[1]
+        repetitions = played.honest.rewards.shape[1]
         head(
             figure,
             "Failing on purpose, to be given easy environments again",
-            f"{played.trial.title}, in automata; means of {sittings} sittings with 95 % intervals. "
+            f"{played.trial.title}, in automata; means of {repetitions} repetitions with 95 % "
+            "intervals. "
             "Cheat 5 does its best up to 5 states and its worst beyond. Dashed: as able up to 5 "
             "states,\nbut honest, and acting at random beyond. On the right, a model: a cheat gets "
             "1 in easy environments and fails in all others.",
@@ -455,7 +458,7 @@ def _draw_band(
 def _finish(axes: Axes, title: str, played: Played) -> None:
     axes.set_xscale("log")
     longest = float(played.honest.lengths[-1])
-    axes.set(xlim=(1, longest), xlabel="interactions in a sitting")
+    axes.set(xlim=(1, longest), xlabel="interactions in a repetition")
     axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     axes.set_title(title, loc="left", fontsize=10.5)
     axes.grid(axis="y")
@@ -556,14 +559,14 @@ def _does_not_gain(found: Sequence[Played]) -> Statement:
         "honest play.",
         f"Of {len(everywhere)} comparisons at {len(found[0].stops)} lengths its gain has an "
         f"interval above 0 in {above} and below 0 in {below}. At the end it lies between "
-        f"{said(farthest)} and {said(nearest)}, over {nearest.count} sittings. "
+        f"{said(farthest)} and {said(nearest)}, over {nearest.count} repetitions. "
         "Rule: no interval is above 0, and at the end all are below.",
         above == 0 and all(each.high < 0 for each in at_the_end),
     )
 
 
 def returns(play: Play, easy: int) -> float:
-    """How often a sitting came back from a hard environment to an easy one, on average."""
+    """How often a repetition came back from a hard environment to an easy one, on average."""
     hard = play.states > easy
     return float((hard[:-1] & ~hard[1:]).sum(axis=0).mean())
 
@@ -581,16 +584,17 @@ def _stays_low(found: Sequence[Played]) -> Statement:
         )
     return Statement(
         "The cheat never leaves the simple levels for good.",
-        f"Mean complexity in the second half of the exercises, and how often a sitting came back "
+        f"Mean complexity in the second half of the exercises, and how often a repetition came "
+        "back "
         f"to easy environments. {'; '.join(told)}. "
         "Rule: the honest level is higher by an interval above 0, and there is at least one way "
-        "back in a sitting.",
+        "back in a repetition.",
         all(low),
     )
 
 
 def cost(play: Play, easy: int) -> Estimate | None:
-    """The mean reward in hard environments, late in the sittings that had any; else nothing."""
+    """The mean reward in hard environments, late in the repetitions that had any; else nothing."""
     hard, rewards = play.states[play.late()] > easy, play.rewards[play.late()]
     some = hard.any(axis=0)
     if not some.any():
@@ -664,7 +668,7 @@ def _who_gains(found: Sequence[Played]) -> Statement:
     )
 
 
-SITTINGS = 100
+REPETITIONS = 100
 ROUNDS = 22
 
 
@@ -672,7 +676,7 @@ def reproduce(
     out: Path,
     report: Report = silent,
     *,
-    sittings: int = SITTINGS,
+    repetitions: int = REPETITIONS,
     rounds: int = ROUNDS,
 ) -> Reproduced:
     """Let cheats and honest agents take both anytime tests, and model the rules for the level.
@@ -680,10 +684,10 @@ def reproduce(
     Args:
         out: Where to write.
         report: Told what is being done.
-        sittings: How many each of them takes.
-        rounds: How many exercises each sitting has.
+        repetitions: How many each of them takes.
+        rounds: How many exercises each repetition has.
     """
-    found = find(sittings, rounds, report)
+    found = find(repetitions, rounds, report)
     return describe(found, out)
 
 

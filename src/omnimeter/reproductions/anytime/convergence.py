@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from omnimeter.contract import FloatArray, Spec, stream
 from omnimeter.estimation import Estimate, mean, proportion, stability
 from omnimeter.protocols.anytime import AnytimeUntimed
-from omnimeter.protocols.repetitions import Sittings
+from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES
 from omnimeter.reproductions.anytime.shared import part_of, taken
 from omnimeter.reproductions.shared import (
@@ -62,19 +62,19 @@ class Subject:
         """Whether its expected score is 0."""
         return self.agent == "random-v1"
 
-    def test(self, seed: int, sittings: int, rounds: int) -> Spec:
+    def test(self, seed: int, repetitions: int, rounds: int) -> Spec:
         """One test of Definition 19.
 
         Args:
             seed: The root of all chance.
-            sittings: How many.
+            repetitions: How many.
             rounds: How many exercises each of them has, none of them cut off.
         """
-        endless = AnytimeUntimed(self.environments, 2**62, sittings=1)
+        endless = AnytimeUntimed(self.environments, 2**62, repetitions=1)
         parameters: dict[str, Any] = {
-            "environments": {"id": self.environments},
-            "interactions": sittings * sum(endless.slots[:rounds]),
-            "sittings": sittings,
+            "environment_class": {"id": self.environments},
+            "interactions": repetitions * sum(endless.slots[:rounds]),
+            "repetitions": repetitions,
             "seed": seed,
         }
         return Spec("anytime-untimed-v1", parameters)
@@ -99,8 +99,8 @@ class Series:
 
     Attributes:
         subject: The agent.
-        lengths: How many interactions a sitting has after each exercise.
-        rewards: What the exercises were worth, by test, round and sitting.
+        lengths: How many interactions a repetition has after each exercise.
+        rewards: What the exercises were worth, by test, round and repetition.
     """
 
     subject: Subject
@@ -114,12 +114,12 @@ class Series:
 
     @cached_property
     def exercises(self) -> FloatArray:
-        """How many exercises a sitting has, at each length."""
+        """How many exercises a repetition has, at each length."""
         return np.arange(1, len(self.lengths) + 1, dtype=np.float64)
 
     @cached_property
     def scores(self) -> FloatArray:
-        """The score of each sitting, by test, round and sitting."""
+        """The score of each repetition, by test, round and repetition."""
         found: FloatArray = np.cumsum(self.rewards, axis=1) / self.exercises[:, np.newaxis]
         return found
 
@@ -156,17 +156,17 @@ class Series:
         )
 
     def score(self, stop: int) -> Estimate:
-        """The mean over all sittings of all tests after so many exercises."""
+        """The mean over all repetitions of all tests after so many exercises."""
         return mean(self.scores[:, stop - 1].ravel(), support=REWARDS)
 
 
-def find(seeds: int, sittings: int, rounds: int, report: Report) -> dict[str, Series]:
+def find(seeds: int, repetitions: int, rounds: int, report: Report) -> dict[str, Series]:
     """Let all agents take all tests.
 
     Args:
         seeds: How many tests each takes.
-        sittings: How many sittings each test has.
-        rounds: How many exercises each sitting has.
+        repetitions: How many repetitions each test has.
+        rounds: How many exercises each repetition has.
         report: Told what is being done.
     """
     found = {}
@@ -174,11 +174,11 @@ def find(seeds: int, sittings: int, rounds: int, report: Report) -> dict[str, Se
         part = part_of(report, place, len(SUBJECTS), f"{seeds} tests: {subject.title}")
         tables = []
         for seed in range(seeds):
-            protocol = subject.test(seed, sittings, rounds)
+            protocol = subject.test(seed, repetitions, rounds)
             test = taken(protocol, Spec(subject.agent), part_of(part, seed, seeds))
-            done = Sittings(sittings, test.outcomes)
+            done = Repetitions(repetitions, test.outcomes)
             tables.append(done.table())
-        slots = [each[0].exercise.budget.most for each in done.complete()]
+        slots = [each[0].exercise.budget.max_interactions for each in done.complete()]
         lengths = np.cumsum(np.array(slots, dtype=np.float64))
         found[subject.name] = Series(subject, lengths, np.array(tables))
     return found
@@ -195,19 +195,19 @@ which is too short for most to learn anything."""
 RESAMPLES = 999
 
 GROUPS = (1, 2, 5, 10, 20)
-"""Sittings of a test, where tests are made from all sittings anew."""
+"""Repetitions of a test, where tests are made from all repetitions anew."""
 
 
-def sitting_spread(tests: Series) -> FloatArray:
-    """The standard deviation of a sitting's score, after each exercise."""
-    found: FloatArray = np.std(_sittings(tests), axis=1, ddof=1)
+def repetition_spread(tests: Series) -> FloatArray:
+    """The standard deviation of a repetition's score, after each exercise."""
+    found: FloatArray = np.std(_repetitions(tests), axis=1, ddof=1)
     return found
 
 
 def exponent(tests: Series) -> Estimate:
-    """The power of the number of exercises with which the spread of a sitting falls, from FIRST on.
+    """The power of the number of exercises with which the spread of a repetition falls.
 
-    The interval is made of resampled sittings.
+    The interval is made of resampled repetitions.
     """
     return _resampled(tests, lambda scores: _power(tests.exercises, scores))
 
@@ -220,13 +220,13 @@ def variance_per_exercise(tests: Series) -> Estimate:
     return _resampled(tests, lambda scores: _growth(tests.exercises, scores))
 
 
-def by_sittings(tests: Series) -> dict[int, float]:
-    """The spread of the final score between tests, by how many sittings they have.
+def by_repetitions(tests: Series) -> dict[int, float]:
+    """The spread of the final score between tests, by how many repetitions they have.
 
-    The same sittings are put together in other ways. Where too few tests would be left, there is
+    The same repetitions are put together in other ways. Where too few tests would be left, there is
     nothing.
     """
-    final = _sittings(tests)[-1]
+    final = _repetitions(tests)[-1]
     found = {}
     for size in GROUPS:
         count = len(final) // size
@@ -236,14 +236,14 @@ def by_sittings(tests: Series) -> dict[int, float]:
     return found
 
 
-def power_of_sittings(tests: Series) -> float:
-    """The power of the number of sittings with which the spread between tests falls."""
-    found = by_sittings(tests)
+def power_of_repetitions(tests: Series) -> float:
+    """The power of the number of repetitions with which the spread between tests falls."""
+    found = by_repetitions(tests)
     return _slope(np.log(list(found)), np.log(list(found.values())))
 
 
-def _sittings(tests: Series) -> FloatArray:
-    """The running scores of all sittings of all tests: a row per round, a column per sitting."""
+def _repetitions(tests: Series) -> FloatArray:
+    """The running scores of all repetitions: a row per round, a column per repetition."""
     found: FloatArray = np.concatenate(list(tests.scores), axis=1)
     return found
 
@@ -264,8 +264,8 @@ def _slope(x: FloatArray, y: FloatArray) -> float:
 
 
 def _resampled(tests: Series, statistic: Callable[[FloatArray], float]) -> Estimate:
-    """A number that is made of all curves, with the percentile interval of resampled sittings."""
-    scores = _sittings(tests)
+    """A statistic of all curves with the percentile interval of resampled repetitions."""
+    scores = _repetitions(tests)
     count = scores.shape[1]
     rng = stream(0, "convergence", tests.subject.name).generator()
     drawn = [statistic(scores[:, rng.integers(count, size=count)]) for _ in range(RESAMPLES)]
@@ -280,7 +280,7 @@ LINES = ("random", "q-learning", "model-learner", "torus-agent")
 """Whose single tests are drawn."""
 
 SHORT = 8
-"""After how many exercises longer sittings and more of them are compared."""
+"""After how many exercises longer repetitions and more of them are compared."""
 
 
 def draw(found: Found, out: Path) -> dict[str, Path]:
@@ -296,13 +296,14 @@ def draw(found: Found, out: Path) -> dict[str, Path]:
         _draw_scores(scores, found)
         _draw_widths(widths, found)
         _draw_ways(ways, found)
-        count, _, sittings = next(iter(found.values())).rewards.shape
+        count, _, repetitions = next(iter(found.values())).rewards.shape
         head(
             figure,
             "Longer tests are better, with the logarithm of their length",
             f"{count} tests of Definition 19 for each agent, each with a seed of its own and "
-            f"{sittings} sittings; in automata, dashed in the torus. On the right, how the spread "
-            "of the score falls\nfrom short sittings on: if they get longer, by agent, and if "
+            f"{repetitions} repetitions; in automata, dashed in the torus. On the right, how the "
+            "spread "
+            "of the score falls\nfrom short repetitions on: if they get longer, by agent, and if "
             "there are more of them.",
         )
         return write_figure(figure, out / "convergence")
@@ -340,27 +341,27 @@ def _draw_widths(axes: Axes, found: Found) -> None:
 
 
 def _draw_ways(axes: Axes, found: Found) -> None:
-    """How the spread falls from that of short sittings: if they get longer, or more."""
+    """How the spread falls from that of short repetitions: if they get longer, or more."""
     ends = {}
     place = min(SHORT, len(next(iter(found.values())).lengths) - 1) - 1
     for name in LINES:
         tests = found[name]
-        spread, subject = sitting_spread(tests)[place:], tests.subject
+        spread, subject = repetition_spread(tests)[place:], tests.subject
         times = tests.lengths[place:] / tests.lengths[place]
         relative = spread / spread[0]
         axes.plot(times, relative, subject.line, color=subject.colour, lw=1.7)
         ends[subject.title] = (float(relative[-1]), subject.colour)
     axes.plot(times, 1 / np.sqrt(times), ":", color=INK, lw=1.3)
-    ends["more sittings"] = (float(1 / np.sqrt(times[-1])), INK)
+    ends["more repetitions"] = (float(1 / np.sqrt(times[-1])), INK)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set(xlim=(1, times[-1]), ylim=(0.015, 1.1))
     axes.set_yticks(ticks := [0.02, 0.05, 0.1, 0.2, 0.5, 1], [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
-    axes.set(xlabel=f"times the interactions of sittings of {tests.lengths[place]:,.0f}")
+    axes.set(xlabel=f"times the interactions of repetitions of {tests.lengths[place]:,.0f}")
     axes.set_ylabel("spread of the score, as a part of theirs")
-    axes.set_title("longer sittings, or more", loc="left", fontsize=10.5)
+    axes.set_title("longer repetitions, or more", loc="left", fontsize=10.5)
     axes.grid(axis="y")
     _name(axes, ends)
 
@@ -368,7 +369,7 @@ def _draw_ways(axes: Axes, found: Found) -> None:
 def _lengths(axes: Axes, found: Found) -> None:
     longest = max(float(tests.lengths[-1]) for tests in found.values())
     axes.set_xscale("log")
-    axes.set(xlim=(1, longest), xlabel="interactions in a sitting")
+    axes.set(xlim=(1, longest), xlabel="interactions in a repetition")
     axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     axes.grid(axis="y")
 
@@ -426,8 +427,8 @@ def law_rows(found: Found) -> list[dict[str, Any]]:
             "agent": tests.subject.name,
             **_fields("power-of-exercises", exponent(tests)),
             **_fields("variance-per-exercise", variance_per_exercise(tests)),
-            "power-of-sittings": power_of_sittings(tests),
-            **{f"spread-of-{size}": spread for size, spread in by_sittings(tests).items()},
+            "power-of-repetitions": power_of_repetitions(tests),
+            **{f"spread-of-{size}": spread for size, spread in by_repetitions(tests).items()},
         }
         for tests in found.values()
     ]
@@ -461,7 +462,7 @@ def statements(found: Found) -> list[Statement]:
         _more_time_is_better(found),
         _random_stays_at_0(found),
         _the_law(found),
-        _more_sittings(found),
+        _more_repetitions(found),
         _the_score_moves(found),
     ]
 
@@ -482,7 +483,7 @@ def _more_time_is_better(found: Found) -> Statement:
         "A test that is stopped soon gives a rough approximation, one that is given more time a "
         "better one.",
         f"Mean width of the 95 % intervals of {len(first.rewards)} tests of "
-        f"{first.rewards.shape[2]} sittings, after {lengths} interactions in each: "
+        f"{first.rewards.shape[2]} repetitions, after {lengths} interactions in each: "
         f"{'; '.join(told)}. Rule: the width falls from each of these lengths to the next, and "
         "the spread between tests is smaller in the end.",
         all(shrinking),
@@ -507,7 +508,8 @@ def _random_stays_at_0(found: Found) -> Statement:
         told.append(
             f"{tests.subject.title}: between {holding.min()} and {holding.max()} of {count} "
             f"intervals hold 0, in the end {said(last, 2)}; the mean of all {pooled[-1].count} "
-            f"sittings is {said(pooled[-1], 4)} in the end, and its interval holds 0 at {with_0} "
+            f"repetitions is {said(pooled[-1], 4)} in the end, and its interval holds 0 at "
+            f"{with_0} "
             f"of {looks} lengths"
         )
     return Statement(
@@ -534,11 +536,12 @@ def _the_law(found: Found) -> Statement:
         narrower.append(f"{1 - widths[-1] / widths[before]:.0%}")
     times = tests.lengths[-1] / tests.lengths[before]
     return Statement(
-        "The text does not say how fast. A sitting of n interactions has about k = log(1 + n/2) / "
+        "The text does not say how fast. A repetition of n interactions has about k = log(1 + "
+        "n/2) / "
         "log 1.5 exercises, since slots grow by one half.",
-        f"From exercise {FIRST} on the spread of a sitting's score falls with this power of k: "
+        f"From exercise {FIRST} on the spread of a repetition's score falls with this power of k: "
         f"{'; '.join(powers)}. Each further exercise adds to the variance of the sum of rewards: "
-        f"{'; '.join(added)}. Sittings {times:.0f} times as long make the interval narrower by "
+        f"{'; '.join(added)}. Repetitions {times:.0f} times as long make the interval narrower by "
         f"{', '.join(narrower)}. So the approximation gets better with the logarithm of the "
         "length only. What is left of the random agent's score is the luck of the first short "
         "slots, divided by k: a power of -1. Where long slots differ too, because an agent is good "
@@ -547,19 +550,21 @@ def _the_law(found: Found) -> Statement:
     )
 
 
-def _more_sittings(found: Found) -> Statement:
-    powers = {tests.subject.title: power_of_sittings(tests) for tests in found.values()}
+def _more_repetitions(found: Found) -> Statement:
+    powers = {tests.subject.title: power_of_repetitions(tests) for tests in found.values()}
     spreads = [
-        f"{tests.subject.title} {', '.join(f'{each:.4f}' for each in by_sittings(tests).values())}"
+        f"{tests.subject.title} "
+        f"{', '.join(f'{each:.4f}' for each in by_repetitions(tests).values())}"
         for tests in found.values()
     ]
-    sizes = ", ".join(map(str, by_sittings(next(iter(found.values())))))
+    sizes = ", ".join(map(str, by_repetitions(next(iter(found.values())))))
     return Statement(
-        "The text does not speak of several sittings. Scores of tests with m of them should "
+        "The text does not speak of several repetitions. Scores of tests with m of them should "
         "spread like 1/sqrt(m).",
-        f"With {sizes} sittings the final scores spread by: {'; '.join(spreads)}. The powers of "
+        f"With {sizes} repetitions the final scores spread by: {'; '.join(spreads)}. The powers of "
         f"m are {', '.join(f'{power:.2f}' for power in powers.values())}. Ten times as many "
-        f"sittings make the spread {sqrt(10):.1f} times smaller, ten times longer ones far less. "
+        f"repetitions make the spread {sqrt(10):.1f} times smaller, ten times longer ones far "
+        "less. "
         "But what they measure is the score at their own length.",
         None,
     )
@@ -587,7 +592,7 @@ def _the_score_moves(found: Found) -> Statement:
     )
 
 
-SEEDS, SITTINGS, ROUNDS = 20, 10, 27
+SEEDS, REPETITIONS, ROUNDS = 20, 10, 27
 
 
 def reproduce(
@@ -595,7 +600,7 @@ def reproduce(
     report: Report = silent,
     *,
     seeds: int = SEEDS,
-    sittings: int = SITTINGS,
+    repetitions: int = REPETITIONS,
     rounds: int = ROUNDS,
 ) -> Reproduced:
     """Let agents take tests with many seeds, and look at them at every length.
@@ -604,10 +609,10 @@ def reproduce(
         out: Where to write.
         report: Told what is being done.
         seeds: How many tests each agent takes.
-        sittings: How many sittings a test has.
-        rounds: How many exercises each sitting has.
+        repetitions: How many repetitions a test has.
+        rounds: How many exercises each repetition has.
     """
-    return describe(find(seeds, sittings, rounds, report), out)
+    return describe(find(seeds, repetitions, rounds, report), out)
 
 
 def describe(found: Found, out: Path) -> Reproduced:
@@ -639,5 +644,5 @@ def _figures(found: Found) -> dict[str, float]:
         figures[f"{name}.holding-0"] = float(tests.hold_0[:, -1].mean())
         figures[f"{name}.power-of-exercises"] = exponent(tests).value
         figures[f"{name}.variance-per-exercise"] = variance_per_exercise(tests).value
-        figures[f"{name}.power-of-sittings"] = power_of_sittings(tests)
+        figures[f"{name}.power-of-repetitions"] = power_of_repetitions(tests)
     return figures

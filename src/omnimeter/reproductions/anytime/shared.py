@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from omnimeter.contract import Exercise, Moment, Outcome, Payoff, Protocol, Score, Spec
-from omnimeter.execution.workers import environment_class, make_agent, outcome_of
+from omnimeter.execution.workers import make_agent, make_environment_class, outcome_of
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
 from omnimeter.interaction.batch import run_batch
 from omnimeter.protocols.evaluation import Evaluation
@@ -35,7 +35,7 @@ class Taken:
 
     @cached_property
     def values(self) -> Mapping[int, float]:
-        """The independent values whose mean the score is, by sitting or else by exercise."""
+        """The independent values whose mean the score is, by repetition or else by exercise."""
         return self.test.values(self.outcomes) or {
             each.exercise.number: each.payoff for each in self.outcomes if each.payoff is not None
         }
@@ -74,12 +74,12 @@ def _outcomes(agent: Spec, exercises: Sequence[Exercise], payoff: Payoff) -> Ite
     Raises:
         RuntimeError: An exercise did not come to its end.
     """
-    surroundings = environment_class(exercises[0].environment_class)
+    environment_class = make_environment_class(exercises[0].environment_class)
     made = make_agent(agent)
-    if isinstance(surroundings, KernelEnvironmentClass) and isinstance(made, KernelAgent):
-        traces = run_batch(surroundings, made, exercises)
+    if isinstance(environment_class, KernelEnvironmentClass) and isinstance(made, KernelAgent):
+        traces = run_batch(environment_class, made, exercises)
     else:
-        traces = (take(surroundings, make_agent(agent), each) for each in exercises)
+        traces = (take(environment_class, make_agent(agent), each) for each in exercises)
     for exercise, trace in zip(exercises, traces, strict=True):
         if trace.fault is not None:
             raise RuntimeError(f"{agent.label} failed: {trace.fault.message}")

@@ -40,11 +40,11 @@ PACE = 0.001
 ACTIONS = 256
 """How many it has time for in each environment of Definition 17."""
 
-SITTING = 10.0
-"""The seconds of a sitting of Definition 18."""
+REPETITION = 10.0
+"""The seconds of a repetition of Definition 18."""
 
 INTERACTIONS = 1000
-"""Those of a sitting of Definition 19."""
+"""Those of a repetition of Definition 19."""
 
 ENVIRONMENTS = {"id": "automata-v1"}
 
@@ -55,12 +55,12 @@ class Sizes:
 
     Attributes:
         environments: How many there are in the tests of Definitions 15 and 17.
-        sittings: How many there are in those of Definitions 18 and 19.
+        repetitions: How many there are in those of Definitions 18 and 19.
         slowness: How many times slower than the first the copies are, from 1 on, rising.
     """
 
     environments: int
-    sittings: int
+    repetitions: int
     slowness: tuple[int, ...] = SLOWNESS
 
 
@@ -84,18 +84,18 @@ class Definition:
 
     def spec(self, sizes: Sizes) -> Spec:
         """The test of this size."""
-        many = {"environments": ENVIRONMENTS, "exercises": sizes.environments}
-        side_by_side = {"environments": ENVIRONMENTS, "sittings": sizes.sittings}
+        many = {"environment_class": ENVIRONMENTS, "exercises": sizes.environments}
+        side_by_side = {"environment_class": ENVIRONMENTS, "repetitions": sizes.repetitions}
         tests: dict[int, tuple[str, dict[str, Any]]] = {
             15: ("universal-adjusted-v1", many | {"interactions": ACTIONS}),
             17: ("universal-timed-v1", many | {"seconds": ACTIONS * PACE, "clock": "virtual"}),
             18: (
                 "anytime-timed-v1",
-                side_by_side | {"time": SITTING * sizes.sittings, "clock": "virtual"},
+                side_by_side | {"time": REPETITION * sizes.repetitions, "clock": "virtual"},
             ),
             19: (
                 "anytime-untimed-v1",
-                side_by_side | {"interactions": INTERACTIONS * sizes.sittings},
+                side_by_side | {"interactions": INTERACTIONS * sizes.repetitions},
             ),
         }
         return Spec(*tests[self.number])
@@ -150,7 +150,7 @@ class Series:
     Attributes:
         agent: Who.
         definition: By which.
-        values: The value of each environment or sitting, by how many times slower the copy is.
+        values: The value of each environment or repetition, by how many times slower the copy is.
     """
 
     agent: Examined
@@ -354,7 +354,7 @@ def _slower_is_the_same(found: Found, number: int) -> Statement:
             )
             for each in series
         )
-        + ". Rule: every copy has the same value in every environment or sitting, to the last bit.",
+        + ". Rule: every copy has the same value in every environment or repetition, bit for bit.",
         all(each.all_the_same for each in series),
     )
 
@@ -404,7 +404,7 @@ def _scores(series: Series) -> str:
     return f"{', '.join(slowness)} times slower: {', '.join(scores)}"
 
 
-USUAL = Sizes(environments=400, sittings=60)
+USUAL = Sizes(environments=400, repetitions=60)
 
 
 def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = USUAL) -> Reproduced:

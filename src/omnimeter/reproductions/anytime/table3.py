@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from omnimeter.contract import Moment, Spec
 from omnimeter.estimation import Estimate, mean
-from omnimeter.execution.workers import environment_class
+from omnimeter.execution.workers import make_environment_class
 from omnimeter.reports.style import MUTED
 from omnimeter.reproductions.anytime.shared import Taken, part_of, taken
 from omnimeter.reproductions.shared import (
@@ -108,11 +108,11 @@ class World:
     @cached_property
     def levels(self) -> tuple[float, float]:
         """The lowest and the highest complexity there."""
-        return environment_class(self.environments).complexity_range()
+        return make_environment_class(self.environments).complexity_range()
 
     def count(self, level: float) -> int | None:
         """How many environments there are at or below a level; none where they are too many."""
-        members = environment_class(self.environments).members(0, level, LISTED)
+        members = make_environment_class(self.environments).members(0, level, LISTED)
         return None if members is None else len(members)
 
 
@@ -149,10 +149,10 @@ class Cell:
         kind: Its row.
         stage: Its column.
         rounds: After how many rounds the test was stopped.
-        score: The score, with its interval over sittings.
-        level: The mean complexity of the last environments, with its interval over sittings.
+        score: The score, with its interval over repetitions.
+        level: The mean complexity of the last environments, with its interval over repetitions.
         levels: The lowest and the highest of these.
-        actions: How many actions there were in a sitting, on average.
+        actions: How many actions there were in a repetition, on average.
     """
 
     kind: Kind
@@ -165,7 +165,7 @@ class Cell:
 
     @property
     def seconds(self) -> float:
-        """How long each sitting was."""
+        """How long each repetition was."""
         return length(self.rounds)
 
 
@@ -194,8 +194,8 @@ def find(world: World, early: int, long: int, report: Report) -> Found:
 
     Args:
         world: The class.
-        early: The sittings of the short test.
-        long: The sittings of the long one.
+        early: The repetitions of the short test.
+        long: The repetitions of the long one.
         report: Told what is being done.
     """
     cells: list[Cell] = []
@@ -210,27 +210,27 @@ def find(world: World, early: int, long: int, report: Report) -> Found:
     return Found(world, cells, courses)
 
 
-def longest_of_slow(world: World, sittings: int) -> Cell:
+def longest_of_slow(world: World, repetitions: int) -> Cell:
     """What becomes of the slow agent that learns, in the longest test."""
-    whole = _taken(world, SLOW_LEARNER, "late", sittings, silent)
-    return cell_of(world, SLOW_LEARNER, "late", whole, sittings)
+    whole = _taken(world, SLOW_LEARNER, "late", repetitions, silent)
+    return cell_of(world, SLOW_LEARNER, "late", whole, repetitions)
 
 
-def _taken(world: World, kind: Kind, stage: str, sittings: int, report: Report) -> Taken:
+def _taken(world: World, kind: Kind, stage: str, repetitions: int, report: Report) -> Taken:
     parameters = {
-        "environments": world.environments.to_json(),
-        "time": sittings * length(world.rounds(kind, stage)),
-        "sittings": sittings,
+        "environment_class": world.environments.to_json(),
+        "time": repetitions * length(world.rounds(kind, stage)),
+        "repetitions": repetitions,
         "clock": "virtual",
     }
     return taken(Spec("anytime-timed-v1", parameters), world.agent(kind), report)
 
 
-def cell_of(world: World, kind: Kind, stage: str, whole: Taken, sittings: int) -> Cell:
+def cell_of(world: World, kind: Kind, stage: str, whole: Taken, repetitions: int) -> Cell:
     """The cell that a test gives if it is stopped at a stage, whatever was done after it."""
     rounds = world.rounds(kind, stage)
-    stopped = replace(whole, outcomes=whole.outcomes[: rounds * sittings])
-    levels = [each.exercise.complexity for each in stopped.outcomes[-sittings:]]
+    stopped = replace(whole, outcomes=whole.outcomes[: rounds * repetitions])
+    levels = [each.exercise.complexity for each in stopped.outcomes[-repetitions:]]
     return Cell(
         kind,
         stage,
@@ -238,7 +238,7 @@ def cell_of(world: World, kind: Kind, stage: str, whole: Taken, sittings: int) -
         mean(list(stopped.values.values()), support=REWARDS),
         mean(levels, support=world.levels),
         (min(levels), max(levels)),
-        sum(each.interactions for each in stopped.outcomes) / sittings,
+        sum(each.interactions for each in stopped.outcomes) / repetitions,
     )
 
 
@@ -310,7 +310,7 @@ def level_is(cell: Cell, world: World) -> str:
 
 
 def at_the_top(cell: Cell, world: World) -> bool:
-    """Whether all sittings are at the end of the class, or nearly."""
+    """Whether all repetitions are at the end of the class, or nearly."""
     return cell.levels[0] >= NEARLY * world.levels[1]
 
 
@@ -331,11 +331,12 @@ def draw(found: Found, out: Path) -> dict[str, Path]:
         _draw_levels(level, found)
         for panel in (score, level):
             _mark_stages(panel)
-        sittings = found.cells[-1].score.count
+        repetitions = found.cells[-1].score.count
         head(
             figure,
             "Three kinds of agents in the anytime test, against its length",
-            f"Definition 18 in the class {found.world.name}. Mean of {sittings} sittings after "
+            f"Definition 18 in the class {found.world.name}. Mean of {repetitions} repetitions "
+            "after "
             "each round; bands are 95 % intervals of the score.",
         )
         return write_figure(figure, out / "table3")
@@ -346,7 +347,7 @@ def _draw_scores(axes: Axes, found: Found) -> None:
         course = found.courses[kind.name]
         axes.plot(_times(course), [each.value for each in course], color=kind.colour, lw=1.7)
         low, high = zip(*(each.interval[:2] for each in course if each.interval), strict=True)
-        # Before anything has happened all sittings are alike, and an interval says nothing.
+        # Before anything has happened all repetitions are alike, and an interval says nothing.
         begun = next((place for place, each in enumerate(course) if each.value), len(course))
         axes.fill_between(
             _times(course)[begun:], low[begun:], high[begun:], color=kind.colour, alpha=0.16, lw=0
@@ -384,7 +385,7 @@ def _name_ends(axes: Axes, found: Found) -> None:
 
 def _mark_stages(axes: Axes) -> None:
     """The time axis, and when tests are stopped."""
-    axes.set(xscale="log", xlabel="length of each sitting", xlim=(FIRST_SLOT, None))
+    axes.set(xscale="log", xlabel="length of each repetition", xlim=(FIRST_SLOT, None))
     axes.set_xticks(list(TIMES), list(TIMES.values()))
     axes.set_xticks([], minor=True)
     axes.grid(axis="y")
@@ -438,8 +439,8 @@ def _score(cell: Cell) -> str:
 def _level(cell: Cell) -> str:
     lowest, highest = cell.levels
     if lowest == highest:
-        return f"level {lowest:.1f} in all {cell.level.count} sittings"
-    return f"level {said(cell.level, 1)}, in single sittings from {lowest:.1f} to {highest:.1f}"
+        return f"level {lowest:.1f} in all {cell.level.count} repetitions"
+    return f"level {said(cell.level, 1)}, in single repetitions from {lowest:.1f} to {highest:.1f}"
 
 
 def _rule(wanted: Expected, world: World) -> str:
@@ -449,10 +450,10 @@ def _rule(wanted: Expected, world: World) -> str:
         "> 0": "the score's interval is above 0",
     }[wanted.score]
     level = {
-        "0": f"all sittings are at the lowest level, {lowest:.0f}",
+        "0": f"all repetitions are at the lowest level, {lowest:.0f}",
         "> 0": f"the level's interval is above the lowest level, {lowest:.0f}",
         ">> 0": f"the level's interval is above {MUCH:.0f} times the lowest level, {lowest:.0f}",
-        "inf": f"all sittings are within {1 - NEARLY:.0%} of the highest level that the class "
+        "inf": f"all repetitions are within {1 - NEARLY:.0%} of the highest level that the class "
         f"has, {highest:.0f}",
     }[wanted.level]
     return f"Rule: {score}, and {level}."
@@ -477,7 +478,8 @@ def _used_up_slowly(world: World) -> str:
     level, count = _counted(world)
     power = log10(FIRST_SLOT) + (count - 1) * log10(1 + GROWTH)
     return (
-        "once rewards are near 0, only bands that are used up can raise the level. A sitting uses "
+        "once rewards are near 0, only bands that are used up can raise the level. A repetition "
+        "uses "
         f"up one environment per round, and there are {count:,} at or below level {level:.0f}. "
         "Their number grows exponentially with the level, and slots grow exponentially with the "
         "number of rounds. So the level is infinite in the limit, but grows with the logarithm of "
@@ -523,7 +525,8 @@ def without_end(tops: Mapping[World, Cell]) -> Statement:
         "The level of an agent that learns grows without end.",
         f"Our classes have an end. Where it is, depends on how many states automata may have. "
         f"{SLOW_LEARNER.title} after {spoken(next(iter(tops.values())).seconds)}: "
-        f"{', '.join(reached)}. Rule: all sittings of each are within {1 - NEARLY:.0%} of the end.",
+        f"{', '.join(reached)}. Rule: all repetitions of each are within {1 - NEARLY:.0%} of the "
+        "end.",
         all(at_the_top(cell, world) for world, cell in tops.items()),
     )
 
@@ -574,7 +577,7 @@ def _rounded(score: float) -> float:
     return round(score, 3) + 0.0  # no minus nought
 
 
-EARLY_SITTINGS, LONG_SITTINGS = 100, 10
+EARLY_REPETITIONS, LONG_REPETITIONS = 100, 10
 """Tests that are stopped early cost little."""
 
 
@@ -582,8 +585,8 @@ def reproduce(
     out: Path,
     report: Report = silent,
     *,
-    early: int = EARLY_SITTINGS,
-    long: int = LONG_SITTINGS,
+    early: int = EARLY_REPETITIONS,
+    long: int = LONG_REPETITIONS,
     worlds: tuple[World, World] = (AUTOMATA, TORUS),
 ) -> Reproduced:
     """Let three kinds of agents take the test of Definition 18, and stop it at three stages.
@@ -591,8 +594,8 @@ def reproduce(
     Args:
         out: Where to write.
         report: Told what is being done.
-        early: The sittings of the tests that are stopped early.
-        long: The sittings of the others.
+        early: The repetitions of the tests that are stopped early.
+        long: The repetitions of the others.
         worlds: The class in which the table is decided, and another one.
     """
     founds = [

@@ -176,7 +176,7 @@ def take_battery(
             if done % _PORTION == 0:
                 report(f"{total:,} exercises of {len(agents)} agents", 0.1 + 0.85 * done / total)
     return Results(
-        cells=np.array([item.environments.parameters["cells"] for item in battery.plan.items]),
+        cells=np.array([item.environment_class.parameters["cells"] for item in battery.plan.items]),
         interactions=np.array([item.interactions for item in battery.plan.items]),
         complexity=np.array(lengths, dtype=np.float64).reshape(shape),
         rewards={agent.name: rewards[agent.spec] for agent in agents},
@@ -625,16 +625,16 @@ def _rows(agent: str, parts: dict[str, Results]) -> Iterator[dict[str, Any]]:
 
 
 def _numbers(complexity: Any, rewards: Any) -> dict[str, float]:
-    average, together = mean(rewards, support=(-1.0, 1.0)), correlation(complexity, rewards)
+    average, joint = mean(rewards, support=(-1.0, 1.0)), correlation(complexity, rewards)
     return {
         "mean": average.value,
         "mean-low": average.low,
         "mean-high": average.high,
         "sd": float(np.std(rewards, ddof=1)),
-        "pearson": together.value,
-        "pearson-low": together.low,
-        "pearson-high": together.high,
-        "p": together.probability,
+        "pearson": joint.value,
+        "pearson-low": joint.low,
+        "pearson-high": joint.high,
+        "p": joint.probability,
     }
 
 

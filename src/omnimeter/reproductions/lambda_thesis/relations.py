@@ -27,8 +27,8 @@ from omnimeter.reproductions.lambda_thesis.shared import (
     curve_of,
     draw_curves,
     exercises,
+    joint,
     points_along,
-    together,
 )
 from omnimeter.reproductions.shared import Report, Statement, head, look, said, silent, write_figure
 
@@ -153,7 +153,7 @@ def learner_among_strangers(environments: int, interactions: int) -> FloatArray:
     taken = exercises(environment_class, environments, interactions, seed=cells)
     strangers = [replace(RANDOM, name=f"random-{number}") for number in (1, 2, 3)]
     points = np.array([interactions])
-    averages = together(environment_class, [Q_LEARNING, *strangers], taken, points)
+    averages = joint(environment_class, [Q_LEARNING, *strangers], taken, points)
     return averages[Q_LEARNING.name][:, -1]
 
 
@@ -166,7 +166,7 @@ def _alone(
 def _together(
     environment_class: Lambda, taken: Sequence[Exercise], points: IntArray
 ) -> dict[str, FloatArray]:
-    return together(environment_class, REFERENCES, taken, points)
+    return joint(environment_class, REFERENCES, taken, points)
 
 
 def _complexities(taken: Sequence[Exercise]) -> dict[str, FloatArray]:

@@ -16,7 +16,7 @@ from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, bootstrap, mean
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.joint import run_together
+from omnimeter.interaction.joint import run_joint
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.reports.style import MUTED
 from omnimeter.reproductions import shared
@@ -95,16 +95,16 @@ def alone(
     return np.array([averages(trace, points) for trace in traces])
 
 
-def together(
+def joint(
     environment_class: Lambda,
     agents: Sequence[Reference],
     taken: Sequence[Exercise],
     points: IntArray,
 ) -> dict[str, FloatArray]:
     """What ``alone`` gives, for each of some agents who are in the same environment at once."""
-    company = tuple(agent.spec for agent in agents)
-    joint = [replace(exercise, agent=company[0], company=company) for exercise in taken]
-    runs = run_together(environment_class, [agent.make() for agent in agents], joint)
+    specs = tuple(agent.spec for agent in agents)
+    exercises = [replace(exercise, agent=specs[0], joint=specs) for exercise in taken]
+    runs = run_joint(environment_class, [agent.make() for agent in agents], exercises)
     kept = np.array([[averages(trace, points) for trace in traces] for traces in runs])
     return {agent.name: kept[:, seat] for seat, agent in enumerate(agents)}
 

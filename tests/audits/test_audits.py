@@ -1,0 +1,175 @@
+"""The audits find what is wrong, and leave alone what is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from automata import FAIR, MATCH, Automata, Coins, finding, small
+from omnimeter.audits import audit
+from omnimeter.audits.checks import class_mean, contains_nothing
+from omnimeter.audits.subject import Subject
+from omnimeter.contract import Claims, EnvironmentClass, InvalidInputError, canonical, stream
+from omnimeter.environments.buttons import Buttons
+from omnimeter.environments.cups import Cups
+
+# What is right passes
+
+
+@pytest.mark.parametrize("rule", ["published", "rest"])
+def test_cups_pass(rule: Any) -> None:
+    result = audit(Cups(rule=rule))
+    assert result.ok
+    assert [each.check for each in result.findings] == [
+        "range", "balance", "sensitivity", "determinism", "rebuild", "agreement",
+    ]  # fmt: skip
+    assert finding(result, "sensitivity").passed == (rule == "rest")
+
+
+@pytest.mark.parametrize("example", ["alternating", "bananas", "bounded", "balanced"])
+def test_buttons_keep_their_claims(example: Any) -> None:
+    result = audit(Buttons(example))
+    assert result.ok
+    assert finding(result, "balance").passed == (example == "balanced")
+    assert finding(result, "sensitivity").numbers["needed_horizon"] == 1
+    assert finding(result, "range").numbers["symmetric"] == (example == "balanced")
+
+
+def test_a_class_without_kernels_is_audited_too() -> None:
+    result = small(Automata(MATCH, FAIR, Claims(sensitive=1)))
+    assert result.ok
+    assert "agreement" not in [each.check for each in result.findings]
+    assert finding(result, "sensitivity").numbers["decided_exactly"] == len(
+        {stream(0, "audit", "instance", n).generator().integers(1000) for n in range(8)}
+    )
+
+
+def test_an_audit_is_json_and_repeatable() -> None:
+    first, second = (audit(Cups(3, 4), instances=5).to_json() for _ in range(2))
+    assert canonical(first) == canonical(second)
+    assert first["settings"] == {
+        "instances": 5, "interactions": 2520, "seed": 0, "confidence": 0.99,
+    }  # fmt: skip
+    assert audit(Cups(3, 4), instances=5, seed=1).to_json() != first
+
+
+def test_progress_is_told_in_words_and_numbers() -> None:
+    told: list[str | float] = []
+    small(Automata(MATCH, FAIR), progress=told.append)
+    shares = [each for each in told if isinstance(each, float)]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert "balance" in told
+
+
+@pytest.mark.parametrize("wrong", [{"instances": 0}, {"interactions": 0}, {"confidence": 1.0}])
+def test_an_audit_of_nothing_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        audit(Cups(), **wrong)
+
+
+# Range
+
+
+def test_a_reward_out_of_range_is_found_with_its_instance() -> None:
+    result = small(Automata(MATCH, [[1.5, -1.5], [0.0, 0.0]]))
+    found = finding(result, "range")
+    assert not result.ok
+    assert not found.passed
+    assert found.witness is not None
+    assert found.witness["highest"] == 1.5
+    assert set(found.witness["instance"]) == {"name"}
+    assert not finding(result, "balance").passed  # Definition 13 begins with symmetric rewards
+
+
+def test_a_reward_that_is_no_number_is_out_of_range() -> None:
+    result = small(Automata(MATCH, [[float("nan"), 0.0], [0.0, 0.0]]))
+    assert not finding(result, "range").passed
+    canonical(result.to_json())
+
+
+# Balance
+
+
+def test_the_cups_that_are_not_balanced_by_themselves_are_found_exactly() -> None:
+    environment_class = Cups()
+    result = audit(environment_class, instances=60)
+    balance = finding(result, "balance")
+    drawn = {
+        environment_class.draw(stream(0, "audit", "instance", n).generator()).data["colours"]
+        for n in range(60)
+    }
+    odd = [colours for colours in drawn if len(colours) % 2 == 1]
+    assert balance.passed
+    assert balance.numbers["unbalanced_instances"] == len(odd)
+    assert balance.witness is not None
+    for each in balance.witness["instances"]:
+        colours = each["instance"]["colours"]
+        # Of the patterns that can be reached, half of all, one pays: white if blacks are even.
+        sign = 1 if colours.count("B") % 2 == 0 else -1
+        assert each["exact"]
+        assert each["mean"] == pytest.approx(sign / 2 ** (len(colours) - 1))
+        assert colours in odd
+
+
+def test_cups_that_rest_are_balanced_one_by_one() -> None:
+    assert finding(audit(Cups(rule="rest")), "balance").numbers["unbalanced_instances"] == 0
+
+
+def test_a_slight_imbalance_is_caught() -> None:
+    result = audit(Coins(0.05), interactions=400)
+    balance = finding(result, "balance")
+    assert not result.ok
+    assert not balance.passed
+    assert balance.numbers["low"] < 0.05 < balance.numbers["high"]
+
+
+def test_an_imbalance_that_is_not_claimed_away_is_reported_only() -> None:
+    result = small(Coins(0.5, Claims(balanced=False)))
+    assert result.ok
+    assert not finding(result, "balance").passed
+
+
+def test_a_constant_imbalance_is_caught_and_found_exactly() -> None:
+    result = small(Automata([[0, 0]], [[0.05, 0.05]]))
+    balance = finding(result, "balance")
+    assert not balance.passed
+    assert balance.numbers["low"] == balance.numbers["high"] == pytest.approx(0.05)
+    assert balance.witness is not None
+    assert balance.witness["instances"][0]["exact"]
+
+
+def test_few_equal_values_are_no_proof() -> None:
+    """Two instances that agree say little about a class."""
+    result = small(Automata([[0, 0]], [[0.05, 0.05]]), instances=2)
+    assert finding(result, "balance").passed
+
+
+def test_a_cycle_is_not_cut_off() -> None:
+    cycle = Automata([[1, 1], [2, 2], [0, 0]], [[1.0, 1.0], [0.0, 0.0], [-1.0, -1.0]])
+    assert finding(audit(cycle, instances=8), "balance").passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("environment_class", [Buttons(), Cups(), Cups(3, 5)])
+def test_balanced_classes_are_refused_as_rarely_as_is_said(
+    environment_class: EnvironmentClass,
+) -> None:
+    audits = 800
+    refused = {0.9: 0, 0.99: 0}
+    for seed in range(audits):
+        subject = Subject(environment_class, 20, 252, seed, 0.99, lambda _: None)
+        for level in refused:
+            refused[level] += not contains_nothing(class_mean(subject, level))
+    for level, count in refused.items():
+        expected = audits * (1 - level)
+        assert count <= expected + 3.5 * np.sqrt(expected)
+
+
+@pytest.mark.slow
+def test_unbalanced_classes_are_nearly_always_refused() -> None:
+    for seed in range(40):
+        subject = Subject(Coins(0.05), 20, 252, seed, 0.99, lambda _: None)
+        assert not contains_nothing(class_mean(subject, 0.99))

@@ -1,0 +1,332 @@
+"""The command line as a user types it: results, bad input, exit codes, no tracebacks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from omnimeter.cli import main
+
+
+@pytest.fixture
+def omnimeter(monkeypatch, capsys, tmp_path):
+    """Types a command in an empty directory; gives the exit code, the output and the errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def type_in(*words):
+        monkeypatch.setattr(sys, "argv", ["omnimeter", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as leaving:
+            code = leaving.code or 0
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return type_in
+
+
+SMALL = ("--class", "cups", "--exercises", "4", "--interactions", "30")
+
+
+def write(name, body):
+    Path(name).write_text(body)
+
+
+def agent(act, begin="pass"):
+    return (
+        "import os, time\nfrom omnimeter import Agent\n"
+        "class Mine(Agent):\n"
+        f"    def begin(self, briefing, rng):\n        {begin}\n"
+        f"    def act(self, reward, observation):\n        {act}\n"
+    )
+
+
+def test_list_and_show(omnimeter):
+    code, out, _ = omnimeter("list")
+    assert code == 0
+    assert "cups-v1" in out
+    assert "random-v1" in out
+    code, out, _ = omnimeter("list", "agents", "--json")
+    assert {entry["kind"] for entry in json.loads(out)} == {"agent"}
+    code, out, _ = omnimeter("show", "cups")
+    assert code == 0
+    assert "rule" in out
+    assert "published" in out
+
+
+def test_run_prints_scores_and_a_report(omnimeter):
+    code, out, _ = omnimeter("run", "-a", "random", "-a", "cup-presser", *SMALL)
+    assert code == 0
+    assert "cup-presser-v1" in out
+    page = Path(out.rsplit("report: ", 1)[1].strip())
+    assert "<html" in page.read_text()
+
+
+def test_run_for_programs(omnimeter):
+    code, out, err = omnimeter("run", "-a", "random", *SMALL, "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["complete"] is True
+    assert data["scores"][0]["label"] == "random-v1"
+    assert data["scores"][0]["count"] == 4
+    assert Path(data["report"]).exists()
+    assert err == ""
+
+
+def test_the_same_command_goes_on_in_the_same_place(omnimeter):
+    _, first, _ = omnimeter("run", "-a", "random", *SMALL, "--json")
+    _, second, _ = omnimeter("run", "-a", "random", *SMALL, "--json")
+    assert json.loads(first) == json.loads(second)
+    directory = Path(json.loads(first)["directory"])
+    assert len(list((directory / "provenance").iterdir())) == 2
+    assert len(list((directory / "outcomes").iterdir())) == 1
+
+
+def test_a_spec_is_run_again_elsewhere(omnimeter):
+    _, first, _ = omnimeter("run", "-a", "random", *SMALL, "--json", "--out", "one")
+    _, second, _ = omnimeter("run", "--spec", "one/spec.json", "--json", "--out", "two")
+    assert json.loads(first)["scores"] == json.loads(second)["scores"]
+
+
+def test_ten_lines_are_an_agent(omnimeter):
+    write("my_agent.py", agent("return int(observation.argmin())"))
+    code, out, _ = omnimeter("run", "-a", "my_agent.py:Mine", *SMALL)
+    assert code == 0
+    assert "my_agent.py:Mine" in out
+
+
+def test_a_stored_evaluation_is_reported_and_judged_anew(omnimeter):
+    omnimeter("run", "-a", "random", *SMALL, "--traces", "--out", "e")
+    code, out, _ = omnimeter("report", "e", "--payoff", "total", "--json")
+    assert code == 0
+    total = json.loads(out)["scores"][0]["value"]
+    _, out, _ = omnimeter("run", "-a", "random", *SMALL, "--payoff", "total", "--json")
+    assert json.loads(out)["scores"][0]["value"] == total
+    code, out, _ = omnimeter("report", "e", "--latex")
+    assert code == 0
+    assert "tabular" in out
+
+
+def test_audit(omnimeter):
+    code, out, _ = omnimeter("audit", "buttons")
+    assert code == 0
+    assert "fit for testing" in out
+    code, out, _ = omnimeter("audit", "cups", "--set", "rule=published", "--json")
+    data = json.loads(out)
+    sensitivity = next(f for f in data["findings"] if f["check"] == "sensitivity")
+    assert code == 0
+    assert not sensitivity["claimed"]
+    assert not sensitivity["passed"]
+    assert sensitivity["witness"]
+
+
+def test_an_audit_that_fails_says_so(omnimeter):
+    write(
+        "unfair.py",
+        "from omnimeter.contract import Claims\n"
+        "from omnimeter.environments.buttons import Buttons\n"
+        "class Unfair(Buttons):\n"
+        "    def __init__(self):\n        super().__init__('bananas')\n"
+        "    def claims(self):\n        return Claims(balanced=True, sensitive=1)\n",
+    )
+    code, out, _ = omnimeter("audit", "unfair.py:Unfair")
+    assert code == 1
+    assert "FAILS" in out
+
+
+def test_students_reproduction(omnimeter):
+    code, out, _ = omnimeter("reproduce", "students", "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert set(data) >= {"name", "agrees", "figures", "rows"}
+    assert data["figures"]["s1.total"] == 10
+    assert all(isinstance(value, int | float) for value in data["figures"].values())
+
+
+BAD_INPUT = {
+    "misspelt agent": (("-a", "randm", *SMALL), 2, "random"),
+    "misspelt class": (("-a", "random", "--class", "cuqs"), 2, "cups"),
+    "misspelt parameter": (("-a", "random(rat=3)", *SMALL), 2, "rate"),
+    "wrong type": (("-a", "random(rate=fast)", *SMALL), 2, "rate"),
+    "wrong value": (("-a", "random(rate=-1)", *SMALL), 2, "rate"),
+    "unclosed": (("-a", "random(rate=1", *SMALL), 2, ")"),
+    "wrong class parameter": (("-a", "random", *SMALL, "--set", "rule=odd"), 2, "published"),
+    "no assignment": (("-a", "random", *SMALL, "--set", "rule"), 2, "="),
+    "impossible level": (("-a", "random", *SMALL, "--complexity", "2"), 2, "from 3 up"),
+    "misspelt payoff": (("-a", "random", *SMALL, "--payoff", "averge"), 2, "average"),
+    "misspelt clock": (("-a", "random", *SMALL, "--clock", "wal"), 2, "clock"),
+    "misspelt isolation": (("-a", "random", *SMALL, "--isolation", "proces"), 2, "process"),
+    "no exercises": (("-a", "random", "--class", "cups", "-n", "0"), 2, "exercises"),
+    "no agent": (SMALL, 2, "--agent"),
+    "no class": (("-a", "random"), 2, "--class"),
+    "agent twice": (("-a", "random", "-a", "random", *SMALL), 2, "twice"),
+    "no such file": (("-a", "nobody.py:Nobody", *SMALL), 2, "nobody.py"),
+    "not a number": (("-a", "random", *SMALL, "--complexity", "nan"), 2, "complexity"),
+    "for ever": (("-a", "random", "--class", "cups", "--seconds", "inf"), 2, "seconds"),
+    "too many cups": (("-a", "random", *SMALL, "--complexity", "1e9"), 2, "1000"),
+    "spec and agent": (("-a", "random", "--spec", "nobody.json"), 2, "--spec"),
+    "no such spec": (("--spec", "nobody.json"), 2, "nobody.json"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_gets_one_clear_message(omnimeter, case):
+    words, expected, hint = BAD_INPUT[case]
+    code, out, err = omnimeter("run", *words)
+    assert code == expected
+    assert out == ""
+    assert err.startswith("Error: ")
+    assert hint in err
+    assert not list(Path().iterdir())  # nothing was written
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("class Mine(:\n", "line 1"),
+        ("import nothing_of_that_name\n", "nothing_of_that_name"),
+        ("class Mime:\n    def act(self, r, o): return 0\n", "Mime"),
+        ("Mine = 7\n", "Mine"),
+    ],
+)
+def test_an_invalid_agent_file_says_where(omnimeter, body, hint):
+    write("bad.py", body)
+    code, _, err = omnimeter("run", "-a", "bad.py:Mine", *SMALL)
+    assert code == 2
+    assert hint in err
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "hint"),
+    [
+        ("raise ValueError('no idea')", "agent-error", "no idea"),
+        ("return 7", "agent-error", "returned 7"),
+        ("return None", "agent-error", "returned None"),
+        ("return 'left'", "agent-error", "left"),
+        ("time.sleep(1000)", "time-out", "longer than"),
+        ("self.hoard = bytearray(10**10); return 0", "agent-error", "memory"),
+        ("os._exit(3)", "agent-error", "process"),
+    ],
+)
+def test_a_faulty_agent_is_recorded_and_the_rest_goes_on(omnimeter, act, kind, hint):
+    write("bad.py", agent(act))
+    code, out, _ = omnimeter(
+        "run", "-a", "bad.py:Mine", "-a", "random", "--class", "cups", "--complexity", "3",
+        "-n", "2", "-i", "20", "--action-timeout", "0.5", "--memory", "1024", "--out", "e",
+    )  # fmt: skip
+    assert code == 3
+    assert f"2 {kind}" in out
+    assert hint in out
+    _, out, _ = omnimeter("report", "e", "--json")
+    by_label = {score["label"]: score for score in json.loads(out)["scores"]}
+    assert by_label["bad.py:Mine"]["value"] is None
+    assert by_label["bad.py:Mine"]["faults"] == {kind: 2}
+    assert by_label["random-v1"]["count"] == 2
+
+
+def test_another_evaluation_in_the_same_place_is_refused(omnimeter):
+    omnimeter("run", "-a", "random", *SMALL, "--out", "e")
+    code, _, err = omnimeter("run", "-a", "random", *SMALL, "--seed", "1", "--out", "e")
+    assert code == 4
+    assert "seed" in err
+    assert "--out" in err
+
+
+def test_a_place_that_is_a_file_is_refused(omnimeter):
+    write("e", "something else")
+    code, _, err = omnimeter("run", "-a", "random", *SMALL, "--out", "e")
+    assert code == 4
+    assert "e" in err
+    assert Path("e").read_text() == "something else"
+
+
+def test_a_full_disk_keeps_what_is_stored(omnimeter, monkeypatch):
+    """The first shard fits, the second does not."""
+    from omnimeter.results import files
+
+    monkeypatch.setattr("omnimeter.execution.evaluation.SHARD", 2)
+    write_file = files.write
+    shards = []
+
+    def full(path, content):
+        if path.parent.name == "outcomes":
+            shards.append(path)
+            if len(shards) > 1:
+                with files.explained(path):
+                    raise OSError(28, os.strerror(28))
+        write_file(path, content)
+
+    monkeypatch.setattr(files, "write", full)
+    code, _, err = omnimeter("run", "-a", "random", *SMALL, "--out", "e")
+    assert code == 4
+    assert "space" in err.lower() or "full" in err.lower()
+    monkeypatch.setattr(files, "write", write_file)
+    _, out, _ = omnimeter("report", "e", "--json")
+    assert json.loads(out)["scores"][0]["count"] == 2
+    code, out, _ = omnimeter("run", "-a", "random", *SMALL, "--out", "e", "--json")
+    assert code == 0
+    assert json.loads(out)["scores"][0]["count"] == 4
+
+
+def test_no_evaluation_where_a_report_is_wanted(omnimeter):
+    code, _, err = omnimeter("report", "nowhere")
+    assert code == 4
+    assert "nowhere" in err
+
+
+def test_debug_shows_the_traceback(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["omnimeter", "--debug", "show", "nobody"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "Traceback" in capsys.readouterr().err
+
+
+SLOW_AGENT = agent("time.sleep(0.01); return 0")
+SLOW_RUN = ("-a", "slow.py:Mine", "--class", "cups", "-n", "300", "-i", "20", "--out", "e")
+
+
+@pytest.fixture
+def slow_run(tmp_path):
+    """A run of a minute, in a process of its own, that has stored something."""
+    (tmp_path / "slow.py").write_text(SLOW_AGENT)
+    command = [sys.executable, "-m", "omnimeter", "run", *SLOW_RUN]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    shards = tmp_path / "e" / "outcomes"
+    deadline = time.monotonic() + 60
+    while not (shards.exists() and list(shards.glob("*.parquet"))):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_ctrl_c_prints_the_result_so_far_and_leaves_a_valid_store(slow_run, tmp_path, omnimeter):
+    slow_run.send_signal(signal.SIGINT)
+    out, err = slow_run.communicate(timeout=30)
+    assert slow_run.returncode == 130
+    assert "Traceback" not in err
+    assert "slow.py:Mine" in out
+    assert "report: " in out
+    code, text, _ = omnimeter("report", str(tmp_path / "e"), "--json")
+    data = json.loads(text)
+    assert code == 0
+    assert data["complete"] is False
+    assert data["scores"][0]["count"] > 0
+
+
+def test_a_second_writer_is_refused(slow_run, tmp_path, omnimeter):
+    code, _, err = omnimeter("run", *SLOW_RUN)
+    assert code == 4
+    assert str(slow_run.pid) in err or "another process" in err

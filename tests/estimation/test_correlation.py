@@ -1,0 +1,187 @@
+"""Correlation and regression: exact cases, degenerate ones, and whether the intervals hold."""
+
+from math import inf, isinf, isnan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from omnimeter.estimation import correlation, regression
+
+SIZES = [20, 100, 300]
+
+numbers = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))
+points = st.lists(st.tuples(numbers, numbers), min_size=2, max_size=30)
+
+
+def normal(rng, shape):
+    x = rng.normal(size=shape)
+    return x, x / 2 + np.sqrt(0.75) * rng.normal(size=shape)
+
+
+def independent(rng, shape):
+    return rng.exponential(size=shape), rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.7, 0.2], size=shape)
+
+
+def rewards(rng, shape):
+    """Lengths of patterns, and bounded rewards that fall and spread less as these grow."""
+    length = rng.geometric(1 / rng.integers(3, 10, size=shape))
+    x = np.minimum(length, 3 + 0.6 * length).round()
+    skill = np.clip(0.9 - 0.05 * x, 0.1, 0.9)
+    return x, 2 * rng.beta(3 * skill + 0.1, 3 * (1 - skill) + 0.1) - 1
+
+
+def widening(rng, shape):
+    x = rng.exponential(size=shape)
+    return x, -0.3 * x + (0.2 + x) * rng.normal(size=shape)
+
+
+def clipped(rng, shape):
+    x = rng.exponential(size=shape)
+    return x, np.clip(1 - 0.4 * x + 0.1 * rng.normal(size=shape), -1, 1)
+
+
+def truth(draw):
+    """The correlation and the slope in four million points."""
+    x, y = draw(np.random.default_rng(1), 4_000_000)
+    spread = np.cov(x, y)
+    return np.corrcoef(x, y)[0, 1], spread[0, 1] / spread[0, 0]
+
+
+def coverage(draw, count, repetitions):
+    """How often the intervals of correlation and slope hold the true ones."""
+    strength, steepness = truth(draw)
+    x, y = draw(np.random.default_rng([7, count]), (repetitions, count))
+    held = [
+        (together.low <= strength <= together.high, slope.low <= steepness <= slope.high)
+        for together, slope in (
+            (correlation(a, b), regression(a, b).slope) for a, b in zip(x, y, strict=True)
+        )
+    ]
+    return np.mean(held, axis=0)
+
+
+@pytest.mark.parametrize("count", [3, 20, 300])
+@pytest.mark.parametrize("draw", [normal, independent, rewards, widening])
+def test_values_are_those_of_scipy(draw, count):
+    x, y = draw(np.random.default_rng(count), count)
+    expected = stats.linregress(x, y)
+    line = regression(x, y)
+    assert correlation(x, y).value == pytest.approx(stats.pearsonr(x, y).statistic)
+    assert line.slope.value == pytest.approx(expected.slope)
+    assert line.intercept == pytest.approx(expected.intercept)
+    assert line.at([0.0, 2.0]) == pytest.approx(
+        [expected.intercept, expected.intercept + 2 * expected.slope]
+    )
+
+
+def test_intervals_of_normal_points_are_near_the_textbook_ones():
+    x, y = normal(np.random.default_rng(3), 2_000)
+    book = stats.pearsonr(x, y).confidence_interval(0.95)
+    found = correlation(x, y)
+    assert (found.low, found.high) == pytest.approx((book.low, book.high), abs=0.005)
+    assert regression(x, y).slope.high - regression(x, y).slope.low == pytest.approx(
+        2 * 1.96 * stats.linregress(x, y).stderr, rel=0.1
+    )
+
+
+def test_slope_of_three_points_by_hand():
+    # Residuals 1/6, -1/3, 1/6 and leverages 5/6, 1/3, 5/6: HC4 divides the outer ones by
+    # (1/6)^(5/4) in the square.
+    slope = regression([0, 1, 2], [0, 0, 1]).slope
+    error = np.sqrt(2 * (1 / 36) / (1 / 6) ** 1.25) / 2
+    assert slope.value == pytest.approx(0.5)
+    assert slope.high - slope.value == pytest.approx(stats.t(1).ppf(0.975) * error)
+
+
+@given(points)
+def test_intervals_hold_the_value_and_agree_with_the_probability(pairs):
+    x, y = zip(*pairs, strict=True)
+    found = correlation(x, y)
+    assert 0 <= found.probability <= 1
+    assert -1 <= found.low <= found.high <= 1
+    assert found.count == len(pairs)
+    if not isnan(found.value):
+        assert found.low - 1e-9 <= found.value <= found.high + 1e-9
+        mirrored = correlation(x, [-value for value in y])
+        assert mirrored.value == pytest.approx(-found.value, abs=1e-9)
+
+
+@pytest.mark.parametrize("draw", [normal, independent, rewards, widening])
+def test_probability_is_small_just_where_the_interval_leaves_0(draw):
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        found = correlation(*draw(rng, 20))
+        assert (found.probability < 0.05) == (found.low > 0 or found.high < 0)
+
+
+def test_a_constant_has_no_correlation():
+    found = correlation([1, 2, 3], [5, 5, 5])
+    assert isnan(found.value)
+    assert (found.low, found.high, found.probability) == (-1, 1, 1)
+
+
+def test_points_on_a_line_say_nothing_of_the_spread_about_it():
+    found = correlation([1, 2, 3, 4], [2, 4, 6, 8])
+    assert (found.value, found.low, found.high) == (1, -1, 1)
+    assert found.probability == pytest.approx(2 / 24)
+    assert correlation([0, 0, 1, 1], [0, 0, -1, -1]).probability == pytest.approx(2 * 4 / 24)
+    slope = regression([1, 2, 3, 4], [0.1, 0.2, 0.3, 0.4]).slope
+    assert (slope.low, slope.high) == (-inf, inf)
+    assert slope.value == pytest.approx(0.1)
+
+
+def test_what_hangs_on_a_single_point_is_not_known():
+    x, y = [0, 0, 0, 1], [0.1, 0.2, 0.3, 0.9]
+    found = correlation(x, y)
+    assert (found.low, found.high, found.probability) == (-1, 1, 1)
+    assert isinf(regression(x, y).slope.high)
+    assert isinf(regression([0, 1], [0, 1]).slope.high)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "level", "word"),
+    [
+        ([1.0], [1.0], 0.95, "single point"),
+        ([1.0, 2.0], [1.0], 0.95, "cannot be paired"),
+        ([1.0, np.nan], [1.0, 2.0], 0.95, "not finite"),
+        ([], [], 0.95, "one value or more"),
+        ([1.0, 2.0], [1.0, 2.0], 1.0, "confidence"),
+    ],
+)
+def test_bad_points_are_refused(x, y, level, word):
+    for relation in (correlation, regression):
+        with pytest.raises(ValueError, match=word):
+            relation(x, y, level)
+
+
+def test_a_line_needs_two_different_places():
+    with pytest.raises(ValueError, match="differ in x"):
+        regression([1, 1, 1], [0, 1, 2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize(
+    ("draw", "of_slope"),
+    [
+        (normal, (0.94, 0.96)),
+        (independent, (0.94, 0.98)),
+        (rewards, (0.92, 0.95)),
+        (widening, (0.93, 0.96)),
+    ],
+)
+def test_intervals_hold_as_often_as_documented(draw, of_slope, count):
+    found_correlation, found_slope = coverage(draw, count, 10_000)
+    assert 0.93 <= found_correlation <= 0.975
+    assert of_slope[0] <= found_slope <= of_slope[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("count", "documented"), [(20, (0.945, 0.94)), (100, (0.915, 0.83)), (300, (0.89, 0.78))]
+)
+def test_intervals_fall_short_as_documented_where_few_points_leave_a_line(count, documented):
+    assert coverage(clipped, count, 10_000) == pytest.approx(documented, abs=0.012)

@@ -1,0 +1,228 @@
+"""The estimates: known values, the border cases, and what they refuse."""
+
+from math import inf, nan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from omnimeter.estimation import (
+    Estimate,
+    bootstrap,
+    difference,
+    holm,
+    interquartile_mean,
+    mean,
+    paired_difference,
+    paired_test,
+    proportion,
+)
+
+A = [0.1, 0.5, 0.4, 0.9, -0.3]
+B = [0.0, 0.7, 0.1, 0.6, -0.2]
+WIDE = (-1.0, 1.0)
+rewards = st.lists(st.floats(-1, 1), min_size=1, max_size=20)
+
+
+def interval(estimate):
+    return (estimate.low, estimate.high)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
+def test_the_mean_has_the_interval_of_student(level):
+    expected = stats.ttest_1samp(A, 0).confidence_interval(level)
+    estimate = mean(A, level)
+    assert interval(estimate) == pytest.approx(tuple(expected))
+    assert (estimate.value, estimate.confidence, estimate.count) == (pytest.approx(0.32), level, 5)
+
+
+def test_the_paired_difference_has_the_interval_of_student():
+    expected = stats.ttest_rel(A, B).confidence_interval(0.9)
+    assert interval(paired_difference(A, B, 0.9)) == pytest.approx(tuple(expected))
+    assert paired_test(A, B) == pytest.approx(stats.ttest_rel(A, B).pvalue)
+
+
+def test_the_difference_has_the_interval_of_welch():
+    expected = stats.ttest_ind(A, B[:3], equal_var=False).confidence_interval(0.9)
+    estimate = difference(A, B[:3], 0.9)
+    assert interval(estimate) == pytest.approx(tuple(expected))
+    assert estimate.count == 8
+
+
+@pytest.mark.parametrize(("successes", "count"), [(0, 10), (3, 10), (10, 10), (1, 1), (77, 1_000)])
+def test_the_proportion_has_the_interval_of_wilson(successes, count):
+    expected = stats.binomtest(successes, count).proportion_ci(0.9, method="wilson")
+    estimate = proportion(successes, count, 0.9)
+    assert interval(estimate) == pytest.approx(tuple(expected), abs=1e-15)
+    assert estimate.value == successes / count
+
+
+@given(count=st.integers(1, 200), share=st.floats(0, 1), level=st.floats(0.01, 0.999))
+def test_the_interval_of_a_proportion_holds_it(count, share, level):
+    estimate = proportion(round(share * count), count, level)
+    assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+    assert estimate.low < estimate.high
+
+
+@given(values=rewards, level=st.floats(0.01, 0.999))
+def test_the_interval_of_a_mean_holds_it_and_keeps_to_the_support(values, level):
+    estimate = mean(values, level, support=WIDE)
+    assert -1 <= estimate.low <= estimate.value <= estimate.high <= 1
+    assert estimate.low < estimate.high
+
+
+@given(first=rewards, second=rewards)
+def test_the_interval_of_a_difference_holds_it_and_keeps_to_the_support(first, second):
+    estimate = difference(first, second, support=WIDE)
+    assert -2 <= estimate.low <= estimate.value <= estimate.high <= 2
+    mirrored = difference(second, first, support=WIDE)
+    assert (mirrored.low, mirrored.high) == pytest.approx((-estimate.high, -estimate.low))
+
+
+def test_equal_values_do_not_make_an_interval_without_width():
+    """At 10 equal values, what has a probability of 31 % or more would have been seen."""
+    estimate = mean([0.5] * 10, support=WIDE)
+    unseen = 1 - 0.025**0.1
+    assert unseen == pytest.approx(0.308, abs=0.001)
+    assert estimate.value == 0.5
+    assert interval(estimate) == pytest.approx((0.5 - 1.5 * unseen, 0.5 + 0.5 * unseen))
+
+
+def test_equal_values_at_a_border_leave_one_side():
+    assert mean([1.0] * 10, support=WIDE).high == 1
+    assert mean([-1.0] * 10, support=WIDE).low == -1
+
+
+def test_equal_values_say_nothing_where_no_support_is_known():
+    assert interval(mean([0.5] * 10)) == (-inf, inf)
+    low, high = interval(mean([0.5] * 10, support=(0, inf)))
+    assert (0 < low < 0.5, high) == (True, inf)
+
+
+def test_values_that_differ_by_rounding_are_equal():
+    assert interval(mean([0.1 + 0.2, 0.3], support=WIDE)) == pytest.approx(
+        interval(mean([0.3, 0.3], support=WIDE))
+    )
+    assert paired_difference([0.1 + 0.2, 0.5], [0.3, 0.5]) == Estimate(0.0, -inf, inf, 0.95, 2)
+    assert paired_test([0.1 + 0.2, 0.5], [0.3, 0.5]) == 1
+
+
+def test_small_numbers_are_not_taken_for_rounding():
+    small, smaller = np.array(A) * 1e-200, np.array(B) * 1e-200
+    assert np.array(interval(mean(small))) * 1e200 == pytest.approx(interval(mean(A)))
+    found = interval(difference(small, smaller))
+    assert np.array(found) * 1e200 == pytest.approx(interval(difference(A, B)))
+    assert paired_test(small, smaller) == pytest.approx(paired_test(A, B))
+    assert mean(small, support=WIDE) == mean(np.full(5, small[0]), support=WIDE)
+
+
+def test_one_value_says_nothing():
+    assert mean([0.3], support=WIDE) == Estimate(0.3, -1.0, 1.0, 0.95, 1)
+    assert mean([0.3]) == Estimate(0.3, -inf, inf, 0.95, 1)
+    assert interval(paired_difference([0.3], [0.1], support=WIDE)) == (-2, 2)
+    assert interval(difference([0.3], [0.1, 0.2], support=WIDE))[1] > 1
+    assert interval(difference([0.3], [0.1, 0.2])) == (-inf, inf)
+
+
+def test_a_difference_to_equal_values_is_not_surer_than_they_are():
+    seen, equal = A * 4, [0.5] * 20
+    one, other = (mean(part, 0.975, WIDE) for part in (seen, equal))
+    expected = (one.low - other.high, one.high - other.low)
+    assert interval(difference(seen, equal, support=WIDE)) == pytest.approx(expected)
+
+
+def test_rounding_beyond_the_support_is_cut_off():
+    estimate = mean([1.0 + 2e-16, 0.5], support=WIDE)
+    assert estimate.high == 1
+
+
+@pytest.mark.parametrize("values", [[], [nan, 1.0], [inf], [[1.0, 2.0]], [0.5, 1.1]])
+def test_samples_without_sense_are_refused(values):
+    with pytest.raises(ValueError, match="sample"):
+        mean(values, support=WIDE)
+    with pytest.raises(ValueError, match="sample"):
+        difference(A, values, support=WIDE)
+    with pytest.raises(ValueError, match="sample"):
+        paired_difference(values, A, support=WIDE)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, nan])
+def test_levels_without_sense_are_refused(level):
+    with pytest.raises(ValueError, match="confidence"):
+        mean(A, level)
+    with pytest.raises(ValueError, match="confidence"):
+        difference(A, B, level)
+    with pytest.raises(ValueError, match="confidence"):
+        proportion(1, 2, level)
+    with pytest.raises(ValueError, match="confidence"):
+        bootstrap(A, np.median, np.random.default_rng(1), level)
+
+
+def test_pairs_need_partners():
+    with pytest.raises(ValueError, match="5 values cannot be paired with 4"):
+        paired_difference(A, B[:4])
+    with pytest.raises(ValueError, match="5 values cannot be paired with 4"):
+        paired_test(A, B[:4])
+
+
+@pytest.mark.parametrize(("successes", "count"), [(0, 0), (3, 2), (-1, 2)])
+def test_impossible_successes_are_refused(successes, count):
+    with pytest.raises(ValueError, match="successes"):
+        proportion(successes, count)
+
+
+@given(values=st.lists(st.floats(-1, 1), min_size=1, max_size=50))
+def test_the_interquartile_mean_is_the_trimmed_mean_of_scipy(values):
+    assert interquartile_mean(values) == pytest.approx(stats.trim_mean(values, 0.25), abs=1e-15)
+
+
+def test_the_interquartile_mean_works_along_any_axis():
+    table = np.random.default_rng(1).normal(size=(8, 5))
+    assert interquartile_mean(table, axis=0).tolist() == [
+        float(interquartile_mean(column)) for column in table.T
+    ]
+
+
+def test_the_bootstrap_is_repeatable_and_close_to_student_for_a_mean():
+    values = np.random.default_rng(2).normal(size=200)
+    first, again = (bootstrap(values, np.mean, np.random.default_rng(3)) for _ in range(2))
+    assert first == again
+    assert interval(first) == pytest.approx(interval(mean(values)), abs=0.02)
+    assert (first.confidence, first.count) == (0.95, 200)
+
+
+def test_the_bootstrap_falls_back_where_its_correction_is_not_defined():
+    """Leaving out one of these never moves the median, but resampling sometimes does."""
+    values = [0.0] * 12 + [1.0] * 8
+    estimate = bootstrap(values, np.median, np.random.default_rng(1))
+    assert (estimate.value, interval(estimate)) == (0, (0, 1))
+
+
+@pytest.mark.parametrize("values", [[0.5], [0.5] * 10, [0.5] * 99 + [1.0]])
+def test_a_bootstrap_without_any_change_says_nothing(values):
+    rng = np.random.default_rng(1)
+    assert interval(bootstrap(values, np.median, rng, support=WIDE)) == WIDE
+    assert interval(bootstrap(values, np.median, rng)) == (-inf, inf)
+
+
+def test_equal_differences_are_tested_by_their_signs():
+    assert paired_test([0.5] * 5, [0.25] * 5) == 2**-4
+    assert paired_test(A, A) == 1
+    assert paired_test([1.0], [0.0]) == 1
+
+
+def test_holm():
+    assert holm([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.9]).tolist() == [1, 1]
+    assert holm([]).tolist() == []
+
+
+@given(probabilities=st.lists(st.floats(0, 1), min_size=1, max_size=10))
+def test_holm_never_favours(probabilities):
+    adjusted = holm(probabilities)
+    given_order = np.argsort(probabilities, kind="stable")
+    assert np.all(adjusted >= probabilities)
+    assert np.all(adjusted <= 1)
+    assert np.all(np.diff(adjusted[given_order]) >= 0)

@@ -1,0 +1,94 @@
+"""Whether the interval of an anytime test covers the expected score, whenever it is stopped.
+
+All repetitions are independent and alike. So any ten of many are a test, and the mean of all is
+what their intervals should cover.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from omnimeter.catalogue import Kind, make, parse
+from omnimeter.contract import Spec
+from omnimeter.estimation import mean
+from omnimeter.execution.workers import Conductor
+from omnimeter.protocols.repetitions import Repetitions
+
+ALL, REPETITIONS, TESTS = 3000, 10, 20_000
+AT_LEAST, AT_MOST = 0.93, 0.97
+
+
+def taken(protocol: Spec, agent: Spec) -> Repetitions:
+    """All repetitions of a test that is taken in this process."""
+    test = make(Kind.PROTOCOL, protocol)
+    conductor, done = Conductor(), []
+    while proposed := test.propose(agent, done):
+        done += [outcome for outcome, _ in conductor.outcomes(proposed, test.payoff())]
+    return Repetitions(test.repetitions, done)
+
+
+def covered(scores: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Whether the interval of a test of ten of these repetitions has the mean of all in it.
+
+    It is always the same tests, whatever the scores of their repetitions are.
+    """
+    rng = np.random.default_rng(0)
+    tests = scores[rng.integers(len(scores), size=(TESTS, REPETITIONS))]
+    half = t.ppf((1 + level) / 2, REPETITIONS - 1) * tests.std(axis=1, ddof=1) / REPETITIONS**0.5
+    found = np.abs(tests.mean(axis=1) - scores.mean()) <= half
+    for place in np.flatnonzero(np.ptp(tests, axis=1) == 0):  # all the same: another rule
+        estimate = mean(tests[place], level, support=(-1, 1))
+        found[place] = estimate.low <= scores.mean() <= estimate.high
+    return found
+
+
+def running(label: str, agent: str, length: dict[str, float]) -> np.ndarray:
+    """The score of each of many repetitions (column) after each round (row)."""
+    protocol = "anytime-timed-v1" if "time" in length else "anytime-untimed-v1"
+    whole = {name: value * ALL for name, value in length.items() if name != "slot"}
+    given = {"environment_class": {"id": label}, "repetitions": ALL, "seed": 11, **length, **whole}
+    clock = {"clock": "virtual"} if "time" in length else {}
+    table = taken(Spec(protocol, {**given, **clock}), parse(Kind.AGENT, agent)).table()
+    return np.cumsum(table, axis=0) / np.arange(1, len(table) + 1)[:, None]
+
+
+def missed_in_some_round(scores: np.ndarray, level: float) -> float:
+    """In how many tests the interval of at least one round misses its true value."""
+    return float(1 - np.all([covered(each, level) for each in scores], axis=0).mean())
+
+
+SLOW = "slowed(agent=q-learning, seconds=0.001)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("label", "agent", "length"),
+    [
+        ("automata-v1", "random", {"interactions": 200}),
+        ("automata-v1", "q-learning", {"interactions": 200}),
+        ("automata-v1", SLOW, {"time": 0.2, "slot": 0.001}),
+        ("torus-v1", "torus-agent", {"interactions": 200}),
+    ],
+)
+def test_the_interval_covers_the_expected_score_at_every_stopping_time(label, agent, length):
+    scores = running(label, agent, length)
+    found = [round(float(covered(each).mean()), 3) for each in scores]
+    at_all = missed_in_some_round(scores, 0.95)
+    watched = missed_in_some_round(scores, 1 - 0.05 / len(scores))
+    print(label, agent, found, f"missed in some round: {at_all:.3f}, if watched {watched:.3f}")
+    assert len(found) >= 10
+    assert min(found) >= AT_LEAST
+    assert max(found) <= AT_MOST
+    assert at_all > 0.12  # so it matters whether somebody watched
+    assert watched <= 0.05
+
+
+@pytest.mark.slow
+def test_who_watches_many_rounds_is_seldom_wrong_either():
+    scores = running("automata-v1", SLOW, {"time": 0.2, "slot": 1e-6})
+    watched = missed_in_some_round(scores, 1 - 0.05 / len(scores))
+    print(len(scores), f"rounds, missed in some, if watched: {watched:.3f}")
+    assert len(scores) >= 25
+    assert watched <= 0.05

@@ -1,0 +1,457 @@
+"""Reports of adaptive tests count repetitions, show their course, and say what the score
+estimates.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec
+from omnimeter.estimation import intraclass, mean
+from omnimeter.execution import evaluate
+from omnimeter.protocols import Evaluation, Result, summarise
+from omnimeter.protocols.evaluation import judge
+from omnimeter.reports import Verdict, comparisons, latex_table, score_table, write_csv
+from omnimeter.reports import text as words
+from omnimeter.reports.figures import (
+    Learning,
+    LearningCurve,
+    Scale,
+    complexity_figure,
+    course_figure,
+    difference_figure,
+    distribution_figure,
+    learning_figure,
+    level_figure,
+    score_figure,
+)
+from omnimeter.reports.page import Contents, gather, render
+from omnimeter.reports.scores import columns, reliability_of, reliability_sentence
+from omnimeter.reports.summary import (
+    ONE_REPETITION,
+    UNBALANCED,
+    comparison_sentence,
+    comparison_sentences,
+    stopped_sentence,
+)
+from omnimeter.results import Record, writing
+from reports_samples import FIXED, GOOD, OOPS, PLAIN, POOR, Page
+
+Paying = Callable[[int, int], float]
+"""What an exercise is worth, by the number of its repetition and of its round."""
+
+BANANAS = {"id": "buttons-v1", "parameters": {"example": "bananas"}}
+
+
+def steady(repetition: int, place: int) -> float:
+    return 0.5 + 0.1 * repetition - 0.01 * place
+
+
+def doubtful(repetition: int, place: int) -> float:
+    return 0.1 * repetition * (-1) ** place
+
+
+def an_untimed(repetitions: int = 3, interactions: int = 60, **more: object) -> Spec:
+    given = {
+        "environment_class": "cups-v1",
+        "interactions": interactions,
+        "repetitions": repetitions,
+    }
+    return Spec("anytime-untimed-v1", {**given, **more})
+
+
+def a_timed(**more: object) -> Spec:
+    given = {"environment_class": "cups-v1", "time": 3e-5, "repetitions": 3, "clock": "virtual"}
+    return Spec("anytime-timed-v1", {**given, **more})
+
+
+def taken(protocol: Protocol, agent: Spec, paying: Paying, idle: int = 0) -> list[Outcome]:
+    """A whole test in which everything was worth what is told; the first rounds had no time."""
+    outcomes: list[Outcome] = []
+    while exercises := protocol.propose(agent, outcomes):
+        for each in exercises:
+            place, repetition = divmod(each.number, protocol.repetitions)  # type: ignore[attr-defined]
+            actions = 0 if place < idle else 4
+            payoff = paying(repetition, place) if actions else 0.0
+            outcomes.append(
+                Outcome(each, payoff, actions, payoff * actions, 2000, 2000, Ending.BUDGET)
+            )
+    return outcomes
+
+
+def a_result(spec: Spec, idle: int = 0, **paying: Paying) -> Result:
+    agents = {name: Spec(f"{name}-v1") for name in paying}
+    protocol = Evaluation(spec, tuple(agents.values())).make_protocol()
+    outcomes = {
+        agents[name]: taken(protocol, agents[name], each, idle) for name, each in paying.items()
+    }
+    return judge(protocol, outcomes, complete=True)
+
+
+def a_record(path: Path, spec: Spec, agents: tuple[Spec, ...] = (PLAIN, FIXED)) -> Record:
+    evaluation = Evaluation(spec, agents, traces=True)
+    with writing(path, evaluation.to_json()) as writer:
+        evaluate(evaluation, writer)
+    return Record(path)
+
+
+def text_of(contents: Contents) -> str:
+    return Page(render(contents)).text
+
+
+def test_the_figure_of_the_score_in_the_course_of_the_test() -> None:
+    result = a_result(an_untimed(), poor=doubtful, good=steady)
+    figure = course_figure(result, score_table(result))
+    assert figure is not None
+    assert [curve.label for curve in figure.curves] == ["good-v1", "poor-v1"]
+    assert figure.scale is Scale.AMOUNTS
+    assert figure.across == "Length of a repetition, in interactions"
+    curve, course = figure.curves[0], result.courses[GOOD]
+    assert curve.places == (1.0, 3.0, 6.0, 11.0, 19.0, 20.0)
+    assert curve.values == tuple(moment.value for moment in course)
+    assert curve.values[0] == pytest.approx(0.6)
+    assert curve.values[-1] == result.scores[GOOD].value
+    ends = [moment.interval[:2] for moment in course if moment.interval]
+    assert list(zip(curve.lows, curve.highs, strict=True)) == ends
+    assert "95 % interval at each moment by itself" in figure.caption
+    assert "time to act" not in figure.caption
+
+
+def test_a_score_that_is_0_for_want_of_time_has_no_band() -> None:
+    result = a_result(a_timed(), idle=2, good=steady)
+    figure = course_figure(result, score_table(result))
+    assert figure is not None
+    assert figure.scale is Scale.SECONDS
+    (curve,) = figure.curves
+    assert curve.places[:2] == pytest.approx((1e-6, 2.5e-6))
+    assert curve.values[:2] == (0.0, 0.0)
+    assert curve.lows[:2] == curve.highs[:2] == (None, None)
+    assert None not in curve.lows[2:]
+    assert "Until it has had time to act" in figure.caption
+
+
+def test_the_figure_of_the_level() -> None:
+    result = a_result(an_untimed(), good=steady)
+    figure = level_figure(result, score_table(result))
+    assert figure is not None
+    (curve,) = figure.curves
+    assert curve.values == tuple(moment.level for moment in result.courses[GOOD])
+    assert curve.values[0] < curve.values[-1]
+    assert set(curve.lows) == {None}
+
+
+def test_a_course_needs_two_moments_and_other_tests_have_none() -> None:
+    short = a_result(an_untimed(interactions=3), good=steady)
+    assert course_figure(short, score_table(short)) is None
+    assert level_figure(short, score_table(short)) is None
+    other = replace(a_result(an_untimed(), good=steady), courses={GOOD: ()})
+    assert course_figure(other, score_table(other)) is None
+
+
+def test_each_repetition_counts_once_at_a_complexity() -> None:
+    result = a_result(an_untimed(), good=doubtful)
+    (row,) = score_table(result)
+    done = result.outcomes[GOOD]
+    for level in row.levels:
+        groups: dict[int, list[float]] = {}
+        for each in done:
+            if each.exercise.complexity == level.complexity:
+                groups.setdefault(each.exercise.number % 3, []).append(each.payoff or 0.0)
+        expected = mean([np.mean(group) for group in groups.values()], support=result.support)
+        assert level.count == len(groups)
+        assert level.value == pytest.approx(expected.value)
+        if len(groups) > 1:
+            assert (level.low, level.high) == pytest.approx((expected.low, expected.high))
+    assert max(level.count for level in row.levels) == 3
+    assert sum(level.count for level in row.levels) < len(done)
+
+
+def test_the_figure_of_complexity_warns_of_what_it_mixes() -> None:
+    wide = a_result(an_untimed(interactions=600, step=1.0), good=lambda *_: 0.9)
+    figure = complexity_figure(score_table(wide))
+    assert figure is not None
+    assert figure.scale is Scale.AMOUNTS
+    assert "not what complexity alone does" in figure.caption
+    assert "logarithmic" in figure.caption
+    assert "these repetitions" in figure.caption
+    one = a_result(an_untimed(repetitions=1), good=steady)
+    alone = complexity_figure(score_table(one))
+    assert alone is not None
+    assert alone.scale is Scale.EVEN
+    assert "interval" not in alone.caption
+    assert set(alone.curves[0].lows) == {None}
+
+
+def test_the_strip_shows_repetitions() -> None:
+    result = a_result(an_untimed(), good=steady, poor=doubtful)
+    figure = distribution_figure(result, score_table(result))
+    assert figure is not None
+    assert figure.title == "Scores of single repetitions"
+    assert figure.unit == "repetition"
+    best = figure.strips[0]
+    assert best.payoffs == tuple(sorted(result.values[GOOD].values()))
+    assert best.count == 3
+    assert best.mean == pytest.approx(result.scores[GOOD].value)
+    one = a_result(an_untimed(repetitions=1), good=steady)
+    assert distribution_figure(one, score_table(one)) is None
+
+
+def test_there_is_no_learning_curve_over_unlike_exercises() -> None:
+    found = Learning(timed=False, curves=(LearningCurve(GOOD, (1, 2), (0, 1), (0, 1), (0, 1)),))
+    rows = score_table(a_result(an_untimed(), good=steady))
+    assert learning_figure(found, rows) is None
+    assert learning_figure(found, [replace(rows[0], repetitions=0)]) is not None
+
+
+def test_agents_are_compared_repetition_by_repetition() -> None:
+    result = a_result(an_untimed(repetitions=10, interactions=200), good=steady, poor=doubtful)
+    compared = comparisons(result)
+    (only,) = compared
+    assert (only.agent, only.count, only.unit) == (POOR, 10, "repetition")
+    assert only.verdict is Verdict.WORSE
+    sentence = comparison_sentence(only)
+    assert "poor-v1 is worse than good-v1 by" in sentence
+    assert sentence.endswith("10 repetitions).")
+    assert "repetition by repetition" in sentence
+    assert "exercise" not in sentence
+    figure = difference_figure(compared)
+    assert figure is not None
+    assert figure.title == "Differences repetition by repetition"
+    assert "exercise" not in figure.caption
+    assert "hollow" not in figure.caption
+
+
+def test_one_repetition_is_too_few_to_compare() -> None:
+    compared = comparisons(a_result(an_untimed(repetitions=1), good=steady, poor=doubtful))
+    (only,) = compared
+    assert only.finding == "too few repetitions in common"
+    assert "have 1 repetition in common" in comparison_sentence(only)
+    assert "too few repetitions in common" in comparison_sentences([only] * 4)[0]
+    figure = difference_figure(compared)
+    assert figure is not None
+    assert "hollow" in figure.caption
+
+
+def test_faults_of_their_own_forbid_a_comparison_of_repetitions() -> None:
+    result = a_result(an_untimed(), good=steady, poor=doubtful)
+    first, *others = result.outcomes[POOR]
+    failed = replace(first, payoff=None, ending=Ending.FAULT, fault=OOPS)
+    protocol = Evaluation(an_untimed(), (GOOD, POOR)).make_protocol()
+    faulty = judge(protocol, {**result.outcomes, POOR: [failed, *others]}, complete=True)
+    (only,) = comparisons(faulty)
+    assert (only.verdict, only.unit) == (Verdict.FAULTY, "repetition")
+    assert only.finding == "not compared, because of faults"
+
+
+def test_what_stands_beside_the_score() -> None:
+    untimed = score_table(a_result(an_untimed(), good=steady))
+    assert [each.heading for each in columns(untimed)] == [
+        "Stability",
+        "Spread",
+        "Level reached",
+        "Potential",
+    ]
+    timed = score_table(a_result(a_timed(), idle=2, good=steady))
+    found = {each.key: each.cell(timed[0]) for each in columns(timed)}
+    assert [*found][-2:] == ["speed", "idle"]
+    assert found["stability"] == words.number(timed[0].parts["stability"], 3)
+    assert found["speed"] == words.grouped(float(f"{timed[0].parts['speed']:.3g}"))
+    assert found["idle"] == f"{timed[0].parts['idle'] * 100:.0f} %"
+    bare = replace(timed[0], parts={})
+    assert {each.cell(bare) for each in columns(timed)} == {words.NOTHING}
+    assert columns([replace(timed[0], repetitions=0)]) == []
+
+
+def test_the_page_of_an_untimed_test(tmp_path: Path) -> None:
+    record = a_record(tmp_path, an_untimed(repetitions=5, interactions=1000))
+    contents = gather(record)
+    text = text_of(contents)
+    assert (
+        "anytime-untimed-v1: 5 repetitions of 200 interactions each, 110 exercises in all" in text
+    )
+    assert (
+        "The score estimates the expected score of a repetition of 200 interactions: its mean over "
+        "environments, over the agent's chance and over the environments'." in text
+    )
+    said = dict(contents.setting)
+    assert "Definition 19" in said["Test"]
+    assert said["Length"] == "1 000 interactions in all"
+    assert said["Repetitions"] == "5 repetitions of 200 interactions each, side by side"
+    assert said["Slots"] == "1 interaction in the first round, each further one longer by 50 %"
+    assert said["Level"].startswith("begins with 3, the lowest of the class; a reward of 1 raises")
+    assert said["Budget of an exercise"] == "1 to 62 interactions"
+    assert said["Balance"] == "the class claims it"
+    assert "Beside the score" in text
+    assert "Repetitions are compared in pairs" in text
+    assert "Mean interactions" not in text
+    assert [each.name for each in contents.figures] == [
+        "scores",
+        "differences",
+        "course",
+        "level",
+        "complexity",
+        "distribution",
+    ]
+    assert render(contents) == render(gather(Record(tmp_path)))
+
+
+def test_the_page_of_a_timed_test(tmp_path: Path) -> None:
+    contents = gather(a_record(tmp_path, a_timed(time=3e-3)))
+    text, said = text_of(contents), dict(contents.setting)
+    assert "3 repetitions of 1 ms each" in text
+    assert said["Length"] == "3 ms in all"
+    assert said["Slots"].startswith("1 µs in the first round")
+    assert said["Clock"].startswith("virtual")
+    assert "Actions per second of the agent's own time." in text
+    assert "real time" not in text
+    assert "100 µs" in text  # at a mark of the logarithmic axis
+
+
+def test_real_time_is_called_so(tmp_path: Path) -> None:
+    text = text_of(gather(a_record(tmp_path, a_timed(time=0.03, clock="wall"), (PLAIN,))))
+    assert "3 repetitions of 10 ms of real time each" in text
+    assert "a repetition of 10 ms of real time" in text
+    assert "and over the time that everything takes" in text
+
+
+def test_one_repetition_has_no_interval_and_the_page_says_why(tmp_path: Path) -> None:
+    contents = gather(a_record(tmp_path, an_untimed(repetitions=1)))
+    text = text_of(contents)
+    assert "1 repetition of 60 interactions, " in text
+    assert ONE_REPETITION in text
+    assert "One repetition alone has no interval." in text
+    assert "side by side" not in contents.summary
+    figure = score_figure(contents.rows)
+    assert figure is not None
+    assert figure.caption.endswith(
+        "One repetition cannot show how far another one would lie from it."
+    )
+
+
+def test_an_unfinished_test_says_so(tmp_path: Path) -> None:
+    evaluation = Evaluation(an_untimed(), (PLAIN,))
+    outcomes = taken(evaluation.make_protocol(), PLAIN, steady)
+    with writing(tmp_path, evaluation.to_json()) as writer:
+        writer.append(outcomes[:7])
+    text = text_of(gather(Record(tmp_path)))
+    assert "Incomplete: 7 of 18 exercises." in text
+    assert "a repetition of 3 interactions" in text
+    assert "If it was, this 95 % interval does" in text
+    with writing(tmp_path / "new", evaluation.to_json()):
+        pass
+    empty = text_of(gather(Record(tmp_path / "new")))
+    assert "there is no score yet" in empty
+    assert "the length reached so far" in empty
+
+
+def test_a_test_that_was_stopped_says_what_holds_for_who_watched() -> None:
+    watched = {"watched": (0.125, 0.75)}
+    alone = Result({GOOD: Score(0.4, Interval(0.3, 0.5), 9, parts=watched)}, {}, complete=False)
+    sentence = stopped_sentence(alone)
+    assert sentence.endswith(f"this 95 % interval does: {GOOD.label} (0.125 to 0.750).")
+    assert stopped_sentence(replace(alone, complete=True)) == ""
+    both = replace(alone, scores={**alone.scores, POOR: Score(0.1, None, 1)})
+    assert stopped_sentence(both) == f"{sentence} Differences between agents then do not."
+    assert stopped_sentence(replace(both, scores={POOR: Score(0.1, None, 1)})) == ""
+
+
+def test_an_unbalanced_class_is_announced(tmp_path: Path) -> None:
+    spec = an_untimed(environments=BANANAS, unbalanced=True, interactions=30)
+    text = text_of(gather(a_record(tmp_path / "a", spec, (PLAIN,))))
+    assert f"Not balanced. {UNBALANCED}" in text
+    assert "the class does not claim it, and somebody insisted" in text
+    insisted = a_record(tmp_path / "b", an_untimed(unbalanced=True), (PLAIN,))
+    assert gather(insisted).warning == ""  # the class claims it all the same
+    given = {"environment_class": BANANAS, "exercises": 1, "interactions": 10, "unbalanced": True}
+    universal = a_record(tmp_path / "c", Spec("universal-adjusted-v1", given), (PLAIN,))
+    assert gather(universal).warning == UNBALANCED
+
+
+def test_a_class_that_was_used_up_is_told(tmp_path: Path) -> None:
+    spec = an_untimed(environments=BANANAS, unbalanced=True, interactions=30)
+    contents = gather(a_record(tmp_path / "a", spec, (PLAIN,)))
+    assert "every environment of the class was used up" in contents.summary
+    assert "a repetition of 1 interaction:" in contents.estimate
+    assert "used up" not in gather(a_record(tmp_path / "b", an_untimed(), (PLAIN,))).summary
+
+
+def test_another_payoff_cannot_change_where_the_test_went(tmp_path: Path) -> None:
+    record = a_record(tmp_path, an_untimed(), (PLAIN,))
+    summary = gather(record, Spec("diminishing-v1")).summary
+    assert "with diminishing-v1 from the beginning, it would have gone another way" in summary
+    assert "another way" not in gather(record).summary
+
+
+def test_the_page_says_how_reliable_the_comparison_is(tmp_path: Path) -> None:
+    record = a_record(tmp_path, an_untimed(repetitions=5, interactions=500))
+    contents, result = (
+        gather(record),
+        summarise(Evaluation.from_json(record.spec), record.outcomes()),
+    )
+    found = intraclass([[each[n] for n in range(5)] for each in result.values.values()])
+    assert (
+        f"(intraclass correlation) is {found.value:.2f}, 95 % interval {found.low:.2f} to "
+        f"{found.high:.2f}:"
+    ) in contents.reliability
+    text = text_of(contents)
+    assert contents.reliability in text
+    assert text.index(contents.estimate) < text.index(contents.reliability)
+
+
+def test_reliability_is_that_of_paired_repetitions() -> None:
+    result = a_result(an_untimed(), good=steady, poor=doubtful)
+    found = reliability_of(result)
+    assert found is not None
+    tables = [[result.values[agent][n] for n in range(3)] for agent in (GOOD, POOR)]
+    assert found == intraclass(tables)
+    fewer = {**result.values, POOR: {n: result.values[POOR][n] for n in (0, 2)}}
+    paired = [[values[n] for n in (0, 2)] for values in fewer.values()]
+    assert reliability_of(replace(result, values=fewer)) == intraclass(paired)
+
+
+def test_where_nothing_is_known_of_reliability_nothing_is_said(tmp_path: Path) -> None:
+    alone = a_record(tmp_path / "a", an_untimed(), (PLAIN,))
+    once = a_record(tmp_path / "b", an_untimed(repetitions=1))
+    given = {"environment_class": "cups-v1", "exercises": 6, "interactions": 20}
+    universal = a_record(tmp_path / "c", Spec("universal-adjusted-v1", given))
+    for record in (alone, once, universal):
+        contents = gather(record)
+        assert contents.reliability == ""
+        assert "intraclass" not in text_of(contents)
+    assert reliability_sentence(None) == ""
+
+
+def test_adjusted_exercises_are_exercises_all_the_same(tmp_path: Path) -> None:
+    given = {"environment_class": "cups-v1", "exercises": 6, "interactions": 20}
+    spec = Spec("universal-adjusted-v1", {**given, "adjustment": "share-v1"})
+    contents = gather(a_record(tmp_path, spec))
+    text = text_of(contents)
+    figures = {each.name: each for each in contents.figures}
+    assert figures["distribution"].title == "Adjusted payoffs of single exercises"
+    assert "before it is adjusted" in figures["complexity"].caption
+    assert "6 exercises)." in contents.summary
+    said = dict(contents.setting)
+    assert said["Adjustment"].startswith("share-v1.")
+    assert "Definition 15" in said["Test"]
+    assert "repetition" not in text
+    assert contents.columns == []
+
+
+def test_tables_of_repetitions(tmp_path: Path) -> None:
+    result = a_result(an_untimed(), good=steady)
+    lines = latex_table(result).splitlines()
+    assert "& Repetitions &" in lines[2]
+    assert lines[4].endswith(r"& 3 & 0 \\")
+    write_csv(result, tmp_path / "scores.csv")
+    with (tmp_path / "scores.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["repetitions"], row["exercises"]) == ("3", "18")
+    assert float(row["stability"]) == result.scores[GOOD].parts["stability"]
+    assert float(row["level reached"]) == result.scores[GOOD].parts["level"]
+    assert row["level"] == "0.95"  # that of the interval

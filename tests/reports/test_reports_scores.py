@@ -1,0 +1,230 @@
+"""Tables of scores, comparisons and faults are exact, and words and names fit their place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnimeter.contract import Fault, FaultKind, Instance, InvalidInputError
+from omnimeter.estimation import holm, mean, paired_test
+from omnimeter.protocols.evaluation import judge
+from omnimeter.reports import Comparison, Verdict, comparisons, score_table
+from omnimeter.reports import text as words
+from omnimeter.reports.page import fault_table
+from omnimeter.reports.scores import BINS, complexity_levels, level_means
+from omnimeter.reports.style import moved_apart
+from omnimeter.reports.summary import comparison_sentence, comparison_sentences
+from omnimeter.reports.text import WIDTH, short_labels
+from reports_samples import FAIR, GOOD, OOPS, POOR, UNIT, a_result, an_evaluation, an_outcome
+
+
+def test_scores_come_best_first_and_those_without_any_last() -> None:
+    result = a_result({POOR: [None, None], FAIR: [0.25, 0.25, 0.0], GOOD: [1.0, 0.5, None]})
+    rows = score_table(result)
+    assert [row.label for row in rows] == ["good-v1", "fair-v1", "poor-v1"]
+    assert [row.value for row in rows] == [0.75, pytest.approx(1 / 6), None]
+    assert [row.count for row in rows] == [2, 3, 0]
+    assert [row.faults for row in rows] == [{"agent-error": 1}, {}, {"agent-error": 2}]
+    assert [row.interactions for row in rows] == [4.0, 4.0, None]
+    expected = mean([1.0, 0.5], support=UNIT)
+    assert (rows[0].low, rows[0].high, rows[0].confidence) == (expected.low, expected.high, 0.95)
+    assert (rows[2].low, rows[2].high) == (None, None)
+
+
+def test_only_exercises_that_count_make_the_mean_number_of_interactions() -> None:
+    outcomes = [
+        an_outcome(GOOD, 0, 0.5, interactions=10),
+        an_outcome(GOOD, 1, 0.5, interactions=20),
+        an_outcome(GOOD, 2, None, fault=OOPS, interactions=999),
+    ]
+    result = judge(an_evaluation((GOOD,)).make_protocol(), {GOOD: outcomes}, complete=True)
+    assert score_table(result)[0].interactions == 15.0
+
+
+def test_means_at_each_complexity() -> None:
+    outcomes = [
+        an_outcome(GOOD, 0, 1.0, complexity=3),
+        an_outcome(GOOD, 1, 0.5, complexity=3),
+        an_outcome(GOOD, 2, 0.25, complexity=5),
+        an_outcome(GOOD, 3, None, complexity=7, fault=OOPS),
+    ]
+    first, second = level_means(outcomes, complexity_levels(outcomes), UNIT)
+    assert (first.complexity, first.value, first.count) == (3.0, 0.75, 2)
+    assert (first.low, first.high) == (mean([1.0, 0.5], support=UNIT).low, 1.0)
+    assert (second.complexity, second.value, second.count) == (5.0, 0.25, 1)
+    assert (second.low, second.high) == (None, None)  # a single exercise says nothing
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=200))
+def test_every_complexity_has_exactly_one_level(grades: list[float]) -> None:
+    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=grade) for grade in grades]
+    levels = complexity_levels(outcomes)
+    assert all(sum(grade in level for level in levels) == 1 for grade in grades)
+    assert len(levels) <= max(12, BINS)
+
+
+def test_many_complexities_are_put_together_evenly() -> None:
+    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=grade) for grade in range(80)]
+    means = level_means(outcomes, complexity_levels(outcomes))
+    assert [level.count for level in means] == pytest.approx([10] * BINS, abs=1)
+    assert sum(level.count for level in means) == 80
+
+
+def test_the_support_comes_from_the_protocol() -> None:
+    assert a_result({GOOD: [0.0]}).support == UNIT
+    total = an_evaluation((GOOD,), payoff="total-v1").make_protocol()
+    assert judge(total, {GOOD: []}, complete=False).support == (-inf, inf)
+
+
+def test_an_agent_with_faults_of_its_own_is_not_compared() -> None:
+    result = a_result({GOOD: [1.0, None, None, None], FAIR: [0.5] * 4, POOR: [0.25, 0.0, 0.25, 0]})
+    found = {each.agent: each for each in comparisons(result)}
+    assert found[GOOD].verdict is Verdict.FAULTY
+    assert found[GOOD].chance is None
+    assert found[POOR].reference == FAIR  # not the one that finished only what went well
+    assert "not compared" in comparison_sentence(found[GOOD])
+
+
+def test_agents_are_compared_on_what_both_finished() -> None:
+    payoffs = {POOR: [0.5, 0.25, 0.0, None], GOOD: [1.0, None, 0.75, 1.0]}
+    result = a_result(payoffs, FaultKind.INFRASTRUCTURE)
+    (only,) = comparisons(result)
+    assert (only.agent, only.reference) == (POOR, GOOD)
+    assert (only.difference, only.count) == (-0.625, 2)  # -0.5 and -0.75
+    assert only.chance == paired_test([0.5, 0.0], [1.0, 0.75])
+    assert only.verdict is Verdict.NOT_SHOWN
+
+
+def test_the_same_number_in_another_instance_is_another_exercise() -> None:
+    mine = [an_outcome(GOOD, number, 0.9) for number in range(3)]
+    theirs = [an_outcome(POOR, number, 0.1) for number in range(3)]
+    other = Instance({"colours": "WWWW", "rule": "rest"})
+    theirs[0] = replace(theirs[0], exercise=replace(theirs[0].exercise, instance=other))
+    protocol = an_evaluation((GOOD, POOR)).make_protocol()
+    (only,) = comparisons(judge(protocol, {GOOD: mine, POOR: theirs}, complete=True))
+    assert only.count == 2
+
+
+def test_p_values_are_corrected_for_all_pairs_when_the_best_is_found_by_looking() -> None:
+    rows = {
+        GOOD: [0.9, 0.8, 0.9, 0.7, 0.9, 0.8],
+        FAIR: [0.8, 0.8, 0.6, 0.7, 0.7, 0.8],
+        POOR: [0.1, 0.0, 0.2, 0.1, 0.3, 0.2],
+    }
+    result = a_result(rows)
+    raw = [
+        paired_test(rows[one], rows[other])
+        for one, other in ((GOOD, FAIR), (GOOD, POOR), (FAIR, POOR))
+    ]
+    against_best = comparisons(result)
+    assert [each.agent for each in against_best] == [FAIR, POOR]
+    assert [each.chance for each in against_best] == holm(raw).tolist()[:2]
+    assert [each.verdict for each in against_best] == [Verdict.NOT_SHOWN, Verdict.WORSE]
+    chosen = comparisons(result, reference=POOR)
+    assert [each.agent for each in chosen] == [GOOD, FAIR]
+    assert [each.chance for each in chosen] == holm([raw[1], raw[2]]).tolist()
+    assert {each.verdict for each in chosen} == {Verdict.BETTER}
+
+
+def test_an_interval_that_contains_zero_shows_nothing() -> None:
+    result = a_result({GOOD: [0.5] * 6, POOR: [0.25] * 6})
+    (only,) = comparisons(result)
+    assert only.chance == pytest.approx(2**-5)
+    assert only.low is not None
+    assert only.high is not None
+    assert only.low < 0 < only.high
+    assert only.verdict is Verdict.NOT_SHOWN
+
+
+@pytest.mark.parametrize(("theirs", "difference"), [([0.25], -0.25), ([None, 0.25], None)])
+def test_too_little_in_common_is_said(theirs: list[float | None], difference: float | None) -> None:
+    (only,) = comparisons(a_result({GOOD: [0.5], POOR: theirs}, FaultKind.INFRASTRUCTURE))
+    assert only.verdict is Verdict.TOO_FEW
+    assert (only.difference, only.low, only.high, only.chance) == (difference, None, None, None)
+    assert "too few" in comparison_sentence(only)
+
+
+def test_nothing_to_compare() -> None:
+    assert comparisons(a_result({GOOD: [0.5]})) == []
+    assert comparisons(a_result({GOOD: [None], POOR: []})) == []
+    with pytest.raises(InvalidInputError, match="poor-v1 took no part"):
+        comparisons(a_result({GOOD: [0.5]}), reference=POOR)
+
+
+def test_sentences_say_what_is_shown() -> None:
+    worse = Comparison(POOR, GOOD, -0.5, -0.6, -0.4, 20, 0.001, Verdict.WORSE)
+    assert comparison_sentence(worse) == (
+        "poor-v1 is worse than good-v1 by 0.500 on the same exercises "
+        "(95 % interval 0.400 to 0.600, 20 exercises)."
+    )
+    same = Comparison(FAIR, GOOD, -0.5, -1.1, 0.1, 20, 0.2, Verdict.NOT_SHOWN)
+    assert comparison_sentence(same).startswith("No difference between fair-v1 and good-v1")
+    assert comparison_sentences([worse, worse, same, replace(same, verdict=Verdict.TOO_FEW)]) == [
+        "Of 4 agents compared with good-v1, 2 are shown to be worse than it; for fair-v1 no "
+        "difference is shown; for 1 there are too few exercises in common."
+    ]
+
+
+def test_numbers_as_people_read_them() -> None:
+    assert words.decimals([0.5, -1.0, None, inf]) == 3
+    assert words.decimals([4.5]) == 2
+    assert words.decimals([12_345.0]) == 0
+    assert words.decimals([]) == words.decimals([0.0]) == 3
+    assert words.number(-0.25, 2) == f"{words.MINUS}0.25"
+    assert words.number(-0.0001, 2) == words.number(0.0001, 2, signed=True) == "0.00"
+    assert words.number(12_345.6, 0) == "12 346"
+    assert words.number(None, 2) == words.NOTHING
+    assert words.number(-inf, 2) == f"{words.MINUS}∞"
+    assert words.chance(0.0004) == "< 0.001"
+    assert words.counted(1, "agent") == "1 agent"
+    assert words.counted(0, "agent") == "no agents"
+    assert words.fault_counts({"time-out": 2, "agent-error": 1}) == "2 time-outs, 1 agent error"
+
+
+@given(st.lists(st.text(max_size=200), unique=True, max_size=12))
+def test_short_labels_are_short_and_different(labels: list[str]) -> None:
+    short = short_labels(labels)
+    assert list(short) == labels
+    assert len(set(short.values())) == len(labels)
+    longest = WIDTH + len(" #12")
+    assert all(len(line) <= longest for name in short.values() for line in name.split("\n"))
+    assert all(name.count("\n") <= 1 for name in short.values())
+
+
+def test_short_labels_keep_what_tells_agents_apart() -> None:
+    names = short_labels(["random-v1", "/home/me/agents/mine.py:Mine(depth=3)", "a" * 100])
+    assert names["random-v1"] == "random-v1"
+    assert names["/home/me/agents/mine.py:Mine(depth=3)"] == "mine.py:Mine(depth=3)"
+    assert "…" in names["a" * 100]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.01, 0.2)), min_size=1, max_size=8))
+def test_labels_are_moved_apart(things: list[tuple[float, float]]) -> None:
+    wanted, sizes = zip(*things, strict=True)
+    placed = sorted(zip(moved_apart(wanted, sizes), sizes, strict=True))
+    for (below, size), (above, other) in pairwise(placed):
+        assert above - below >= (size + other) / 2 - 1e-9
+
+
+def test_labels_that_do_not_meet_stay_where_they_are() -> None:
+    assert moved_apart([0.9, 0.1], [0.1, 0.1]) == pytest.approx([0.9, 0.1])
+    assert moved_apart([0.5, 0.5], [0.1, 0.1]) == pytest.approx([0.45, 0.55])
+
+
+def test_the_same_fault_is_told_once() -> None:
+    late = Fault(FaultKind.TIME_OUT, "x" * 500)
+    outcomes = [
+        an_outcome(POOR, 5, None, fault=OOPS),
+        an_outcome(POOR, 2, None, fault=OOPS),
+        an_outcome(POOR, 3, None, fault=late),
+        an_outcome(POOR, 4, 0.5),
+    ]
+    first, second = fault_table(outcomes)
+    assert (first.agent, first.numbers, first.headline) == (POOR, (2, 5), "It raised ValueError.")
+    assert second.numbers == (3,)
+    assert len(second.headline) < 200

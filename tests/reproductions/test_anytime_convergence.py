@@ -1,0 +1,110 @@
+"""Convergence: that widths, spreads and laws are what they say, and that it can disagree."""
+
+import json
+
+import numpy as np
+import pytest
+
+from omnimeter.contract import Spec
+from omnimeter.protocols.repetitions import Repetitions
+from omnimeter.reproductions.anytime import convergence
+from omnimeter.reproductions.anytime.convergence import SUBJECTS, Series
+from omnimeter.reproductions.anytime.shared import taken
+
+RANDOM, LEARNER, *_ = SUBJECTS
+SMALL = {"seeds": 3, "repetitions": 4, "rounds": 10}
+LENGTHS = np.cumsum(np.ceil(1.5 ** np.arange(20)))
+
+
+def made_up(rng, spreads, means=0.0, subject=RANDOM, tests=20):
+    """Series whose rewards have such means and standard deviations in each round."""
+    rewards = rng.normal(size=(tests, 20, 10)) * np.resize(spreads, 20)[:, np.newaxis]
+    shifted = rewards + np.resize(means, 20)[:, np.newaxis]
+    return Series(subject, LENGTHS, np.clip(shifted, -1, 1))
+
+
+def verdict(found, word):
+    (statement,) = [each for each in convergence.statements(found) if word in each.claim]
+    return statement
+
+
+def test_scores_and_widths_are_those_of_the_test():
+    protocol = LEARNER.test(seed=3, repetitions=5, rounds=9)
+    test = taken(protocol, Spec(LEARNER.agent))
+    table = Repetitions(5, test.outcomes).table()
+    tests = Series(LEARNER, LENGTHS[:9], table[np.newaxis])
+    assert len(test.course) == 9
+    for place, moment in enumerate(test.course):
+        assert tests.scores[0, place].mean() == pytest.approx(moment.value)
+        width = moment.interval.high - moment.interval.low
+        assert tests.widths[0, place] == pytest.approx(width)
+    assert tests.stabilities[0, -1] == pytest.approx(test.score.parts["stability"])
+
+
+def test_a_longer_test_begins_as_a_shorter_one():
+    short, long = (
+        Repetitions(3, taken(LEARNER.test(1, 3, rounds), Spec(LEARNER.agent)).outcomes).table()
+        for rounds in (6, 8)
+    )
+    assert np.array_equal(short, long[:6])
+
+
+def test_the_law_of_rewards_that_vary_alike_is_a_root():
+    tests = made_up(np.random.default_rng(0), 0.2, tests=100)
+    found = convergence.exponent(tests)
+    assert found.low < -0.5 < found.high
+    assert convergence.variance_per_exercise(tests).value == pytest.approx(0.04, abs=0.01)
+
+
+def test_the_law_of_luck_at_first_only_is_a_reciprocal():
+    tests = made_up(np.random.default_rng(0), [0.3] * 4 + [0.0] * 16)
+    assert convergence.exponent(tests).value == pytest.approx(-1, abs=1e-9)
+    assert convergence.variance_per_exercise(tests).value == pytest.approx(0, abs=1e-9)
+
+
+def test_more_repetitions_narrow_like_a_root():
+    tests = made_up(np.random.default_rng(0), 0.2, tests=200)
+    spreads = convergence.by_repetitions(tests)
+    assert list(spreads) == list(convergence.GROUPS)
+    assert convergence.power_of_repetitions(tests) == pytest.approx(-0.5, abs=0.1)
+
+
+def test_a_tenth_of_the_length_is_found():
+    tests = made_up(np.random.default_rng(0), 0.2)
+    ratio = LENGTHS[-1] / LENGTHS[convergence.tenth(tests)]
+    assert 8 < ratio < 12.5
+
+
+def test_what_shrinks_agrees_and_what_does_not_differs():
+    rng = np.random.default_rng(0)
+    good = {"random": made_up(rng, 0.2)}
+    assert verdict(good, "better").holds
+    growing = made_up(rng, [0.01] * 10 + [0.6] * 10)
+    assert verdict({"random": growing}, "better").holds is False
+
+
+def test_a_random_agent_away_from_0_differs_and_learners_do_not_matter():
+    rng = np.random.default_rng(0)
+    fine = made_up(rng, 0.2)
+    away = made_up(rng, 0.1, means=0.1)
+    learner = made_up(rng, 0.1, means=0.3, subject=LEARNER)
+    assert verdict({"random": fine, "q-learning": learner}, "expectation").holds
+    assert verdict({"random": away, "q-learning": learner}, "expectation").holds is False
+
+
+def test_it_runs_and_writes_and_is_the_same_again(tmp_path):
+    told = []
+    first, second = (
+        convergence.reproduce(
+            tmp_path / name, lambda doing, done: told.append((doing, done)), **SMALL
+        )
+        for name in ("one", "two")
+    )
+    assert first.figures == second.figures
+    assert first.rows == second.rows
+    for name, path in first.files.items():
+        assert path.read_bytes() == second.files[name].read_bytes()
+    assert [row["exercises"] for row in first.rows] == [4, 8, 10] * len(SUBJECTS)
+    assert json.loads(json.dumps(first.to_json()))["name"] == "anytime-convergence"
+    assert all(0 <= done <= 1 for _, done in told)
+    assert told[-1][1] == 1.0

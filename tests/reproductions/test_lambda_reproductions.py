@@ -1,0 +1,353 @@
+"""The experiments of chapter 5: how they run, what they decide, and that they can disagree."""
+
+import json
+import zlib
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from omnimeter.environments.lambda_class import Lambda, dynamics
+from omnimeter.interaction import take
+from omnimeter.interaction.joint import take_joint
+from omnimeter.reproductions.lambda_thesis import (
+    complexity,
+    generated,
+    relations,
+    shared,
+    simple,
+    social,
+)
+from omnimeter.reproductions.lambda_thesis import generated as generated_words
+from omnimeter.reproductions.lambda_thesis import simple as simple_words
+from omnimeter.reproductions.lambda_thesis import social as social_words
+from omnimeter.reproductions.lambda_thesis.relations import COMPRESSED, MEASURES, PRODUCT
+from omnimeter.reproductions.lambda_thesis.shared import (
+    FOLLOWER,
+    ORACLE,
+    Q_LEARNING,
+    RANDOM,
+    REFERENCES,
+)
+
+EIGHT = Lambda(space=shared.SPACE, pattern=shared.PATTERN)
+POINTS = np.array([10, 20, 30, 40])
+
+
+@pytest.fixture
+def step_by_step(monkeypatch):
+    """Joint runs without compiling: few and short ones are soon done."""
+
+    def run(environment_class, agents, exercises):
+        return (take_joint(environment_class, agents, each) for each in exercises)
+
+    monkeypatch.setattr(shared, "run_joint", run)
+
+
+def test_points_are_few_rise_and_end_with_the_run():
+    points = shared.points_along(10_000)
+    assert points[0] == 1
+    assert points[-1] == 10_000
+    assert 200 <= len(points) <= 400
+    assert np.all(np.diff(points) > 0)
+
+
+@pytest.mark.parametrize("agent", REFERENCES, ids=lambda agent: agent.name)
+def test_averages_are_those_of_the_ordinary_loop(agent):
+    taken = shared.exercises(EIGHT, 2, interactions=40)
+    kept = shared.alone(EIGHT, agent, taken, POINTS)
+    for exercise, row in zip(taken, kept, strict=True):
+        rewards = take(EIGHT, agent.make(), exercise).rewards
+        assert row == pytest.approx([rewards[:count].mean() for count in POINTS])
+
+
+def test_agents_look_different_in_every_way():
+    for look in ("name", "title", "colour", "marker"):
+        assert len({getattr(agent, look) for agent in REFERENCES}) == len(REFERENCES)
+
+
+def test_everybody_gets_the_same_environments_alone_and_together(step_by_step):
+    apart = relations.samples(environments=2, interactions=30)
+    joint = relations.samples(environments=2, interactions=30, social=True)
+    for one, other in zip(apart, joint, strict=True):
+        for measure in MEASURES:
+            assert np.array_equal(one.complexity[measure.name], other.complexity[measure.name])
+        assert one.averages.keys() == other.averages.keys()
+        assert all(runs.shape == (2, len(one.points)) for runs in other.averages.values())
+
+
+def test_a_failed_run_is_not_averaged_over():
+    trace = take(EIGHT, RANDOM.make(), shared.exercises(EIGHT, 1, interactions=40)[0])
+    from omnimeter.contract import Fault, FaultKind
+
+    with pytest.raises(RuntimeError, match="broken"):
+        shared.averages(replace(trace, fault=Fault(FaultKind.AGENT_ERROR, "broken")), POINTS)
+
+
+def rising(height, noise=0.01, count=40):
+    """Runs whose averages go from 0 to a height in a straight line."""
+    rng = np.random.default_rng(round(1000 * (height + 5)))
+    ends = height + noise * rng.standard_normal((count, 1))
+    return ends * POINTS / POINTS[-1]
+
+
+def flat(height, noise=0.01, count=40):
+    rng = np.random.default_rng(round(1000 * (height + 9)))
+    return np.repeat(height + noise * rng.standard_normal((count, 1)), len(POINTS), axis=1)
+
+
+def test_a_curve_passes_where_the_lines_cross():
+    passed = shared.passes(POINTS, rising(1.0), flat(0.6), np.random.default_rng(0))
+    assert passed.value == pytest.approx(24, abs=0.3)
+    assert passed.low < 24 < passed.high
+    assert passed.high - passed.low < 1
+
+
+@pytest.mark.parametrize(("height", "expected"), [(-0.5, POINTS[0]), (1.5, POINTS[-1])])
+def test_a_curve_may_always_or_never_be_above(height, expected):
+    passed = shared.passes(POINTS, rising(1.0), flat(height), np.random.default_rng(0))
+    assert passed.value == expected
+
+
+def test_a_curve_settles_when_it_stays_near_its_end():
+    assert shared.settled_after(POINTS, rising(1.0), within=0.3) == 30
+    assert shared.settled_after(POINTS, flat(0.5)) == POINTS[0]
+
+
+def test_the_most_is_everything_where_good_stays_within_reach():
+    assert simple.optimum("ring-3", "0", 50, until_swap=1e12) == pytest.approx(1.0)
+
+
+def test_the_most_is_more_than_the_oracle_gets():
+    most = simple.optimum(shared.SPACE, shared.PATTERN, 2000, until_swap=4097 / 2)
+    taken = shared.exercises(EIGHT, 10, interactions=2000)
+    oracle = shared.alone(EIGHT, ORACLE, taken, np.array([2000]))
+    assert oracle.max() < most < 1
+
+
+@pytest.mark.parametrize("action", range(4))
+def test_good_and_evil_move_as_in_the_environment(action):
+    heads, tails = simple._moved(EIGHT.space.successors()[:, action])
+    environment = EIGHT.build(EIGHT.draw(np.random.default_rng(0)))
+    state = environment.state._replace(pattern=np.array([action]))
+    for pair in range(64):
+        if pair // 8 == pair % 8:
+            continue
+        seen = set()
+        for seed in range(12):
+            state.rng[0] = seed * 7919
+            state.places[:2] = divmod(pair, 8)
+            dynamics.move_good_and_evil(state)
+            seen.add(int(state.places[0] * 8 + state.places[1]))
+        assert seen == {int(heads[pair]), int(tails[pair])}
+
+
+def by_agent(**heights):
+    names = {"q_learning": "q-learning"}
+    return {names.get(name, name): make for name, make in heights.items()}
+
+
+def eight_cells(**changed):
+    usual = by_agent(
+        oracle=flat(0.83, 0.003),
+        q_learning=rising(0.62, 0.003),
+        follower=flat(0.48, 0.003),
+        random=flat(0.0, 0.003),
+    )
+    usual |= by_agent(**changed)
+    return simple.Found(POINTS, dict.fromkeys(simple.CYCLES, usual), 0.93)
+
+
+def holds(statements):
+    return [statement.holds for statement in statements]
+
+
+def test_the_example_agrees_when_it_should():
+    first = holds(simple_words.statements(eight_cells()))
+    assert first[:4] == [True] * 4
+    assert first[5] is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"random": flat(0.05)}, 0),
+        ({"follower": flat(0.9)}, 1),
+        ({"oracle": flat(0.6)}, 2),
+        ({"q_learning": rising(0.4)}, 3),
+        ({"q_learning": flat(0.6)}, 3),
+        ({"random": flat(0.0)}, 4),
+    ],
+)
+def test_the_example_can_disagree(changed, place):
+    assert simple_words.statements(eight_cells(**changed))[place].holds is False
+
+
+def sample_of(cells, slope=-0.002, **heights):
+    """Environments of compressed lengths 50 to 150; the learner's rewards fall with them."""
+    lengths = np.linspace(50, 150, 40)
+    fall = slope * (lengths - 100)[:, np.newaxis]
+    averages = by_agent(oracle=flat(0.8), follower=flat(0.3), random=flat(0.0))
+    averages |= by_agent(**heights)
+    averages["q-learning"] = averages.get("q-learning", rising(0.5)) + fall
+    complexity = {COMPRESSED.name: lengths, PRODUCT.name: 100 * lengths}
+    return relations.Sample(cells, complexity, POINTS, averages)
+
+
+def generated_statements(found):
+    passed = {sample.cells: generated.crossing(sample) for sample in found}
+    read = [
+        generated.Read(reading, sample.cells, agent.name, 3.0, sample.final(agent.name), 0.5, 0.2)
+        for reading in generated.READINGS
+        for sample in found
+        for agent in (ORACLE, FOLLOWER)
+    ]
+    return generated_words.statements(found, passed, read)
+
+
+def test_sizes_that_do_not_matter_agree_and_a_slower_learner_is_seen():
+    same = {"follower": flat(0.3)}
+    found = [
+        sample_of(3, q_learning=rising(0.8), oracle=flat(0.85), **same),
+        sample_of(6, q_learning=rising(0.6), oracle=flat(0.8), **same),
+        sample_of(9, q_learning=rising(0.5), oracle=flat(0.8), **same),
+    ]
+    found[0].averages["oracle"][:] = flat(0.86)
+    assert holds(generated_statements(found)) == [True] * 6
+
+
+def test_sizes_that_matter_are_a_difference_with_its_reason():
+    found = [sample_of(cells, oracle=flat(height)) for cells, height in ((3, 0.6), (9, 0.9))]
+    order, oracle, follower, *_ = generated_statements(found)
+    assert order.holds is True
+    assert oracle.holds is False
+    assert "only the connections" in oracle.reason
+    assert follower.holds is True
+    assert follower.reason == ""
+
+
+def test_complexity_is_felt_by_the_learner_alone():
+    found = [sample_of(3), sample_of(9)]
+    related = relations.relations(found)
+    assert relations.hardly_affected(related, Q_LEARNING).holds is False
+    for measure in MEASURES:
+        learner, random = (
+            relations.learner_falls(found, related, agent, measure)
+            for agent in (Q_LEARNING, RANDOM)
+        )
+        assert learner.holds is True
+        assert (random.holds, random.reason) == (False, "")
+        by_place = relations.relations_of(related, Q_LEARNING, measure)
+        slope = by_place["9-cells"].slope.value
+        assert slope == pytest.approx(-0.2, abs=0.03)
+
+
+def test_both_measures_have_rows_and_figures_of_their_own():
+    related = relations.relations([sample_of(3), sample_of(9)])
+    rows = relations.relation_rows(related)
+    assert {row["measure"] for row in rows} == {"compressed-length", "product"}
+    figures = relations.relation_figures(related)
+    assert len(figures) == 2 * len(rows) == 32
+    for what in ("slope", "correlation"):
+        one, other = (figures[f"oracle.9-cells.{mark}{what}"] for mark in ("", "product."))
+        assert one == pytest.approx(other)
+
+
+def test_one_environment_far_out_is_a_reason():
+    found = [sample_of(3), sample_of(9)]
+    found[0].complexity[PRODUCT.name][0] = 1e6
+    related = relations.relations(found)
+    short, far = (
+        relations.learner_falls(found, related, Q_LEARNING, measure) for measure in MEASURES
+    )
+    assert short.holds is True
+    assert far.holds is False
+    assert "1,000,000" in far.reason
+    reading = relations.what_the_reading_does(found, Q_LEARNING)
+    assert reading.holds is None
+    assert "lowest 1%" in reading.found
+
+
+def test_complexities_are_those_of_the_class():
+    (found, *_) = relations.samples(environments=3, interactions=10)
+    taken = shared.exercises(Lambda(cells=3, stop=0.01), 3, 10, seed=3)
+    for number, exercise in enumerate(taken):
+        length = Lambda().complexity(exercise.instance)
+        pattern = len(exercise.instance.data["pattern"])
+        assert found.complexity["compressed-length"][number] == length
+        assert found.complexity["product"][number] == length * pattern
+
+
+def test_no_setting_of_the_library_gives_both_printed_lengths():
+    texts = shared.SPACE + shared.PATTERN, "20122220022222200222222002"
+    for level, strategy in product(range(1, 10), range(5)):
+        lengths = []
+        for text in texts:
+            compressor = zlib.compressobj(level, strategy=strategy)
+            lengths.append(len(compressor.compress(text.encode()) + compressor.flush()))
+        assert lengths != [complexity.PRINTED_LENGTH, 19]
+
+
+@pytest.mark.parametrize("reading", generated.READINGS)
+def test_every_reading_gives_valid_environments(reading):
+    taken = generated.READINGS[reading](6, 5, 10)
+    for exercise in taken:
+        assert Lambda().build(exercise.instance).actions >= 2
+        assert len(exercise.instance.data["space"].split("|")) == 6
+    assert taken == generated.READINGS[reading](6, 5, 10)
+
+
+def test_company_changes_the_learner_and_its_slope():
+    others = {"oracle": flat(0.801), "follower": flat(0.301)}
+    apart = [sample_of(cells) for cells in (3, 9)]
+    same = [sample_of(cells, q_learning=rising(0.501), **others) for cells in (3, 9)]
+    worse = [sample_of(cells, -0.004, q_learning=rising(0.35), **others) for cells in (3, 9)]
+    strangers = apart[0].final(Q_LEARNING.name) + flat(-0.1)[:, 0]
+    said = social_words.statements(apart, worse, relations.relations(worse), strangers)
+    assert holds(said) == [True] * 6
+    nothing = social_words.statements(apart, same, relations.relations(same), strangers)
+    assert holds(nothing) == [True, True, False, True, True, False]
+    assert all(statement.reason for statement in nothing if statement.holds is False)
+
+
+SMALL = {"environments": 6, "interactions": 60}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "name", "size"),
+    [
+        (simple, "lambda-simple", {"runs": 4, "interactions": 60}),
+        (generated, "lambda-generated", SMALL),
+        (complexity, "lambda-complexity", SMALL),
+        (social, "lambda-social", SMALL),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_a_small_experiment_is_written_down(experiment, name, size, tmp_path, step_by_step):
+    parts = []
+    result = experiment.reproduce(tmp_path, lambda _, done: parts.append(done), **size)
+    assert result.name == name
+    assert parts == sorted(parts)
+    assert 0 <= parts[0] < parts[-1] < 1
+    assert {row["agent"] for row in result.rows} == {agent.name for agent in REFERENCES}
+    assert json.loads(json.dumps(result.to_json()))["figures"] == dict(result.figures)
+    for path in result.files.values():
+        assert path.stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_the_example_in_full(tmp_path):
+    result = simple.reproduce(tmp_path)
+    assert all(statement.holds is not False for statement in result.statements)
+    expected = {"random": 0.0, "follower": 0.48, "oracle": 0.83, "q-learning": 0.62}
+    for name, value in expected.items():
+        assert result.figures[name] == pytest.approx(value, abs=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", [generated, complexity, social])
+def test_what_differs_in_full_has_a_reason(experiment, tmp_path):
+    result = experiment.reproduce(tmp_path)
+    assert result.agrees
+    assert sum(statement.holds is True for statement in result.statements) >= 3

@@ -1,0 +1,308 @@
+"""When the disk refuses or a file is damaged: one clear message, and nothing stored is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from omnimeter.contract import StoreError
+from omnimeter.results import Record, Writer, writing
+from results_samples import SPEC, exact_trace, make_outcome, make_trace
+
+FULL = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG]
+FORBIDDEN = [errno.EACCES, errno.EPERM, errno.EROFS]
+
+
+def append(writer: Writer, *numbers: int) -> None:
+    outcomes = [make_outcome(number) for number in numbers]
+    writer.append(outcomes, {one.exercise.key: make_trace(one.exercise.number) for one in outcomes})
+
+
+def files(place: Path) -> set[str]:
+    return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+
+
+def test_a_file_is_on_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[tuple[str, str]] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def noted_fsync(descriptor: int) -> None:
+        events.append(("fsync", Path(os.readlink(f"/proc/self/fd/{descriptor}")).name))
+        fsync(descriptor)
+
+    def noted_replace(path: Path, target: Path) -> Path:
+        events.append(("rename", target.name))
+        return replace(path, target)
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("needs /proc to see which file is meant")
+    with writing(tmp_path, SPEC) as writer:
+        monkeypatch.setattr(os, "fsync", noted_fsync)
+        monkeypatch.setattr(Path, "replace", noted_replace)
+        append(writer, 1)
+    (shard,) = (path.name for path in (tmp_path / "outcomes").iterdir())
+    assert events == [
+        event
+        for directory in ("traces", "outcomes")
+        for event in (("fsync", f"{shard}.writing"), ("rename", shard), ("fsync", directory))
+    ]
+
+
+@pytest.mark.parametrize("number", [*FULL, *FORBIDDEN, errno.EIO])
+@pytest.mark.parametrize("moment", ["write", "traces", "outcomes"])
+def test_a_disk_that_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, moment: str
+) -> None:
+    fsync, replace = os.fsync, Path.replace
+
+    def refuse() -> None:
+        raise OSError(number, os.strerror(number))
+
+    def refusing_fsync(descriptor: int) -> None:
+        if moment == "write":
+            refuse()
+        fsync(descriptor)
+
+    def refusing_replace(path: Path, target: Path) -> Path:
+        if target.parent.name == moment:
+            refuse()
+        return replace(path, target)
+
+    with writing(tmp_path, SPEC) as writer:
+        append(writer, 1)
+        before = files(tmp_path)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", refusing_fsync)
+            patch.setattr(Path, "replace", refusing_replace)
+            with pytest.raises(StoreError) as caught:
+                append(writer, 2, 3)
+        assert files(tmp_path) == before
+        assert writer.outcomes() == [make_outcome(1)]
+        append(writer, 2, 3)
+    assert os.strerror(number) in caught.value.message
+    assert "Everything stored so far is safe." in caught.value.advice
+    if number in FULL:
+        assert "no room" in caught.value.message
+        assert "run the same command again" in caught.value.advice
+    if number in FORBIDDEN:
+        assert "--out" in caught.value.advice
+    assert Record(tmp_path).outcomes() == [make_outcome(number) for number in (1, 2, 3)]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system with very little room."""
+    if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("mount"):
+        pytest.skip("only root on Linux can mount a small disk")
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    if subprocess.run(mounting, capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_disk_that_is_really_full(small_disk: Path) -> None:
+    place, number = small_disk / "evaluation", 0
+    with writing(place, SPEC) as writer:
+        with pytest.raises(StoreError, match="no room") as caught:  # noqa: PT012 - until it is full
+            for number in range(1000):
+                append(writer, number)
+        assert "safe" in caught.value.advice
+        assert not list(place.rglob("*.writing"))
+        stored = [make_outcome(done) for done in range(number)]
+        assert writer.outcomes() == stored
+    assert number > 3
+    assert Record(place).outcomes() == stored
+    subprocess.run(["mount", "-o", "remount,size=2m", str(small_disk)], check=True)
+    with writing(place, SPEC) as writer:
+        assert writer.outcomes() == stored
+        append(writer, number, number + 1)
+    record = Record(place)
+    assert record.outcomes() == [*stored, make_outcome(number), make_outcome(number + 1)]
+    assert len(list(record.traces())) == number + 2
+
+
+def test_a_disk_that_can_only_be_read(small_disk: Path) -> None:
+    place = small_disk / "evaluation"
+    with writing(place, SPEC) as writer:
+        append(writer, 1)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    record = Record(place)
+    assert record.outcomes() == [make_outcome(1)]
+    assert len(list(record.traces())) == len(record.keys()) == 1
+    for where in (place, small_disk / "other"):
+        with pytest.raises(StoreError, match="may not be written"), writing(where, SPEC):
+            pass
+
+
+LIMITED = """
+import resource, sys
+from results_samples import SPEC, make_outcome
+from omnimeter.contract import StoreError
+from omnimeter.results import writing
+with writing(sys.argv[1], SPEC) as writer:
+    writer.append([make_outcome(1)])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
+    try:
+        writer.append([make_outcome(number) for number in range(2, 500)])
+    except StoreError as error:
+        print(error.message)
+    writer.append([make_outcome(500)])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "There is no room to write" in shown.stdout
+    assert Record(tmp_path).outcomes() == [make_outcome(1), make_outcome(500)]
+    assert not list(tmp_path.rglob("*.writing"))
+
+
+@pytest.fixture
+def unprivileged(tmp_path: Path) -> Iterator[Path]:
+    """A place that everybody can reach, for a user to whom permissions apply."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("permissions of POSIX")
+    with writing(tmp_path / "warm-up", SPEC) as writer:  # everything is imported while it may be
+        append(writer, 1)
+    root = os.geteuid() == 0
+    places = [place for place in tmp_path.parents if root and place.stat().st_uid == 0]
+    closed = [(place, place.stat().st_mode) for place in places if not place.stat().st_mode & 1]
+    for place, mode in closed:
+        place.chmod(mode | 0o111)
+    tmp_path.chmod(0o777)
+    if root:
+        os.seteuid(65534)
+    try:
+        yield tmp_path
+    finally:
+        if root:
+            os.seteuid(0)
+        for place, mode in closed:
+            place.chmod(mode)
+
+
+def test_a_directory_that_may_not_be_written(unprivileged: Path) -> None:
+    place = unprivileged / "evaluation"
+    with writing(place, SPEC) as writer:
+        append(writer, 1, 2)
+    directories = [place, *(path for path in place.iterdir() if path.is_dir())]
+    for directory in directories:
+        directory.chmod(0o555)
+    for file in (place / "lock", place / "ledger.sqlite"):
+        file.chmod(0o444)
+    record = Record(place)
+    assert record.outcomes() == [make_outcome(1), make_outcome(2)]
+    assert len(list(record.traces())) == len(record.keys()) == 2
+    for where in (place, place / "new"):
+        with pytest.raises(StoreError, match=r"may not be written .*--out"), writing(where, SPEC):
+            pass
+    (place / "outcomes").chmod(0o000)
+    with pytest.raises(StoreError, match="outcomes cannot be read"):
+        record.keys()
+    for directory in directories:
+        directory.chmod(0o755)
+
+
+@pytest.mark.parametrize("inside", [".", "deeper"])
+def test_a_file_where_the_directory_should_be(tmp_path: Path, inside: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    place = tmp_path / "file" / inside
+    with pytest.raises(StoreError, match="a file is in the way"), writing(place, SPEC):
+        pass
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("kept", [0, 3, 100, -1])
+@pytest.mark.parametrize("kind", ["outcomes", "traces"])
+def test_a_shard_that_was_cut_short(tmp_path: Path, kind: str, kept: int) -> None:
+    with writing(tmp_path, SPEC) as writer:
+        append(writer, 1)
+        append(writer, 2)
+    shard = min((tmp_path / kind).iterdir())
+    shard.write_bytes(shard.read_bytes()[:kept])
+    with pytest.raises(StoreError) as caught:
+        _ = Record(tmp_path).outcomes() if kind == "outcomes" else list(Record(tmp_path).traces())
+    assert str(shard) in caught.value.message
+    assert "is damaged" in caught.value.message
+    assert "Remove that file" in caught.value.advice
+    if kind == "outcomes":
+        with pytest.raises(StoreError, match=shard.name), writing(tmp_path, SPEC):
+            pass
+    shard.unlink()
+    with writing(tmp_path, SPEC) as writer:
+        append(writer, 1, 2)
+        assert writer.outcomes() == [make_outcome(1), make_outcome(2)]
+    assert len(list(Record(tmp_path).traces())) == (2 if kind == "outcomes" else 1)
+
+
+def test_no_flipped_bit_is_ever_read_as_a_result(tmp_path: Path) -> None:
+    with writing(tmp_path, SPEC) as writer:
+        append(writer, 1, 2, 3)
+    record = Record(tmp_path)
+    outcomes = record.outcomes()
+    traces = [(key, exact_trace(trace)) for key, trace in record.traces()]
+    rng = random.Random(1)
+    for kind in ("outcomes", "traces"):
+        (shard,) = (tmp_path / kind).iterdir()
+        content = shard.read_bytes()
+        complaints: list[str] = []
+        for _ in range(300):
+            flipped = bytearray(content)
+            flipped[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+            shard.write_bytes(flipped)
+            try:
+                assert record.outcomes() == outcomes
+                assert [(key, exact_trace(trace)) for key, trace in record.traces()] == traces
+            except StoreError as error:
+                complaints.append(error.message)
+        shard.write_bytes(content)
+        assert len(complaints) > 100
+        assert all(str(shard) in complaint for complaint in complaints)
+
+
+@pytest.mark.parametrize(("kind", "column"), [("outcomes", "payoff"), ("traces", "reward")])
+def test_an_edited_shard_is_noticed(tmp_path: Path, kind: str, column: str) -> None:
+    with writing(tmp_path, SPEC) as writer:
+        append(writer, 1)
+    (shard,) = (tmp_path / kind).iterdir()
+    table, footer = pq.read_table(shard), pq.read_metadata(shard).metadata
+    better = pa.array([1.0] * len(table))
+    table = table.set_column(table.schema.get_field_index(column), column, better)
+    with pq.ParquetWriter(shard, table.schema.remove_metadata()) as editor:
+        editor.write_table(table.replace_schema_metadata(None))
+        editor.add_key_value_metadata({name: footer[name] for name in footer if b"omn" in name})
+    with pytest.raises(StoreError, match="do not match their digest"):
+        _ = Record(tmp_path).outcomes() if kind == "outcomes" else list(Record(tmp_path).traces())
+
+
+def test_a_shard_under_a_wrong_name_is_noticed(tmp_path: Path) -> None:
+    with writing(tmp_path, SPEC) as writer:
+        append(writer, 1)
+    (shard,) = (tmp_path / "outcomes").iterdir()
+    shard.rename(shard.with_name("0123456789abcdef.parquet"))
+    with pytest.raises(StoreError, match="name does not match"):
+        Record(tmp_path).outcomes()

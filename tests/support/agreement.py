@@ -1,0 +1,129 @@
+"""Agents of the catalogue in environment classes of the catalogue, and what came of it.
+
+``python agreement.py DIRECTORY BEGINNING`` puts the directory on the path and prints it for all
+pairs whose label begins so: runs in other processes, plain or with checked bounds, can be compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omnimeter.catalogue import Kind, describe, listing, make
+from omnimeter.contract import Budget, Environment, EnvironmentClass, Exercise, Spec, Trace, stream
+from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
+from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.batch import run_batch
+from omnimeter.testing.agents import probes
+from omnimeter.testing.environments import variants
+
+BUDGETS = (Budget(interactions=40), Budget(seconds=12.5))
+INSTANCES = 2
+FEW = 5
+LONGEST_TABLE = 1000
+
+
+class Pair(NamedTuple):
+    """An environment class, an agent, and the exercises of the one in the other."""
+
+    environment_class: EnvironmentClass
+    agent: Spec
+    exercises: list[Exercise]
+
+    @property
+    def compiles(self) -> bool:
+        """Whether both sides have kernels."""
+        return isinstance(self.environment_class, KernelEnvironmentClass) and isinstance(
+            make(Kind.AGENT, self.agent), KernelAgent
+        )
+
+
+def needed(spec: Spec, environment: Environment) -> Spec:
+    """The spec with the parameters that the part cannot be made without."""
+    required = [each.name for each in describe(Kind.AGENT, spec.id).parameters if each.required]
+    rows = min(environment.space.count, LONGEST_TABLE)  # who needs more will refuse, everywhere
+    table = [key % environment.actions for key in range(rows)]
+    samples: dict[str, Any] = {"table": table, "agent": "q-learning-v1", "seconds": 0.01}
+    return Spec(spec.id, {name: samples[name] for name in required})
+
+
+def pairs() -> Iterator[tuple[str, Pair]]:
+    """Each class of the catalogue, in all its variants, with agents in all of theirs.
+
+    Each pair is compiled anew. So only the classes in which the suite for agents tries everybody,
+    and with whom they are compiled anyhow, meet all agents. The others meet the random one and a
+    few. Each form of observation is compiled anew too: a class with several forms meets these
+    agents once, each in the form that it asks for, and otherwise only the random agent.
+    """
+    tried = {type(probe) for probe in probes()}
+    for turn, entry in enumerate(listing(Kind.ENVIRONMENT)):
+        for number, place in enumerate(variants(Kind.ENVIRONMENT, Spec(entry.id))):
+            environment_class = make(Kind.ENVIRONMENT, place)
+            rng = stream(0, "agreement").generator()
+            instances = [environment_class.draw(rng) for _ in range(INSTANCES)]
+            environment = environment_class.build(instances[0])
+            again = number > 0 and environment_class.views
+            every = 1 if type(environment_class) in tried else FEW
+            for agent in [Spec("random-v1")] if again else some(environment, turn, every):
+                exercises = [
+                    Exercise(agent, place, instance, budget, seed=9, number=count)
+                    for count, instance in enumerate(instances)
+                    for budget in BUDGETS
+                ]
+                label = f"{agent.id}{sorted(agent.parameters.items())[-1:]} in {place.label}"
+                yield label, Pair(environment_class, agent, exercises)
+
+
+def some(environment: Environment, turn: int, every: int) -> Iterator[Spec]:
+    """The random agent and every so-many-th of the others, in all their variants."""
+    for number, entry in enumerate(listing(Kind.AGENT)):
+        if entry.id == "random-v1" or (number + turn) % every == 0:
+            yield from variants(Kind.AGENT, needed(Spec(entry.id), environment))
+
+
+def stepwise(pair: Pair) -> list[Trace]:
+    """The traces of the ordinary loop."""
+    return [
+        take(pair.environment_class, adapt(make(Kind.AGENT, pair.agent)), each, record=True)
+        for each in pair.exercises
+    ]
+
+
+def compiled(pair: Pair) -> list[Trace]:
+    """The traces of the compiled loop."""
+    assert isinstance(pair.environment_class, KernelEnvironmentClass)
+    agent = make(Kind.AGENT, pair.agent)
+    return list(run_batch(pair.environment_class, agent, pair.exercises, record=True))
+
+
+def digest(traces: list[Trace]) -> str:
+    """Everything that happened, bit for bit."""
+    found = hashlib.sha256()
+    for trace in traces:
+        for column in (trace.rewards, trace.times, trace.actions, trace.observations):
+            assert column is not None
+            found.update(repr(column.shape).encode() + np.ascontiguousarray(column).tobytes())
+        fault = trace.fault and (trace.fault.kind, trace.fault.message)
+        found.update(repr((trace.end_ns, trace.ending, trace.first_reward, fault)).encode())
+    return found.hexdigest()[:16]
+
+
+def main() -> None:
+    """Print what the compiled loop gives, or the ordinary one for those who cannot be compiled."""
+    directory, beginning = sys.argv[1:]
+    sys.path.insert(0, directory)
+    found = {
+        label: digest(compiled(pair) if pair.compiles else stepwise(pair))
+        for label, pair in pairs()
+        if label.startswith(beginning)
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
