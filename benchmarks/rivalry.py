@@ -11,9 +11,10 @@ from measuring import ROUNDS, Stopwatch, fastest, verdict
 from yardstick import HandWritten
 
 from omnimeter.contract import Exercise
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, batch
+from omnimeter.interaction import batch
 from omnimeter.interaction.batch import run_batch
 from omnimeter.interaction.compilation import runner
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 from omnimeter.payoffs import Average
 
 BAR = 2.0

@@ -44,8 +44,9 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, interact
+from omnimeter.interaction import interact
 from omnimeter.interaction.batch import run_batch
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 
 Maker = Callable[[], KernelAgent]
 

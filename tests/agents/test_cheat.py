@@ -18,8 +18,9 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.environments.automata import Automata
-from omnimeter.interaction import KernelAgent, take
+from omnimeter.interaction import take
 from omnimeter.interaction.batch import run_batch
+from omnimeter.kernels import KernelAgent
 
 
 def exercises(low: float, high: float) -> list[Exercise]:

@@ -30,11 +30,12 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.execution.workers import Isolation, is_isolated
-from omnimeter.interaction import KernelAgent, take
+from omnimeter.interaction import take
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import run_batch
 from omnimeter.interaction.handles import read_move
 from omnimeter.interaction.process import AgentProcess
+from omnimeter.kernels import KernelAgent
 
 PLACE = Buttons("balanced")
 

@@ -25,8 +25,8 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass
 from omnimeter.interaction.batch import run_batch
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 
 LEARNERS = [QLearning, Sarsa, ExpectedSarsa]
 

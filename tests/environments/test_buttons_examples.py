@@ -11,8 +11,8 @@ import pytest
 from omnimeter.agents.simple import ConstantAgent, ExampleRobot, PolicyAgent
 from omnimeter.contract import Budget, Exercise, Spec, Trace, stream
 from omnimeter.environments.buttons import Buttons
-from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.batch import run_batch
+from omnimeter.kernels import KernelAgent
 from omnimeter.payoffs import Average, Total
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from omnimeter.interaction.joint import run_joint, take_joint
 from typer.testing import CliRunner
 
 from agreement import digest
@@ -20,7 +21,6 @@ from omnimeter.execution import Isolation, Options, check, evaluate, workers
 from omnimeter.execution.evaluation import _jobs
 from omnimeter.execution.workers import Conductor, make_agent, portion, takers
 from omnimeter.interaction import joint
-from omnimeter.interaction.joint import run_joint, take_joint
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.results import Record, writing
 

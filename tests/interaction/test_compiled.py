@@ -27,8 +27,9 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, batch, take
+from omnimeter.interaction import batch, take
 from omnimeter.interaction.batch import run_batch
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 
 
 def exercise(instance: Instance, number: int = 0, **conditions: Any) -> Exercise:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from omnimeter.interaction.joint import run_joint, take_joint
 
 from agreement import digest
 from joint_parts import (
@@ -54,7 +55,6 @@ from omnimeter.contract import (
 from omnimeter.environments.cups import Cups
 from omnimeter.interaction import joint as joint_runs
 from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.joint import run_joint, take_joint
 
 HERE = Path(__file__).parents[1] / "support"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from omnimeter.interaction.joint import run_joint, take_joint
 
 from joint_parts import Reciter, Ring, Wanderer, joint
 from loop_parts import Player
 from omnimeter.contract import Agent, Fault, FaultKind, Trace
 from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.joint import run_joint, take_joint
 
 
 def fault_of(trace: Trace) -> Fault:

@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from omnimeter.interaction.joint import take_joint
 
 from omnimeter.environments.lambda_class import Lambda, dynamics
 from omnimeter.interaction import take
-from omnimeter.interaction.joint import take_joint
 from omnimeter.reproductions.lambda_thesis import (
     complexity,
     generated,

@@ -16,9 +16,10 @@ import numpy as np
 
 from omnimeter.catalogue import Kind, describe, listing, make
 from omnimeter.contract import Budget, Environment, EnvironmentClass, Exercise, Spec, Trace, stream
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
+from omnimeter.interaction import take
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.batch import run_batch
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 from omnimeter.testing.agents import probes
 from omnimeter.testing.environments import variants
 

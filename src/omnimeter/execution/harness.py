@@ -22,7 +22,7 @@ from omnimeter.contract import (
     Spec,
     Trace,
 )
-from omnimeter.interaction import take
+from omnimeter.interaction import run_single
 from omnimeter.interaction.handles import AgentHandle
 from omnimeter.interaction.process import AgentProcess
 
@@ -104,7 +104,7 @@ def _measured(
     rests: list[float] = []
     for number in range(RUNS + 1):
         before = perf_counter_ns()
-        trace = take(environment_class, agent, idle)
+        (trace,) = run_single(environment_class, agent, [idle])
         elapsed = perf_counter_ns() - before
         _refuse(trace)
         if number:  # the first one gets everything going

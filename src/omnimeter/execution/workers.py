@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from multiprocessing import get_context
 
@@ -28,12 +28,11 @@ from omnimeter.contract import (
     Spec,
     Trace,
 )
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
+from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.batch import can_run_compiled, run_batch
 from omnimeter.interaction.handles import AgentHandle
-from omnimeter.interaction.joint import has_joint_kernels, run_joint, take_joint
 from omnimeter.interaction.process import AgentProcess, Limits
+from omnimeter.interaction.run import can_run_compiled
 
 QUICK = 5_000_000
 """Interactions that compiled loops do in about a tenth of a second."""
@@ -71,15 +70,6 @@ def make_agent(spec: Spec) -> Agent:
     return adapt(make(Kind.AGENT, spec))
 
 
-def runs_compiled(environment_class: EnvironmentClass, agent: Agent, exercise: Exercise) -> bool:
-    """Whether both sides have kernels and the exercise needs nothing else."""
-    return (
-        isinstance(environment_class, KernelEnvironmentClass)
-        and isinstance(agent, KernelAgent)
-        and can_run_compiled(exercise)
-    )
-
-
 def portion(exercise: Exercise, isolation: Isolation) -> int:
     """How many runs like that of this exercise make a job of about a tenth of a second.
 
@@ -90,11 +80,7 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
         return 1
     environment_class = make_environment_class(exercise.environment_class)
     agents = [make_agent(member) for member in members]
-    if exercise.joint:
-        compiled = has_joint_kernels(environment_class, agents)
-    else:
-        compiled = runs_compiled(environment_class, agents[0], exercise)
-    if not compiled:
+    if not can_run_compiled(environment_class, agents, exercise):
         return 1
     return max(1, min(64, QUICK // max(1, exercise.budget.max_interactions * len(members))))
 
@@ -135,35 +121,21 @@ class Conductor:
             record: Whether to keep actions and observations too.
         """
         first = exercises[0]
+        specs = takers(first)
+        if first.budget.wall_limit is None:  # real time would be lost by starting a new process
+            self._keep(specs)
+        runs = [[each] for each in exercises]
         if first.joint:
-            for _, run in groupby(exercises, run_of):
-                yield from self._joint_run(list(run), record)
-            return
-        if (
-            first.budget.wall_limit is None
-        ):  # where real time counts, a new process would take of it
-            self._keep([first.agent])
-        environment_class = make_environment_class(first.environment_class)
-        agent = self._seated(first.agent)
-        if isinstance(environment_class, KernelEnvironmentClass) and isinstance(agent, KernelAgent):
-            yield from run_batch(environment_class, agent, exercises, record=record)
-            return
-        for number, exercise in enumerate(exercises):
-            fresh = self._seated(first.agent) if number else agent
-            yield take(environment_class, fresh, exercise, record=record)
-
-    def _joint_run(self, run: Sequence[Exercise], record: bool) -> list[Trace]:
-        """The traces of those members of a company whose exercises are given, all of one run."""
-        first = run[0]
-        self._keep(first.joint)
-        environment_class = make_environment_class(first.environment_class)
-        agents = [self._seated(member) for member in first.joint]
-        kernels = [agent for agent in agents if isinstance(agent, KernelAgent)]
-        if len(kernels) == len(agents):
-            (traces,) = run_joint(environment_class, kernels, [first], record=record)
-        else:
-            traces = take_joint(environment_class, agents, first, record=record)
-        return [traces[first.joint.index(exercise.agent)] for exercise in run]
+            runs = [list(group) for _, group in groupby(exercises, run_of)]
+        traces = run(
+            make_environment_class(first.environment_class),
+            [partial(self._handle, spec) for spec in specs],
+            [group[0] for group in runs],
+            record=record,
+        )
+        for group, of_run in zip(runs, traces, strict=True):
+            for exercise in group:
+                yield of_run[specs.index(exercise.agent)]
 
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
@@ -172,8 +144,8 @@ class Conductor:
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             yield outcome_of(exercise, trace, payoff), trace
 
-    def _seated(self, agent: Spec) -> Agent | AgentHandle:
-        """A new agent in this process, or the seat of one in a process of its own."""
+    def _handle(self, agent: Spec) -> Agent | AgentHandle:
+        """A new agent in this process, or the handle of one in a process of its own."""
         if not is_isolated(agent, self.isolation):
             return make_agent(agent)
         if agent not in self._processes:

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 
 from omnimeter.contract import Agent, Briefing, Fault, FaultKind, Move, Observation, nanoseconds
 from omnimeter.contract.agent import LONGEST_DELAY
-from omnimeter.interaction.kernels import begin
+from omnimeter.interaction.kernels import seed_for
 
 LONGEST_SHOWN = 500
 """Characters of a stranger's value or error that are shown in a message."""
@@ -172,7 +172,7 @@ class LocalAgent(AgentHandle):
 
     def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see AgentHandle
         try:
-            begin(self._agent, briefing, seed)
+            self._agent.begin(briefing, seed_for(self._agent, seed))
         except BaseException as error:
             raise raised_error("beginning", error) from error
 

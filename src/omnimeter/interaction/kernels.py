@@ -71,39 +71,21 @@ def integers(values: Iterable[int]) -> IntArray:
     return np.fromiter(values, dtype=np.int64)
 
 
-Chance = np.random.Generator | int
-"""Where kernels get their chance from: a generator, of which 64 bits are drawn, or those bits."""
+Seed = np.random.Generator | int
+"""The randomness of kernels: a generator, of which 64 bits are drawn, or those bits."""
 
 _new_tuple = tuple.__new__
 
 
-def seed_state(state: State, chance: Chance) -> None:
-    """Give a state its chance: 64 bits into its field ``rng``, if it has one."""
+def seed_state(state: State, rng: Seed) -> None:
+    """Seed a state: 64 bits into its field ``rng``, if it has one."""
     if "rng" in state._fields:
-        drawn = chance if isinstance(chance, int) else chance.bit_generator.random_raw()
-        state.rng[0] = drawn
+        state.rng[0] = rng if isinstance(rng, int) else rng.bit_generator.random_raw()
 
 
-def start(environment: Environment, seed: int) -> Percept:
-    """Start an environment with the chance of a seed: kernels need no generator around it."""
-    if isinstance(environment, KernelEnvironment):
-        return environment.start(seed)
-    return environment.start(seeded(seed))
-
-
-def start_joint(environment: Environment, seed: int) -> Sequence[Percept]:
-    """Start an environment with several seats with the chance of a seed."""
-    if isinstance(environment, KernelEnvironment):
-        return environment.start_joint(seed)
-    return environment.start_joint(seeded(seed))
-
-
-def begin(agent: Agent, briefing: Briefing, seed: int) -> None:
-    """Let an agent begin with the chance of a seed: kernels need no generator around it."""
-    if isinstance(agent, KernelAgent):
-        agent.begin(briefing, seed)
-    else:
-        agent.begin(briefing, seeded(seed))
+def seed_for(side: Environment | Agent, seed: int) -> Any:
+    """What a side is started with: the seed itself for kernels, otherwise a generator."""
+    return seed if getattr(side, "kernels", None) is not None else seeded(seed)
 
 
 class _Lent:
@@ -118,7 +100,7 @@ class _Lent:
     def __init__(
         self, load: Callable[..., ModuleType], kernels: Any, state: State, *others: NDArray[Any]
     ) -> None:
-        from omnimeter.interaction.borrowing import lend
+        from omnimeter.interaction.intrinsics import lend
 
         arrays = (*state, *others)
         self._given = (load, kernels, state, *others)  # keeps the arrays alive
@@ -167,7 +149,7 @@ class KernelEnvironment(Environment):
     def view_of(self, seat: int) -> str | None:  # noqa: D102 - see Environment
         return self.views[seat] if self.views else None
 
-    def start(self, rng: Chance) -> Percept:  # noqa: D102 - see Environment
+    def start(self, rng: Seed) -> Percept:  # noqa: D102 - see Environment
         self.state = contiguous(self.state)
         self._seen = np.zeros(len(self.space.sizes), dtype=np.int64)
         self._lent = _Lent(environment_entries, self.kernels, self.state, self._seen)
@@ -184,7 +166,7 @@ class KernelEnvironment(Environment):
         # a Percept, without the detour over its constructor
         return _new_tuple(Percept, (reward, int(seen[0]) if self.space.single else seen.copy()))
 
-    def start_joint(self, rng: Chance) -> list[Percept]:  # noqa: D102 - see Environment
+    def start_joint(self, rng: Seed) -> list[Percept]:  # noqa: D102 - see Environment
         if self.seats == 1:
             return [self.start(rng)]
         self.state = contiguous(self.state)
@@ -258,12 +240,13 @@ class KernelAgent(Agent):
     def prepare(self, briefing: Briefing) -> State:
         """A fresh state for an exercise, a NamedTuple of one-dimensional arrays."""
 
-    def begin(self, briefing: Briefing, rng: Chance) -> None:  # noqa: D102 - see Agent
+    def begin(self, briefing: Briefing, rng: Seed) -> None:  # noqa: D102 - see Agent
         state = contiguous(self.prepare(briefing))
         self._seen = np.zeros(len(briefing.space.sizes), dtype=np.int64)
         self._lent = _Lent(agent_entries, self.kernels, state, self._seen)
         seed_state(state, rng)
-        self._lent.entries.begin(self._lent.loan)
+        if self.kernels.begin is not None:
+            self._lent.entries.begin(self._lent.loan)
 
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
         self._seen[:] = observation
@@ -274,4 +257,5 @@ class KernelAgent(Agent):
 
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Agent
         self._seen[:] = observation
-        self._lent.entries.finish(self._lent.loan, reward)
+        if self.kernels.finish is not None:
+            self._lent.entries.finish(self._lent.loan, reward)
