@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from omnimeter.interaction.joint import run_joint
 
 from agreement import digest
 from omnimeter.contract import Briefing, Budget, Exercise, Instance, Space, Spec, single
+from omnimeter.interaction import run
 from omnimeter.kernels import (
     AgentKernels,
     EnvironmentKernels,
@@ -295,7 +295,7 @@ def everything() -> dict[str, str]:
         f"{label} {number}": digest(traces)
         for label, agents in AGENTS.items()
         for number, traces in enumerate(
-            run_joint(
+            run(
                 Ring(),
                 agents,
                 [joint(members=len(agents), **each) for each in EXERCISES],

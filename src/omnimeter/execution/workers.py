@@ -30,9 +30,9 @@ from omnimeter.contract import (
 )
 from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentHandle
 from omnimeter.interaction.process import AgentProcess, Limits
-from omnimeter.interaction.run import can_run_compiled
 
 QUICK = 5_000_000
 """Interactions that compiled loops do in about a tenth of a second."""

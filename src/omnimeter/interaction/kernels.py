@@ -39,20 +39,29 @@ def contiguous(state: State) -> State:
     Raises:
         TypeError: It is not made of one-dimensional arrays.
     """
-    for name, field in zip(state._fields, state, strict=True):
-        if not isinstance(field, np.ndarray) or field.ndim != 1:
-            raise TypeError(f"the field {name!r} of a state is not a one-dimensional array")
+    _check_fields(state)
     if all(field.flags.carray for field in state):  # contiguous and writeable
         return state
     return type(state)(*(np.array(field) for field in state))
 
 
+def _check_fields(state: State) -> None:
+    for name, field in zip(state._fields, state, strict=True):
+        if not isinstance(field, np.ndarray) or field.ndim != 1:
+            raise TypeError(f"the field {name!r} of a state is not a one-dimensional array")
+
+
 def end_to_end(states: Sequence[State]) -> tuple[State, IntArray]:
-    """All states in one, and where each one's part of each field begins."""
-    kind = type(states[0])
+    """All states in one, and where each one's part of each field begins.
+
+    Raises:
+        TypeError: They are not made of one-dimensional arrays.
+    """
     columns = list(zip(*states, strict=True))
     at = np.array([starts(integers(map(len, column))) for column in columns])
-    return kind(*(np.concatenate(column) for column in columns)), at.reshape(len(columns), -1)
+    whole = type(states[0])(*map(np.concatenate, columns))
+    _check_fields(whole)
+    return whole, at.reshape(len(columns), -1)
 
 
 def part(states: State, at: IntArray, number: int) -> State:

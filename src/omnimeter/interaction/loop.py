@@ -1,7 +1,7 @@
 """The stepwise loop in which one agent or several act in an environment.
 
 ``docs/standard.md`` is the normative text: sections 3 to 6 for one agent, "Several agents at once"
-for a joint run. ``omnimeter.interaction.run`` decides which exercises come here.
+for a joint run. ``omnimeter.interaction.dispatch`` decides which exercises come here.
 """
 
 from __future__ import annotations
@@ -156,6 +156,13 @@ def build(environment_class: EnvironmentClass, exercise: Exercise, agents: int) 
     return environment
 
 
+def briefings_of(environment: Environment, agents: int) -> list[Briefing]:
+    """What each agent is told; an environment for one agent need not know of seats."""
+    if agents == 1:
+        return [environment.briefing()]
+    return [environment.briefing(seat) for seat in range(agents)]
+
+
 def _interact(
     environment: Environment,
     participants: Sequence[_Participant],
@@ -172,7 +179,7 @@ def _interact(
         percepts = environment.start_joint(seed) if joint else [environment.start(seed)]
         for each, reward, observation in _read(participants, percepts):
             each.start(reward, observation)
-        briefings = [environment.briefing(seat) for seat in range(len(participants))]
+        briefings = briefings_of(environment, len(participants))
     except BaseException as error:
         return _fail_all(participants, environment_fault(error))
     for each, briefing, own_seed in zip(participants, briefings, seeds, strict=True):

@@ -14,7 +14,7 @@ from omnimeter.interaction.batch import Prepared
 from omnimeter.interaction.compilation import announce, did_not_compile, runner
 from omnimeter.interaction.handles import AgentFault, AgentHandle, shown, view_of
 from omnimeter.interaction.kernels import seed_state
-from omnimeter.interaction.loop import build, own_exercises, run_stepwise, seated
+from omnimeter.interaction.loop import briefings_of, build, own_exercises, run_stepwise, seated
 
 AgentSource = Agent | AgentHandle | Callable[[], Agent | AgentHandle]
 """An agent or its handle, which begins anew in every exercise, or what makes a new one for each."""
@@ -119,7 +119,8 @@ def _prepare(kernel_class: EnvironmentClass, agents: Sequence[Any], exercise: Ex
     try:
         environment: Any = build(kernel_class, exercise, len(agents))
         seed_state(environment.state, exercise.stream("environment").seed)
-        states = [agent.prepare(environment.briefing(seat)) for seat, agent in enumerate(agents)]
+        briefings = briefings_of(environment, len(agents))
+        states = [agent.prepare(briefings[seat]) for seat, agent in enumerate(agents)]
         for state, own in zip(states, own_exercises(exercise), strict=True):
             seed_state(state, own.stream("agent").seed)
     except Exception:  # the stepwise loop finds out whose fault it is, and records it
