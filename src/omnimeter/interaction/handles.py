@@ -36,8 +36,6 @@ def infrastructure_error(message: str, detail: str = "") -> AgentFault:
 
 def read_move(answer: object, actions: int) -> tuple[int, int]:
     """An agent's answer as an action (-1 to stop) and a declared delay in nanoseconds (or 0)."""
-    if type(answer) is int and -1 <= answer < actions:  # nearly always, so it comes first
-        return answer, 0
     if not isinstance(answer, Move):
         return read_action(answer, actions), 0
     action = read_action(answer.action, actions)
@@ -130,7 +128,7 @@ class Unreadable:
         return self._text
 
 
-_NOTHING = Unreadable("None")
+_NO_ANSWER = Unreadable("None")
 """The answer of an agent that returned None, which is not the same as no answer."""
 
 
@@ -147,11 +145,12 @@ class AgentHandle(ABC):
         """Brief the agent and give it its chance, a number of 64 bits."""
 
     @abstractmethod
-    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:
+    def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:
         """The agent's answer and the nanoseconds that it took.
 
         The answer is ``None`` only when the nanoseconds ``left`` were over before there was one,
-        which a seat in the same process never says.
+        which a handle in the same process never says. Where no time counts, ``left`` is ``None``
+        and the time need not be measured.
         """
 
     @abstractmethod
@@ -176,14 +175,14 @@ class LocalAgent(AgentHandle):
         except BaseException as error:
             raise raised_error("beginning", error) from error
 
-    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: ARG002, D102
-        before = perf_counter_ns()
+    def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102
+        before = 0 if left is None else perf_counter_ns()
         try:
             answer = self._act(reward, observation)
         except BaseException as error:
             raise raised_error("acting", error) from error
-        elapsed = perf_counter_ns() - before
-        return (_NOTHING if answer is None else answer), elapsed
+        elapsed = 0 if left is None else perf_counter_ns() - before
+        return (_NO_ANSWER if answer is None else answer), elapsed
 
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see AgentHandle
         try:

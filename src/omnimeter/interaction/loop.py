@@ -268,6 +268,7 @@ class _Participant:
 
     def __init__(self, agent: Agent | AgentHandle, record: bool) -> None:
         self._handle = LocalAgent(agent) if isinstance(agent, Agent) else agent
+        self._ask = self._handle.ask
         self._record = record
         self._first_reward = self._reward = 0.0
         self._rewards, self._times = array("d"), array("q")
@@ -303,15 +304,16 @@ class _Participant:
     def choose(self, conditions: _Conditions, actions: int, now: int, count: int) -> int:
         """Set the next action; give the nanoseconds until it happens, or ``GONE``."""
         spent, latest = self._spent, conditions.latest
-        if (
-            spent <= latest and self._chosen >= 0 and not self._busy
-        ):  # it is free, and has not stopped
+        if spent <= latest and self._chosen >= 0 and not self._busy:  # free, and has not stopped
             try:
                 if conditions.wall:
                     spent += self._ask_timed(conditions, actions, now, count)
                 else:
-                    answer, _ = self._handle.ask(self._reward, self.observation, FOREVER)
-                    self._chosen, declared = read_move(answer, actions)
+                    answer, _ = self._ask(self._reward, self.observation, None)
+                    if type(answer) is int and 0 <= answer < actions:  # nearly always
+                        self._chosen, declared = answer, 0
+                    else:
+                        self._chosen, declared = read_move(answer, actions)
                     spent += declared or conditions.tick
             except AgentFault as trouble:
                 return self.fail(trouble.fault, now)
@@ -322,7 +324,8 @@ class _Participant:
             self._spent = spent
             ending = Ending.BUDGET if self._busy else Ending.STOPPED
             return self.leave(ending, now, conditions)
-        self.action, self._spent = self._chosen, 0
+        self.action = self._chosen
+        self._spent = 0
         return spent
 
     def _ask_timed(self, conditions: _Conditions, actions: int, now: int, count: int) -> int:
@@ -330,7 +333,7 @@ class _Participant:
         left = conditions.left(now, self._spent, count)
         answer: object = None
         if left > 0 or conditions.stop == FOREVER:
-            answer, elapsed = self._handle.ask(self._reward, self.observation, left)
+            answer, elapsed = self._ask(self._reward, self.observation, left)
             if elapsed > left and conditions.stop != FOREVER:
                 answer = None
         if answer is None:  # everything was over before there was an answer
@@ -348,7 +351,8 @@ class _Participant:
             self._actions.append(self.action)
         self._rewards.append(reward)
         self._times.append(now)
-        self._reward, self.observation = reward, observation
+        self._reward = reward
+        self.observation = observation
 
     def _see(self, observation: Observation) -> None:
         vector = self.space.vector(observation)

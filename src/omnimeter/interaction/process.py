@@ -415,15 +415,15 @@ class AgentProcess(AgentHandle):
         self._refuse(reply)
         self._expect("ready", reply)
 
-    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: D102 - see AgentHandle
+    def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102 - see AgentHandle
         message = percept_to_json("act", reward, observation)
         patience = nanoseconds(self.limits.seconds_per_action)
         before = perf_counter_ns()
-        limit = patience if left > patience else left + TRANSPORT
+        limit = patience if left is None or left > patience else left + TRANSPORT
         reply = self._exchange_until(message, before + limit)
         round_trip = perf_counter_ns() - before
         if reply is None:
-            if left > patience:
+            if left is None or left > patience:
                 raise self._too_slow(self.limits.seconds_per_action, "for one action")
             return None, left
         self._expect("move", reply)
