@@ -1,4 +1,4 @@
-"""Carrying out exercises: in this process or in several, with agents in processes of their own."""
+"""Running exercises in one process or several, with agents in processes of their own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ QUICK = 5_000_000
 
 
 class Isolation(StrEnum):
-    """Where agents sit.
+    """Whether agents run in processes of their own.
 
     ``AUTO`` trusts what is installed and gives what comes from a file a process of its own.
     """
@@ -86,20 +86,20 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
 
 
 def takers(exercise: Exercise) -> tuple[Spec, ...]:
-    """Who is in the environment: a company, or one agent alone."""
+    """The agents in the environment: those of a joint run, or one agent."""
     return exercise.joint or (exercise.agent,)
 
 
 def run_of(exercise: Exercise) -> str:
-    """A name for the run of an exercise, which the members of a company have in common."""
+    """The key of the run of an exercise, which all agents of a joint run have in common."""
     return exercise.of(exercise.joint[0]).key if exercise.joint else exercise.key
 
 
 class Conductor:
-    """Carries out exercises, one agent or one company at a time, and keeps their processes.
+    """Runs exercises of one agent, or joint runs, and keeps the agents' processes.
 
     Args:
-        isolation: Where agents sit.
+        isolation: Whether agents run in processes of their own.
         limits: What an agent in its own process may use.
     """
 
@@ -116,8 +116,8 @@ class Conductor:
         """The traces of some exercises, in order.
 
         Args:
-            exercises: All in one class, and of one agent alone or of one company. Those of its
-                members in the same joint run stand next to each other: it is run once.
+            exercises: All in one class, and of one agent or of the same agents jointly. Those of
+                the same joint run are next to each other: it is run once.
             record: Whether to keep actions and observations too.
         """
         first = exercises[0]
@@ -140,7 +140,7 @@ class Conductor:
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
     ) -> Iterator[tuple[Outcome, Trace]]:
-        """What came of some exercises, which are such as ``traces`` takes, in order."""
+        """The outcome and the trace of each exercise, in order; see ``traces``."""
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             yield outcome_of(exercise, trace, payoff), trace
 
@@ -176,7 +176,7 @@ def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
 Finished = tuple[Outcome, Trace | None]
 
 TRIES = 3
-"""How often an exercise is tried that takes its worker down with it."""
+"""How often an exercise is tried that ends its worker process."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Options:
 
     Attributes:
         workers: How many processes carry out exercises.
-        isolation: Where agents sit.
+        isolation: Whether agents run in processes of their own.
         limits: What an agent in its own process may use.
     """
 
@@ -196,10 +196,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Job:
-    """Some exercises in one class, of one agent alone or of one company.
+    """Some exercises in one class, of one agent or of the same agents jointly.
 
     Attributes:
-        exercises: The exercises. Those of a joint run stand next to each other.
+        exercises: The exercises. Those of a joint run are next to each other.
         payoff: What judges their traces.
         keep: Whether the traces are kept.
     """
@@ -233,7 +233,7 @@ def _carry_out(job: Job, conductor: Conductor) -> Iterator[Finished]:
 
 
 class _Crew:
-    """Processes beside this one. Work that brings one down is tried again, alone, then given up."""
+    """Worker processes. Jobs that end one are tried again, one at a time, and then given up."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -249,17 +249,17 @@ class _Crew:
 
     def work(self, jobs: Iterable[Job]) -> Iterator[Finished]:
         """Each finished exercise, in whatever order."""
-        lost = yield from self._together(jobs)
-        if lost:  # whoever brought the crew down is among them, and innocent work too
+        lost = yield from self._submit_all(jobs)
+        if lost:  # the job that ended a worker, and others that were lost with it
             self._renew()
-            lost = yield from self._together(lost)
+            lost = yield from self._submit_all(lost)
         if lost:
             self._renew()
         for job in lost:
             for single in job.singly():
                 yield from self._insist(single)
 
-    def _together(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
+    def _submit_all(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
         """Do all jobs at once; give back those that were lost with a worker."""
         futures: dict[Future[list[Finished]], Job] = {}
         lost: list[Job] = []
@@ -284,8 +284,8 @@ class _Crew:
         fault = Fault(
             FaultKind.INFRASTRUCTURE, f"The process that carried it out died {TRIES} times."
         )
-        nothing = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
-        return [(outcome_of(exercise, nothing, job.payoff), None) for exercise in job.exercises]
+        empty = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
+        return [(outcome_of(exercise, empty, job.payoff), None) for exercise in job.exercises]
 
     def _renew(self) -> None:
         self.dismiss()

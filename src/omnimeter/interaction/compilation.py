@@ -23,7 +23,7 @@ from omnimeter.contract.kernels import plain
 from omnimeter.interaction import templates
 
 _KNOWN = ("builtins", "math", "numba", "numpy")
-"""Packages that are known by their versions; their source is not looked at."""
+"""Packages that are identified by their versions instead of their source."""
 
 
 def reachable_sources(kernels: Iterable[Callable[..., Any]]) -> Iterator[str]:
@@ -176,12 +176,12 @@ def agent_entries(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
 
 def load(what: str, body: str, **sides: Kernels) -> ModuleType:
     """Write a module of a body and the kernels of some sides that it names, and import it."""
-    words = set(re.findall(r"\w+", body))
+    names = set(re.findall(r"\w+", body))
     parts = {
         name: part
         for side, kernels in sides.items()
         for name, part in _named(side, kernels)
-        if name in words  # the others make no difference to what is compiled
+        if name in names  # the others make no difference to what is compiled
     }
     places = {name: _place(part) for name, part in parts.items()}
     imports = [f"from {module} import {own} as {name}" for name, (module, own) in places.items()]
@@ -250,7 +250,7 @@ def _foundations() -> tuple[str, ...]:
 
 def _write(name: str, source: str) -> Path:
     """Put the module into a directory of its own; several processes may do so at once."""
-    for root in (cache_directory, _makeshift_directory):
+    for root in (cache_directory, _temporary_directory):
         try:
             path = root() / name / f"{name}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -262,7 +262,7 @@ def _write(name: str, source: str) -> Path:
                 os.replace(temporary, path)
         except OSError:
             continue
-        if os.access(path.parent, os.W_OK):  # Numba will write beside it
+        if os.access(path.parent, os.W_OK):  # Numba will write there too
             return path
     raise InvalidInputError(
         f"Compiled kernels cannot be kept in {cache_directory()}.",
@@ -270,12 +270,12 @@ def _write(name: str, source: str) -> Path:
     )
 
 
-def _makeshift_directory() -> Path:
-    """A directory for temporary files that nobody else can have put anything into."""
+def _temporary_directory() -> Path:
+    """A directory for temporary files that only this user can write to."""
     path = Path(tempfile.gettempdir()) / f"omnimeter-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
     if path.lstat().st_uid != os.getuid():
-        raise PermissionError(f"{path} belongs to somebody else")
+        raise PermissionError(f"{path} belongs to another user")
     return path
 
 

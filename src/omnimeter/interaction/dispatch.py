@@ -79,7 +79,7 @@ def can_run_compiled(
     agents: Sequence[Agent | AgentHandle],
     exercise: Exercise | None = None,
 ) -> bool:
-    """Whether both sides have the kernels, and an exercise needs nothing that they cannot do."""
+    """Whether both sides have the kernels, and an exercise needs no real time."""
     kernels = environment_class.kernels
     joint = len(agents) > 1
     return (

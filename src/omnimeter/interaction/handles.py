@@ -13,10 +13,10 @@ from omnimeter.contract.agent import LONGEST_DELAY
 from omnimeter.interaction.kernels import seed_for
 
 LONGEST_SHOWN = 500
-"""Characters of a stranger's value or error that are shown in a message."""
+"""Characters of a value or an error that are shown in a message."""
 
 
-class AgentFault(Exception):  # noqa: N818 - a fault is what the papers' reader looks for
+class AgentFault(Exception):  # noqa: N818 - it carries a Fault
     """An agent that cannot go on, with the fault to record."""
 
     def __init__(self, fault: Fault) -> None:
@@ -48,7 +48,7 @@ def read_action(given: object, actions: int) -> int:
     """What an agent gave as an action, or -1 to stop."""
     try:
         action = index(given)  # type: ignore[arg-type]
-    except Exception:  # a stranger's __index__ may raise anything
+    except Exception:  # a third party's __index__ may raise anything
         raise invalid_action(given, actions) from None
     if not -1 <= action < actions:
         raise invalid_action(given, actions)
@@ -65,20 +65,19 @@ def read_delay(seconds: object) -> int:
 
 
 def read_view(given: object) -> str | None:
-    """What an agent gave as the form of observation that it asks for."""
+    """What an agent gave as the view that it asks for."""
     if given is None or isinstance(given, str):
         return given
     raise agent_error(
-        f"The agent asks for the view {shown(given)}; a view is the name of a form of observation, "
-        "or None."
+        f"The agent asks for the view {shown(given)}; a view is given by its name, or None."
     )
 
 
 def view_of(agent: Agent | AgentHandle) -> str | None:
-    """The form of observation that an agent asks for.
+    """The view that an agent asks for.
 
     Raises:
-        AgentFault: It asks for something that is no name, or raises when it is asked.
+        AgentFault: It is not a string, or asking for it raises an exception.
     """
     if isinstance(agent, AgentHandle):
         return agent.view
@@ -106,7 +105,7 @@ def invalid_delay(given: object) -> AgentFault:
 
 
 def shown(value: object, write: Callable[[object], str] = repr) -> str:
-    """A stranger's value in a message: never long, and never an error of its own."""
+    """Any value in a message: never long, and never an error of its own."""
     try:
         text = write(value)
     except Exception:
@@ -115,11 +114,7 @@ def shown(value: object, write: Callable[[object], str] = repr) -> str:
 
 
 class Unreadable:
-    """Stands for an answer that is no action, of which only its looks are known.
-
-    Args:
-        text: How the answer looked.
-    """
+    """Stands for an answer that is not an action, of which only the text is known."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -133,16 +128,16 @@ _NO_ANSWER = Unreadable("None")
 
 
 class AgentHandle(ABC):
-    """Where one agent sits during one exercise."""
+    """How the loop reaches one agent, in this process or in another."""
 
     @property
     @abstractmethod
     def view(self) -> str | None:
-        """The form of observation that the agent asks for."""
+        """The view that the agent asks for."""
 
     @abstractmethod
     def begin(self, briefing: Briefing, seed: int) -> None:
-        """Brief the agent and give it its chance, a number of 64 bits."""
+        """Brief the agent and give it its seed, a number of 64 bits."""
 
     @abstractmethod
     def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:
@@ -159,7 +154,7 @@ class AgentHandle(ABC):
 
 
 class LocalAgent(AgentHandle):
-    """In this process: no cost, and no protection against an agent that hangs."""
+    """An agent in this process: no cost, and no protection against an agent that hangs."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent

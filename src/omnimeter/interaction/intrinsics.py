@@ -55,11 +55,11 @@ def generator_state() -> NDArray[np.uint64]:
 
 @kernel
 def forward(place: Any) -> Any:
-    """A place that is known not to be negative, to be written between brackets.
+    """An index that is known not to be negative, to be written between brackets.
 
-    Compiled code looks at every computed index whether it counts from the end, as negative ones do
-    in Python; at this one it does not. In small kernels that is a sixth of the time. It is no
-    number to go on with: unsigned and signed numbers together may become floats.
+    Compiled code checks every computed index for counting from the end, as negative ones do in
+    Python; not this one. In small kernels that is a sixth of the time. Do not calculate with the
+    result: unsigned and signed numbers in one expression may become floats.
     """
     return np.uint64(place)
 

@@ -1,6 +1,6 @@
 """Environments and agents made of kernels, as ordinary Python objects.
 
-There is no second implementation: these objects call the same kernels that the compiled loop calls.
+They call the same kernels as the compiled loop: there is no second implementation.
 """
 
 from __future__ import annotations
@@ -125,12 +125,12 @@ class KernelEnvironment(Environment):
 
     Args:
         kernels: How it moves.
-        state: Its state, a NamedTuple of one-dimensional arrays that nobody else holds.
+        state: Its state, a NamedTuple of one-dimensional arrays that it owns.
         actions: The number of actions.
         space: The observations there can be, in the first seat.
         rewards: The lowest and the highest possible reward.
         others: The observations there can be in each further seat.
-        views: The form of observation in each seat, where the class has several.
+        views: The view of each seat, where the class has several.
     """
 
     def __init__(

@@ -211,7 +211,7 @@ def _loop(
                 percepts = environment.step_joint([each.action for each in participants])
                 for each, reward, observation in _read(participants, percepts):
                     each.receive(now, reward, observation)
-            elif each.action < 0:  # nothing takes the place of a late action
+            elif each.action < 0:  # a late action without a replacement
                 each.receive(now, 0.0, each.observation)
             else:
                 given, observation = environment.step(each.action)
@@ -336,7 +336,7 @@ class _Participant:
             answer, elapsed = self._ask(self._reward, self.observation, left)
             if elapsed > left and conditions.stop != FOREVER:
                 answer = None
-        if answer is None:  # everything was over before there was an answer
+        if answer is None:  # the exercise was over before there was an answer
             self._busy = True
             return left + 1
         self._chosen, declared = read_move(answer, actions)
@@ -400,7 +400,7 @@ class _Conditions:
         wall: Whether the agent's own time counts.
         tick: What an action takes otherwise.
         latest: How long a slot is: an action that takes longer is replaced, once for every slot.
-        rng: Draws an action in place of a late one; without it nothing takes its place.
+        rng: Draws an action in place of a late one; without it the environment stands still.
         stop: When the real time is over, by the clock that ``perf_counter_ns`` reads.
     """
 
