@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.simple import begin, finish
 from omnimeter.agents.tables import any_alike, best_of
-from omnimeter.contract import AgentKernels, Briefing, IntArray, InvalidInputError, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import generator_state
+from omnimeter.contract import Briefing, IntArray, InvalidInputError
+from omnimeter.kernels import AgentKernels, KernelAgent, generator_state, kernel
 
 GOOD, EVIL = range(2)
 """Where an observation has the cells of the two."""
@@ -104,7 +102,7 @@ class Follower(KernelAgent):
     5.2). Of several actions that lead to the same cell it takes the lowest.
     """
 
-    kernels = AgentKernels(ExitsState, begin, follower_act, finish)
+    kernels = AgentKernels(ExitsState, act=follower_act)
     view = "structure"
 
     def prepare(self, briefing: Briefing) -> ExitsState:
@@ -141,7 +139,7 @@ class Oracle(KernelAgent):
     several actions that lead to the same cell it takes the lowest.
     """
 
-    kernels = AgentKernels(ExitsState, begin, act, finish)
+    kernels = AgentKernels(ExitsState, act=act)
     view = "foresight"
 
     def prepare(self, briefing: Briefing) -> ExitsState:

@@ -9,18 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.simple import begin, finish
 from omnimeter.agents.tables import any_alike, best_of, key_of
-from omnimeter.contract import (
-    AgentKernels,
-    Briefing,
-    FloatArray,
-    IntArray,
-    InvalidInputError,
-    kernel,
-)
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import generator_state
+from omnimeter.contract import Briefing, FloatArray, IntArray, InvalidInputError
+from omnimeter.kernels import AgentKernels, KernelAgent, generator_state, kernel
 
 ACTIONS, EFFORT, PAIR, KNOWN, PLACE, CALM = range(6)
 GAMMA, PRECISION = range(2)
@@ -127,7 +118,7 @@ class ModelLearner(KernelAgent):
         effort: The values that are worked out for one action at most; the rest waits for the next.
     """
 
-    kernels = AgentKernels(ModelState, begin, act, finish)
+    kernels = AgentKernels(ModelState, act=act)
     view = "state"
 
     def __init__(self, gamma: float = 0.9, hope: float = 0.9, effort: int = 1000) -> None:
@@ -201,7 +192,7 @@ class Cheat(ModelLearner):
         easy: The most observations that an easy environment has.
     """
 
-    kernels = AgentKernels(ModelState, begin, cheat_act, finish)
+    kernels = AgentKernels(ModelState, act=cheat_act)
 
     def __init__(self, easy: int = 3) -> None:
         super().__init__()

@@ -7,17 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.simple import delay_of, duration_of, finish
-from omnimeter.contract import (
-    AgentKernels,
-    Briefing,
-    FloatArray,
-    IntArray,
-    InvalidInputError,
-    kernel,
-)
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, generator_state
+from omnimeter.agents.simple import delay_of, duration_of
+from omnimeter.contract import Briefing, FloatArray, IntArray, InvalidInputError
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
 ACTIONS, FAST, SLOW, NEXT, DONE, ELAPSED = range(6)
 THRESHOLD, TOTAL, GROWTH = range(3)
@@ -129,7 +121,7 @@ class Stopper(_Opportunist):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(OpportunistState, begin, act_or_stop, finish, delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=act_or_stop, delay=delay)
 
     def __init__(self, threshold: float = 0.0, rate: float | None = None) -> None:
         delay = delay_of(rate)
@@ -150,7 +142,7 @@ class Rester(_Opportunist):
             rests grow longer and longer.
     """
 
-    kernels = AgentKernels(OpportunistState, begin, act_or_rest, finish, delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=act_or_rest, delay=delay)
 
     def __init__(
         self,
@@ -174,7 +166,7 @@ class Waiter(_Opportunist):
         wait: Seconds that the action after a good reward takes.
     """
 
-    kernels = AgentKernels(OpportunistState, begin, act_or_wait, finish, delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=act_or_wait, delay=delay)
 
     def __init__(
         self, threshold: float = 0.0, rate: float | None = 10.0, wait: float = 10.0

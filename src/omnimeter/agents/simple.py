@@ -9,17 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.tables import key_of, number_of_keys
-from omnimeter.contract import (
-    AgentKernels,
-    Briefing,
-    IntArray,
-    InvalidInputError,
-    kernel,
-    nanoseconds,
-)
+from omnimeter.contract import Briefing, IntArray, InvalidInputError, nanoseconds
 from omnimeter.contract.agent import LONGEST_DELAY
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, generator_state
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
 MOST = 2**31
 """No environment has as many actions: chance is exactly uniform only below."""
@@ -69,16 +61,6 @@ def duration_of(seconds: float) -> int:
     return nanoseconds(seconds)
 
 
-@kernel
-def begin(state: Any) -> None:
-    """Nothing to get ready."""
-
-
-@kernel
-def finish(state: Any, reward: Any, observation: Any) -> None:
-    """Nothing is learnt."""
-
-
 class RandomState(NamedTuple):
     """The state of the generator; the number of actions and the delay in nanoseconds."""
 
@@ -105,7 +87,7 @@ class RandomAgent(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(RandomState, begin, act_at_random, finish, random_delay)
+    kernels = AgentKernels(RandomState, act=act_at_random, delay=random_delay)
 
     def __init__(self, rate: float | None = None) -> None:
         self.delay = delay_of(rate)
@@ -149,7 +131,7 @@ def steady_delay(state: Any) -> Any:
     return state.numbers[2]
 
 
-KERNELS = AgentKernels(SteadyState, begin, act_steadily, finish, steady_delay)
+KERNELS = AgentKernels(SteadyState, act=act_steadily, delay=steady_delay)
 
 
 class _Steady(KernelAgent):
@@ -233,7 +215,7 @@ class PolicyAgent(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(PolicyState, begin, act_by_policy, finish, delay)
+    kernels = AgentKernels(PolicyState, act=act_by_policy, delay=delay)
 
     def __init__(self, table: Sequence[int] | None = None, rate: float | None = None) -> None:
         self.table = None if table is None else actions_of(table, "list 'table'")
@@ -299,7 +281,9 @@ class ScriptedAgent(KernelAgent):
         repeat: Whether to begin again after the last action; otherwise it stops there.
     """
 
-    kernels = AgentKernels(ScriptedState, begin_script, act_by_script, finish, scripted_delay)
+    kernels = AgentKernels(
+        ScriptedState, begin=begin_script, act=act_by_script, delay=scripted_delay
+    )
 
     def __init__(
         self,

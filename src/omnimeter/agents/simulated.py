@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.simple import delay_of, duration_of, finish
+from omnimeter.agents.simple import delay_of, duration_of
 from omnimeter.agents.tables import key_of, number_of_keys
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
     Agent,
-    AgentKernels,
     Briefing,
     FloatArray,
     IntArray,
@@ -21,11 +20,9 @@ from omnimeter.contract import (
     Move,
     Observation,
     Spec,
-    kernel,
 )
-from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.randomness import below, generator_state, uniform
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel, uniform
 
 
 class ApprenticeState(NamedTuple):
@@ -84,7 +81,7 @@ class Apprentice(KernelAgent):
         slowing: Seconds by which each action takes longer than the one before.
     """
 
-    kernels = AgentKernels(ApprenticeState, begin, act, finish, delay)
+    kernels = AgentKernels(ApprenticeState, begin=begin, act=act, delay=delay)
 
     def __init__(
         self,

@@ -7,10 +7,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.simple import begin, delay_of, finish
-from omnimeter.contract import AgentKernels, Briefing, IntArray, InvalidInputError, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, generator_state
+from omnimeter.agents.simple import delay_of
+from omnimeter.contract import Briefing, IntArray, InvalidInputError
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
 
 class CupPresserState(NamedTuple):
@@ -59,7 +58,7 @@ class CupPresser(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(CupPresserState, begin, cup_presser_act, finish, delay)
+    kernels = AgentKernels(CupPresserState, act=cup_presser_act, delay=delay)
 
     def __init__(
         self, choice: Literal["random", "first"] = "random", rate: float | None = None
@@ -117,7 +116,7 @@ class TorusAgent(KernelAgent):
         move: What Good does, one of ``L``, ``R``, ``U``, ``D`` and ``S``.
     """
 
-    kernels = AgentKernels(TorusAgentState, begin, act, finish)
+    kernels = AgentKernels(TorusAgentState, act=act)
 
     def __init__(self, move: str = "L") -> None:
         if len(move) != 1 or move not in MOVES:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from omnimeter.contract import InvalidInputError, Space, kernel
-from omnimeter.interaction.randomness import below, forward
+from omnimeter.contract import InvalidInputError, Space
+from omnimeter.kernels import below, forward, kernel
 
 LARGEST_TABLE = 2**24
 """Observations that a table may have a row for: some hundred megabytes of actions."""

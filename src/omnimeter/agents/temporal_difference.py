@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.tables import LARGEST_TABLE, any_alike, best_of, key_of, number_of_keys
-from omnimeter.contract import (
+from omnimeter.contract import Briefing, FloatArray, IntArray, InvalidInputError
+from omnimeter.kernels import (
     AgentKernels,
-    Briefing,
-    FloatArray,
-    IntArray,
-    InvalidInputError,
+    KernelAgent,
+    below,
+    forward,
+    generator_state,
     kernel,
+    uniform,
 )
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, forward, generator_state, uniform
 
 ACTIONS, FIRST, PAIR = range(3)
 ALPHA, GAMMA, LOWEST, EXPLORATION, SHARE = range(5)
@@ -217,7 +217,7 @@ class QLearning(TemporalDifferenceAgent):
             ``first``.
     """
 
-    kernels = AgentKernels(TableState, begin, q_learning_act, q_learning_finish)
+    kernels = AgentKernels(TableState, begin=begin, act=q_learning_act, finish=q_learning_finish)
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class Sarsa(TemporalDifferenceAgent):
     possible one.
     """
 
-    kernels = AgentKernels(TableState, begin, act, finish)
+    kernels = AgentKernels(TableState, begin=begin, act=act, finish=finish)
 
 
 class ExpectedSarsa(TemporalDifferenceAgent):
@@ -288,4 +288,4 @@ class ExpectedSarsa(TemporalDifferenceAgent):
     all actions. Without exploration it is Q-learning. Rewards count from the lowest possible one.
     """
 
-    kernels = AgentKernels(TableState, begin, act_expecting, finish_expecting)
+    kernels = AgentKernels(TableState, begin=begin, act=act_expecting, finish=finish_expecting)
