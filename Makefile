@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup demo test checks test-slow bench clean
+.PHONY: setup demo test checks test-slow test-numba bench clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,22 @@ checks: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/pytest -m 'slow or hypothesis' --hypothesis-profile searching
 
+# The compiled loop with the oldest and the newest Numba that pyproject.toml admits, each in an
+# environment of its own. NumPy and LLVM are those that this Numba asks for.
+OLDEST_NUMBA := $(shell sed -n 's/.*"numba>=\([0-9.]*\).*/\1/p' pyproject.toml)
+NUMBA_VENV ?= .venv-numba
+
+test-numba:
+	@set -e; for numba in "numba==$(OLDEST_NUMBA)" "numba"; do \
+		rm -rf $(NUMBA_VENV); $(PYTHON) -m venv $(NUMBA_VENV); \
+		grep -vE '^(numba|llvmlite|numpy)==' constraints.txt > $(NUMBA_VENV)/constraints.txt; \
+		$(NUMBA_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+			--constraint $(NUMBA_VENV)/constraints.txt --editable '.[dev]' "$$numba"; \
+		$(NUMBA_VENV)/bin/python -c 'import numba, numpy; print("Numba", numba.__version__, "with NumPy", numpy.__version__)'; \
+		OMNIMETER_CACHE_DIR=$(NUMBA_VENV)/cache $(NUMBA_VENV)/bin/pytest -q -m 'not slow' \
+			tests/interaction/test_compiled.py tests/interaction/test_joint.py tests/interaction/test_kernels.py; \
+	done; rm -rf $(NUMBA_VENV)
+
 # Ratios against hand-written C++, Gymnasium, MiniGrid, plain Python and limits of time.
 bench: $(STAMP)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
@@ -49,4 +65,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/anytime.py
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-numba build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -23,7 +23,7 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.automata import Automata
 from omnimeter.execution import evaluate
-from omnimeter.interaction import take
+from omnimeter.interaction.loop import run_stepwise
 from omnimeter.protocols.evaluation import Evaluation
 from omnimeter.results import writing
 
@@ -81,7 +81,7 @@ def harness() -> bool:
     worst = 0.0
     for thinking in THINKING:
         agent = Thinker(thinking)
-        times = take(environments, agent, exercise).times
+        times = run_stepwise(environments, [agent], exercise)[0].times
         beyond = np.diff(times, prepend=0) - np.array(agent.spent)
         own, more = median(agent.spent), float(np.median(beyond))
         worst = max(worst, more)
@@ -111,7 +111,11 @@ def _report_loop(environments: Automata, exercise: Exercise) -> None:
         for _ in range(STEPS):
             environment.step(0)
 
-    rivals = {"all": lambda: take(environments, agent, exercise), "agent": act, "step": step}
+    rivals = {
+        "all": lambda: run_stepwise(environments, [agent], exercise)[0],
+        "agent": act,
+        "step": step,
+    }
     whole, agents, steps = (best / STEPS for best in fastest(rivals).values())
     print(
         f"  an interaction of an agent that answers at once: {whole:.0f} ns, of them {agents:.0f} "

@@ -15,7 +15,7 @@ from measuring import fastest
 
 from omnimeter.catalogue import Kind, listing, make
 from omnimeter.contract import Spec
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
 
 INTERACTIONS = 100_000
 ENDS = 1_000
@@ -24,10 +24,10 @@ ENDS = 1_000
 
 def main() -> int:
     exercises = make_exercises(1, INTERACTIONS)
-    (trace,) = run_batch(CUPS, AGENT, exercises)
+    (trace,) = run_single(CUPS, AGENT, exercises)
     ends = np.linspace(0, trace.end_ns, ENDS).astype(np.int64)
     rivals: dict[str, Callable[[], object]] = {
-        "the loop": lambda: list(run_batch(CUPS, AGENT, exercises))
+        "the loop": lambda: list(run_single(CUPS, AGENT, exercises))
     }
     for entry in listing(Kind.PAYOFF):
         payoff = make(Kind.PAYOFF, Spec(entry.id))

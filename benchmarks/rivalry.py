@@ -11,13 +11,13 @@ from measuring import ROUNDS, Stopwatch, fastest, verdict
 from yardstick import HandWritten
 
 from omnimeter.contract import Exercise
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, batch
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import dispatch, run_single
 from omnimeter.interaction.compilation import runner
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 from omnimeter.payoffs import Average
 
 BAR = 2.0
-NAMES = {"C++": "C++ -O3", "loop": "the compiled loop", "whole": "run_batch and the payoff"}
+NAMES = {"C++": "C++ -O3", "loop": "the compiled loop", "whole": "run_single and the payoff"}
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Rivalry:
 
         def whole() -> None:
             """What an evaluation does: build both sides, run, make traces, judge them."""
-            for trace in run_batch(self.environment_class, self.agent, self.exercises):
+            for trace in run_single(self.environment_class, self.agent, self.exercises):
                 payoff(trace)
             ours.end_round()
 
         rivals = {"whole": whole} | ({} if self.theirs is None else {"C++": self.theirs})
-        with mock.patch.object(batch, "runner", return_value=ours):
+        with mock.patch.object(dispatch, "runner", return_value=ours):
             taken = fastest(rivals, rounds)
         interactions = sum(exercise.budget.max_interactions for exercise in self.exercises)
         return {name: best / interactions for name, best in {"loop": ours.best, **taken}.items()}
@@ -57,7 +57,7 @@ class Rivalry:
     def agree(self) -> bool:
         """Whether both sides write down the same, bit for bit."""
         assert self.theirs is not None
-        traces = list(run_batch(self.environment_class, self.agent, self.exercises))
+        traces = list(run_single(self.environment_class, self.agent, self.exercises))
         rewards = np.concatenate([trace.rewards for trace in traces])
         times = np.concatenate([trace.times for trace in traces])
         same = self.theirs() == len(rewards) and np.array_equal(rewards, self.theirs.rewards)

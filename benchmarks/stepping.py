@@ -15,6 +15,7 @@ import gymnasium
 import numpy as np
 from measuring import fastest, verdict
 
+import omnimeter.gymnasium_adapter  # noqa: F401 - registers the environments
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, Budget, Environment, EnvironmentClass, Observation, Spec
 from omnimeter.contract import stream as named_stream

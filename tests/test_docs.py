@@ -16,7 +16,7 @@ from omnimeter.cli import main
 from omnimeter.cli.app import app
 from omnimeter.contract import Budget, Exercise, Instance, Spec
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
 from pages import ROOT
 
 DOCS = ROOT / "docs"
@@ -182,5 +182,5 @@ def test_cup_agent_gets_what_the_findings_say(rule, choice, cups, mean):
         return Exercise(Spec("cup-presser-v1"), Spec("cups-v1"), instance, length, 0, number)
 
     every = [exercise(number) for number in range(2**cups)]
-    found = [trace.rewards.mean() for trace in run_batch(Cups(), CupPresser(choice), every)]
+    found = [trace.rewards.mean() for trace in run_single(Cups(), CupPresser(choice), every)]
     assert np.mean(found) == pytest.approx(mean, abs=0.004)

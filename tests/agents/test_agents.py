@@ -44,8 +44,8 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, interact
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import interact, run_single
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 
 Maker = Callable[[], KernelAgent]
 
@@ -107,7 +107,7 @@ def run(
 ) -> list[Trace]:
     """Compiled traces, with everything recorded."""
     given = exercises(environment_class, budget, count, agent)
-    return list(run_batch(environment_class, maker(), given, record=True))
+    return list(run_single(environment_class, maker(), given, record=True))
 
 
 def digest(traces: list[Trace]) -> str:
@@ -130,7 +130,7 @@ def digests(agent: str, environment: str) -> list[str]:
         for budget in BUDGETS
         for exercise in exercises(environment_class, budget, 3, agent)
     ]
-    batch = list(run_batch(environment_class, maker(), given, record=True))
+    batch = list(run_single(environment_class, maker(), given, record=True))
     single = [
         interact(
             environment_class.build(each.instance), maker(), each.budget, each.stream, record=True
@@ -201,7 +201,7 @@ def test_constant_agent_does_the_same_at_its_rate() -> None:
 
 def test_action_that_does_not_exist_is_a_fault_of_the_agent() -> None:
     (exercise,) = exercises(Buttons(), Budget(interactions=5), 1)
-    (batch,) = run_batch(Buttons(), ConstantAgent(3), [exercise])
+    (batch,) = run_single(Buttons(), ConstantAgent(3), [exercise])
     single = interact(
         Buttons().build(exercise.instance), ConstantAgent(3), exercise.budget, exercise.stream
     )

@@ -18,8 +18,9 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.environments.automata import Automata
-from omnimeter.interaction import KernelAgent, take
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
+from omnimeter.interaction.loop import run_stepwise
+from omnimeter.kernels import KernelAgent
 
 
 def exercises(low: float, high: float) -> list[Exercise]:
@@ -33,7 +34,7 @@ def exercises(low: float, high: float) -> list[Exercise]:
 
 
 def traces(agent: KernelAgent, given: list[Exercise]) -> list[Trace]:
-    return list(run_batch(Automata(), agent, given, record=True))
+    return list(run_single(Automata(), agent, given, record=True))
 
 
 def average(results: list[Trace]) -> float:
@@ -70,7 +71,7 @@ def test_what_is_easy_is_a_parameter() -> None:
 def test_compiled_and_stepwise_are_the_same() -> None:
     each = exercises(60, 80)[0]
     (compiled,) = traces(Cheat(), [each])
-    assert compiled.same_as(take(Automata(), Cheat(), each, record=True))
+    assert compiled.same_as(run_stepwise(Automata(), [Cheat()], each, record=True)[0])
 
 
 def test_initial_values_are_optimistic_about_what_it_wants() -> None:

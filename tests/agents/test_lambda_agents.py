@@ -15,7 +15,7 @@ from omnimeter.agents.lambda_agents import Follower, Oracle
 from omnimeter.contract import Agent, Briefing, InvalidInputError, Space, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.observing import FORMS
-from omnimeter.interaction import KernelAgent
+from omnimeter.kernels import KernelAgent
 
 # Good, Evil, itself (and perhaps another agent), then where actions 0 to 3 lead.
 

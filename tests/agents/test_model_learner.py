@@ -27,8 +27,9 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.environments.automata import Automata
-from omnimeter.interaction import KernelAgent, take
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
+from omnimeter.interaction.loop import run_stepwise
+from omnimeter.kernels import KernelAgent
 
 TWO = Briefing(2, Space((2,), single=True))
 
@@ -108,7 +109,7 @@ def traces(
         Exercise(Spec("agent"), Spec("class"), instance, Budget(interactions), 6, number)
         for number, instance in enumerate(instances)
     ]
-    return list(run_batch(place, agent, exercises, record=True))
+    return list(run_single(place, agent, exercises, record=True))
 
 
 def average(results: list[Trace], first: int = 0) -> float:
@@ -149,8 +150,8 @@ def test_it_learns_faster_than_q_learning() -> None:
 def test_compiled_and_stepwise_are_the_same() -> None:
     for number, instance in enumerate(drawn(*BANDS[1], count=3)):
         each = Exercise(Spec("agent"), Spec("class"), instance, Budget(300), 6, number)
-        (compiled,) = run_batch(PLAIN, ModelLearner(), [each], record=True)
-        assert compiled.same_as(take(PLAIN, ModelLearner(), each, record=True))
+        (compiled,) = run_single(PLAIN, ModelLearner(), [each], record=True)
+        assert compiled.same_as(run_stepwise(PLAIN, [ModelLearner()], each, record=True)[0])
 
 
 def test_it_copes_with_states_that_are_observed_alike() -> None:

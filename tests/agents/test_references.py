@@ -12,14 +12,14 @@ import re
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import Budget, Exercise, Spec
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
 from omnimeter.interaction.compilation import runner
 import numpy as np
 
 cups = Cups()
 instance = cups.draw(np.random.default_rng(1), 3)
 exercise = Exercise(Spec("random-v1"), Spec("cups-v1"), instance, Budget(interactions=5), 1, 0)
-list(run_batch(cups, RandomAgent(), [exercise]))
+list(run_single(cups, RandomAgent(), [exercise]))
 (code,) = runner(cups.kernels, RandomAgent.kernels).inspect_llvm().values()
 loop = re.split(r"^define ", code, flags=re.MULTILINE)[1]
 assert "omnimeter_generated" in loop.splitlines()[0]

@@ -30,11 +30,12 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.execution.workers import Isolation, is_isolated
-from omnimeter.interaction import KernelAgent, take
+from omnimeter.interaction import run_single
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.batch import run_batch
 from omnimeter.interaction.handles import read_move
+from omnimeter.interaction.loop import run_stepwise
 from omnimeter.interaction.process import AgentProcess
+from omnimeter.kernels import KernelAgent
 
 PLACE = Buttons("balanced")
 
@@ -77,7 +78,7 @@ def exercise(**changes: Any) -> Exercise:
 
 
 def taken(agent: Agent, **changes: Any) -> Trace:
-    return take(PLACE, agent, exercise(**changes), record=True)
+    return run_stepwise(PLACE, [agent], exercise(**changes), record=True)[0]
 
 
 def moves(agent: Agent, count: int = 200) -> list[tuple[int, int]]:
@@ -127,7 +128,7 @@ def test_kernels_without_delays_still_run_compiled(agent: str, budget: Budget) -
     copy = slowed(agent, 0.03)
     assert isinstance(copy, KernelAgent)
     assert copy.kernels is agent_of(agent).kernels
-    (compiled,) = run_batch(PLACE, copy, [exercise(budget=budget)], record=True)
+    (compiled,) = run_single(PLACE, copy, [exercise(budget=budget)], record=True)
     assert compiled.same_as(taken(slowed(agent, 0.03), budget=budget))
     assert compiled.times[0] == 30_000_000
     original = taken(agent_of(agent), budget=Budget(interactions=len(compiled)))
@@ -182,7 +183,7 @@ def test_a_slowed_agent_from_a_file(tmp_path: Path) -> None:
     file.write_text("def choose(observation):\n    return 1\n")
     spec = parse(Kind.AGENT, f"slowed(agent={file}:choose, seconds=0.5)")
     with AgentProcess(spec) as handle:
-        trace = take(PLACE, handle, exercise(budget=Budget(seconds=2.2)), record=True)
+        trace = run_stepwise(PLACE, [handle], exercise(budget=Budget(seconds=2.2)), record=True)[0]
     assert trace.fault is None
     assert trace.times.tolist() == [500_000_000 * number for number in range(1, 5)]
     assert set(np.asarray(trace.actions)) == {1}

@@ -25,8 +25,8 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 
 LEARNERS = [QLearning, Sarsa, ExpectedSarsa]
 
@@ -228,7 +228,7 @@ def run(
         )
         for number in range(10)
     ]
-    return list(run_batch(environment_class, agent, exercises, record=True))
+    return list(run_single(environment_class, agent, exercises, record=True))
 
 
 def average(traces: list[Trace]) -> float:

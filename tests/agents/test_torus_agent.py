@@ -22,7 +22,7 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.torus import Torus
 from omnimeter.environments.torus.dynamics import nearness_table
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
 
 LEFT, STEPS = 0, ((-1, 0), (1, 0), (0, 1), (0, -1), (0, 0))
 
@@ -34,7 +34,7 @@ def rewards(agent: Agent, good: str, evil: str, length: int, count: int) -> np.n
         Exercise(Spec("agent"), Spec("torus-v1"), given, budget, 0, number)
         for number in range(count)
     ]
-    return np.array([trace.rewards for trace in run_batch(Torus(), agent, exercises)])
+    return np.array([trace.rewards for trace in run_single(Torus(), agent, exercises)])
 
 
 def test_it_moves_at_random_until_it_is_on_good() -> None:

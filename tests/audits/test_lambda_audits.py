@@ -18,7 +18,7 @@ from omnimeter.audits import Audit, audit
 from omnimeter.audits.states import KernelPositions
 from omnimeter.contract import Claims, Instance, Percept, stream
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.interaction import KernelEnvironment
+from omnimeter.kernels import KernelEnvironment
 
 SEEDS = st.integers(0, 2**32)
 OUT_OF_REACH = {"consumption": "after", "division": "inf", "beside": False}

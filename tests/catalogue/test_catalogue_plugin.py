@@ -12,7 +12,7 @@ import pytest
 
 from omnimeter.catalogue import Entry, Kind, describe, listing, make, parse, resolve
 from omnimeter.contract import OmnimeterError, Spec
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass
+from omnimeter.kernels import KernelAgent, KernelEnvironmentClass
 
 ENVIRONMENTS = ["sample-plain-walk-v1", "sample-walk-v1"]
 AGENTS = ["sample-plain-v1", "sample-table-v1"]

@@ -15,8 +15,7 @@ import pytest
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Budget, Ending, Exercise, Instance, Spec, Trace
-from omnimeter.interaction import interact
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import interact, run_single
 
 WALKS = ["sample-walk-v1", "sample-plain-walk-v1"]
 AGENTS = ["sample-table-v1", "sample-plain-v1"]
@@ -55,7 +54,7 @@ def stepwise(exercise: Exercise) -> Trace:
 
 def compiled(taken: list[Exercise]) -> list[Trace]:
     walk = make(Kind.ENVIRONMENT, taken[0].environment_class)
-    return list(run_batch(walk, make(Kind.AGENT, taken[0].agent), taken, record=True))
+    return list(run_single(walk, make(Kind.AGENT, taken[0].agent), taken, record=True))
 
 
 def digest(traces: list[Trace]) -> str:

@@ -11,8 +11,8 @@ import pytest
 from omnimeter.agents.simple import ConstantAgent, ExampleRobot, PolicyAgent
 from omnimeter.contract import Budget, Exercise, Spec, Trace, stream
 from omnimeter.environments.buttons import Buttons
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
+from omnimeter.kernels import KernelAgent
 from omnimeter.payoffs import Average, Total
 
 
@@ -26,7 +26,7 @@ def run(
         Exercise(Spec("agent"), Spec("buttons-v1"), instance, budget, seed=21, number=number)
         for number in range(count)
     ]
-    return list(run_batch(buttons, maker(), taken, record=True))
+    return list(run_single(buttons, maker(), taken, record=True))
 
 
 def test_first_robot_has_the_interaction_that_the_paper_writes_down() -> None:

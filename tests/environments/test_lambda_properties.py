@@ -15,8 +15,7 @@ from lambda_parts import agents_of, arranged, evil_of, good_of, others_of, ring,
 from omnimeter.contract import Instance, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import EVIL, GOOD, PHASE
-from omnimeter.interaction import KernelEnvironment
-from omnimeter.interaction.randomness import below
+from omnimeter.kernels import KernelEnvironment, below
 
 SEEDS = st.integers(0, 2**32)
 LISTS = st.lists(st.sampled_from([1.0, 0.5, 0.3]), min_size=1, max_size=3)

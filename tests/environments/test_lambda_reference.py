@@ -14,7 +14,7 @@ from omnimeter.contract import Instance, Percept
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import FIRST_SEAT, UNTIL_SWAP
 from omnimeter.environments.lambda_class.space import read_space
-from omnimeter.interaction import KernelEnvironment
+from omnimeter.kernels import KernelEnvironment
 
 REWARDS = st.sampled_from([1.0, 0.5, 0.3])
 LISTS = st.lists(REWARDS, min_size=1, max_size=3)

@@ -14,7 +14,7 @@ from omnimeter.audits.states import KernelPositions
 from omnimeter.contract import Percept, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.observing import FORMS, state_key, string_of
-from omnimeter.interaction import KernelEnvironment
+from omnimeter.kernels import KernelEnvironment
 
 SEEDS = st.integers(0, 2**32)
 

@@ -14,7 +14,7 @@ from omnimeter.audits import audit
 from omnimeter.contract import Instance, InvalidInputError, Percept, stream
 from omnimeter.environments.torus import Torus
 from omnimeter.environments.torus.dynamics import nearness_table
-from omnimeter.interaction import KernelEnvironment
+from omnimeter.kernels import KernelEnvironment
 
 LETTERS = "LRUDS"
 STEPS = {"L": (-1, 0), "R": (1, 0), "U": (0, 1), "D": (0, -1), "S": (0, 0)}

@@ -19,8 +19,8 @@ from omnimeter.contract import Budget, Ending, Exercise, FaultKind, InvalidInput
 from omnimeter.execution import Isolation, Options, check, evaluate, workers
 from omnimeter.execution.evaluation import _jobs
 from omnimeter.execution.workers import Conductor, make_agent, portion, takers
-from omnimeter.interaction import joint
-from omnimeter.interaction.joint import run_joint, take_joint
+from omnimeter.interaction import dispatch
+from omnimeter.interaction.loop import run_stepwise
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.results import Record, writing
 
@@ -92,9 +92,9 @@ def test_every_joint_run_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     def watched(*given: Any, **conditions: Any) -> Any:
         taken.append(given[2])
-        return take_joint(*given, **conditions)
+        return run_stepwise(*given, **conditions)
 
-    monkeypatch.setattr(workers, "take_joint", watched)
+    monkeypatch.setattr(dispatch, "run_stepwise", watched)
     result = run(tmp_path / "e", evaluation(*joint))
     assert result.complete
     assert [exercise.number for exercise in taken] == list(range(6))
@@ -237,9 +237,9 @@ def test_lambda_compiled_and_stepwise(monkeypatch: pytest.MonkeyPatch) -> None:
     exercises = list(lambda_exercises())
     place = workers.make_environment_class(exercises[0].environment_class)
     agents = [make_agent(member) for member in LEARNERS]
-    stepwise = [take_joint(place, agents, each, record=True) for each in exercises]
-    monkeypatch.delattr(joint, "take_joint")  # so that nobody falls back on it
-    compiled = list(run_joint(place, agents, exercises, record=True))
+    stepwise = [run_stepwise(place, agents, each, record=True) for each in exercises]
+    monkeypatch.delattr(dispatch, "run_stepwise")  # so that nothing falls back on it
+    compiled = list(dispatch.run(place, agents, exercises, record=True))
     for mine, theirs in zip(compiled, stepwise, strict=True):
         assert digest(mine) == digest(theirs)
         widths = {trace.observations.shape[1] for trace in mine if trace.observations is not None}

@@ -17,8 +17,7 @@ import pytest
 from agreement import Pair, compiled, digest, pairs, parts, stepwise
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Budget, Ending, Exercise, Spec, stream
-from omnimeter.interaction import batch
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import dispatch, run_single
 
 HERE = Path(__file__).parents[1] / "support"
 
@@ -67,22 +66,22 @@ def test_all_pairs_run_plain(all_pairs: dict[str, Pair], plain_digests: dict[str
 def test_all_runs_of_all_pairs_are_the_same(
     all_pairs: dict[str, Pair], part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ordinary = batch.take
+    run_stepwise = dispatch.run_stepwise
     fallen_back = []
 
     def watched(*arguments: Any, **conditions: Any) -> Any:
-        trace = ordinary(*arguments, **conditions)
-        fallen_back.append(trace)
-        return trace
+        traces = run_stepwise(*arguments, **conditions)
+        fallen_back.extend(traces)
+        return traces
 
     chosen = parts(all_pairs, PARTS)[part]
     expected = {label: digest(stepwise(pair)) for label, pair in chosen.items()}
-    monkeypatch.setattr(batch, "take", watched)
+    monkeypatch.setattr(dispatch, "run_stepwise", watched)
     for label, pair in chosen.items():
         if pair.compiles:
             fallen_back.clear()
             assert digest(compiled(pair)) == expected[label], label
-            for trace in fallen_back:  # only of agents that could not begin
+            for trace in fallen_back:  # only of agents that did not accept the environment
                 assert trace.ending is Ending.FAULT, label
                 assert "when beginning" in trace.fault.message, label
 
@@ -115,16 +114,16 @@ def test_all_parts_take_part(all_pairs: dict[str, Pair]) -> None:
 
 
 @pytest.mark.usefixtures("plugin")
-def test_strangers_meet_at_full_speed() -> None:
+def test_parts_of_third_parties_run_at_full_speed() -> None:
     """In the compiled loop, and about as fast as our own parts."""
     calls, costs = {}, {}
     for name, sides in {
         "ours": ("cups-v1", "random-v1"),
-        "strangers": ("sample-walk-v1", "sample-table-v1"),
+        "third-party": ("sample-walk-v1", "sample-table-v1"),
     }.items():
         calls[name], costs[name] = measured(*sides)
-    assert calls == {"ours": 1, "strangers": 1}
-    assert costs["strangers"] < 3 * costs["ours"]
+    assert calls == {"ours": 1, "third-party": 1}
+    assert costs["third-party"] < 3 * costs["ours"]
 
 
 def measured(place: str, who: str) -> tuple[int, float]:
@@ -136,7 +135,7 @@ def measured(place: str, who: str) -> tuple[int, float]:
         for number in range(10)
     ]
     costs: list[int] = []
-    runner = batch.runner
+    runner = dispatch.runner
 
     def timed(*sides: Any) -> Callable[..., None]:
         run = runner(*sides)
@@ -150,9 +149,9 @@ def measured(place: str, who: str) -> tuple[int, float]:
 
     rounds = 6
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "runner", timed)
+        patch.setattr(dispatch, "runner", timed)
         for _ in range(rounds):
             assert all(
-                len(trace) == 20_000 for trace in run_batch(environment_class, agent, exercises)
+                len(trace) == 20_000 for trace in run_single(environment_class, agent, exercises)
             )
     return len(costs) // rounds, min(costs)

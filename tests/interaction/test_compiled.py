@@ -1,4 +1,4 @@
-"""The compiled loop leaves the same traces as the ordinary one, whatever happens."""
+"""The compiled loop leaves the same traces as the stepwise one, whatever happens."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from odd_kernels import Boxes, HalfTeller, Teller, TellerState, box
+from odd_kernels import Boxes, BriefTeller, HalfTeller, Teller, TellerState, box
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import (
+    Agent,
     Briefing,
     Budget,
     Clock,
     ClockKind,
     Ending,
+    EnvironmentClass,
     Exercise,
     FaultKind,
     Instance,
+    Observation,
     Spec,
     Timeout,
     Trace,
@@ -27,8 +30,7 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, batch, take
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import batch, compilation, dispatch, run_single
 
 
 def exercise(instance: Instance, number: int = 0, **conditions: Any) -> Exercise:
@@ -36,13 +38,11 @@ def exercise(instance: Instance, number: int = 0, **conditions: Any) -> Exercise
     return Exercise(Spec("agent"), Spec("class"), instance, seed=5, number=number, **conditions)
 
 
-def both(
-    environment_class: KernelEnvironmentClass, agent: KernelAgent, taken: list[Exercise]
-) -> list[Trace]:
-    """The compiled traces, after they were found to be the same as those of the ordinary loop."""
-    compiled = list(run_batch(environment_class, agent, taken, record=True))
-    for each, trace in zip(taken, compiled, strict=True):
-        other = take(environment_class, agent, each, record=True)
+def both(environment_class: EnvironmentClass, agent: Agent, taken: list[Exercise]) -> list[Trace]:
+    """The compiled traces, after they were seen to be the same as those of the stepwise loop."""
+    compiled = list(run_single(environment_class, agent, taken, record=True))
+    stepwise = run_single(environment_class, agent, taken, record=True, compiled=False)
+    for trace, other in zip(compiled, stepwise, strict=True):
         assert trace.same_as(other)
         assert (trace.fault and (trace.fault.kind, trace.fault.message)) == (
             other.fault and (other.fault.kind, other.fault.message)
@@ -54,25 +54,25 @@ def both(
 def loops(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which loop ran, each time that one did."""
     seen: list[str] = []
-    runner, ordinary = batch.runner, batch.take
+    runner, run_stepwise = dispatch.runner, dispatch.run_stepwise
 
     def counted(*sides: Any) -> Callable[..., None]:
         run = runner(*sides)
         return lambda *arguments: (seen.append("compiled"), run(*arguments))[1]
 
-    def watched(*arguments: Any, **conditions: Any) -> Trace:
-        seen.append("ordinary")
-        return ordinary(*arguments, **conditions)
+    def watched(*arguments: Any, **conditions: Any) -> list[Trace]:
+        seen.append("stepwise")
+        return run_stepwise(*arguments, **conditions)
 
-    monkeypatch.setattr(batch, "runner", counted)
-    monkeypatch.setattr(batch, "take", watched)
+    monkeypatch.setattr(dispatch, "runner", counted)
+    monkeypatch.setattr(dispatch, "run_stepwise", watched)
     return seen
 
 
 def test_exercises_of_all_sizes_in_pieces(
     monkeypatch: pytest.MonkeyPatch, loops: list[str]
 ) -> None:
-    """Rooms so small that everything is done in several calls, and groups are full soon."""
+    """So little capacity that everything is done in several calls, and groups are full soon."""
     for name, value in (("LARGEST", 64), ("FIRST_GUESS", 3), ("TIMED_PER_CALL", 4)):
         monkeypatch.setattr(batch, name, value)
     budgets = [
@@ -90,24 +90,25 @@ def test_exercises_of_all_sizes_in_pieces(
         )
     ]
     both(cups, RandomAgent(), taken)
-    assert set(loops) == {"compiled"}
-    recorded = run_batch(cups, RandomAgent(), taken, record=True)
-    for trace, full in zip(run_batch(cups, RandomAgent(), taken), recorded, strict=True):
+    assert set(loops[: -len(taken)]) == {"compiled"}
+    assert set(loops[-len(taken) :]) == {"stepwise"}
+    recorded = run_single(cups, RandomAgent(), taken, record=True)
+    for trace, full in zip(run_single(cups, RandomAgent(), taken), recorded, strict=True):
         assert trace.actions is trace.observations is None
         assert np.array_equal(trace.rewards, full.rewards)
 
 
 def test_nothing_to_do() -> None:
-    assert list(run_batch(Cups(), RandomAgent(), [])) == []
+    assert list(run_single(Cups(), RandomAgent(), [])) == []
 
 
 def test_no_exercise_depends_on_its_neighbours() -> None:
     cups, rng = Cups(), stream(2).generator()
     taken = [exercise(cups.draw(rng), number) for number in range(30)]
-    together = run_batch(cups, RandomAgent(), taken, record=True)
-    backwards = list(run_batch(cups, RandomAgent(), taken[::-1], record=True))[::-1]
+    together = run_single(cups, RandomAgent(), taken, record=True)
+    backwards = list(run_single(cups, RandomAgent(), taken[::-1], record=True))[::-1]
     for each, one, other in zip(taken, together, backwards, strict=True):
-        (alone,) = run_batch(cups, RandomAgent(), [each], record=True)
+        (alone,) = run_single(cups, RandomAgent(), [each], record=True)
         assert one.same_as(other)
         assert one.same_as(alone)
 
@@ -122,7 +123,8 @@ def test_stopping_and_delays(loops: list[str]) -> None:
     ]
     taken = [exercise(box(0.1, 0.2, 0.3), budget=budget) for budget in budgets]
     traces = both(Boxes(), agent, taken)
-    assert loops == ["compiled"]
+    assert loops[0] == "compiled"
+    assert loops.count("compiled") == 1
     assert [trace.ending for trace in traces] == [
         Ending.STOPPED, Ending.STOPPED, Ending.BUDGET, Ending.BUDGET
     ]  # fmt: skip
@@ -145,7 +147,8 @@ def test_stopping_and_delays(loops: list[str]) -> None:
 )
 def test_faults_of_the_agent(loops: list[str], agent: Teller, said: str) -> None:
     (trace,) = both(Boxes(), agent, [exercise(box(0.1, 0.2, 0.3))])
-    assert loops == ["compiled"]
+    assert loops[0] == "compiled"
+    assert loops.count("compiled") == 1
     assert trace.ending is Ending.FAULT
     assert trace.fault is not None
     assert said in trace.fault.message
@@ -157,7 +160,8 @@ def test_reward_that_is_no_number(loops: list[str], reward: float) -> None:
     instances = [box(0.1, reward), box(reward, 0.1), box(0.1, first=reward), box(0.1, 0.2)]
     taken = [exercise(instance, number) for number, instance in enumerate(instances)]
     traces = both(Boxes(), Teller([0, 1]), taken)
-    assert loops == ["compiled"]
+    assert loops[0] == "compiled"
+    assert loops.count("compiled") == 1
     assert [len(trace) for trace in traces] == [1, 0, 0, 20]
     for trace in traces[:3]:
         assert trace.fault is not None
@@ -183,10 +187,87 @@ def test_kernel_that_raises_costs_its_own_exercise(loops: list[str]) -> None:
 
 
 def test_kernels_that_do_not_fit_together() -> None:
-    (trace,) = both(Boxes(), HalfTeller([1]), [exercise(box(0.1))])
+    taken = [exercise(box(0.1))]
+    with pytest.warns(
+        UserWarning, match=r"odd_kernels.Boxes, odd_kernels.HalfTeller do not compile"
+    ):
+        (trace,) = both(Boxes(), HalfTeller([1]), taken)
     assert trace.fault is not None
     assert trace.fault.kind is FaultKind.AGENT_ERROR
     assert "returned 0.5" in trace.fault.message
+
+
+def test_a_failing_compilation_is_announced_once_per_pair(
+    monkeypatch: pytest.MonkeyPatch, loops: list[str]
+) -> None:
+    class OtherBoxes(Boxes):
+        """The same kernels: the same pair."""
+
+    told: list[str] = []
+    monkeypatch.setattr(compilation, "announcements", [told.append])
+    monkeypatch.setattr(dispatch, "_uncompilable", set())
+    monkeypatch.setattr(dispatch, "runner", compilation.runner)
+    for environment_class in (Boxes(), OtherBoxes()):
+        (trace,) = run_single(environment_class, HalfTeller([1]), [exercise(box(0.1))])
+        assert trace.fault is not None
+    (message,) = [text for text in told if not text.startswith("Compiling")]
+    assert "odd_kernels.Boxes, odd_kernels.HalfTeller do not compile together" in message
+    assert "run step by step" in message
+    assert "TypingError" in message
+    assert loops == ["stepwise", "stepwise"]
+
+
+class BareTeller(Agent):
+    """Has kernels without being a KernelAgent: only its attribute says so."""
+
+    kernels = Teller.kernels
+    view = None
+
+    def prepare(self, briefing: Briefing) -> TellerState:
+        return Teller([0, 1]).prepare(briefing)
+
+    def act(self, reward: float, observation: Observation) -> int:
+        raise AssertionError("it runs compiled")
+
+
+def test_kernels_are_asked_for_by_their_attribute(loops: list[str]) -> None:
+    (trace,) = run_single(Boxes(), BareTeller(), [exercise(box(0.1, 0.2))])
+    assert trace.rewards.tolist() == [0.1, 0.2] * 10
+    assert loops == ["compiled"]
+
+
+def test_an_agent_without_begin_and_finish(loops: list[str]) -> None:
+    (trace,) = both(Boxes(), BriefTeller([1, 0]), [exercise(box(0.1, 0.2))])
+    assert trace.rewards.tolist() == [0.2, 0.1] * 10
+    assert loops == ["compiled", "stepwise"]
+
+
+def test_a_factory_makes_an_agent_for_every_exercise() -> None:
+    made: list[Agent] = []
+
+    def make() -> Agent:
+        made.append(Learner())
+        return made[-1]
+
+    taken = [exercise(box(0.1, 0.2), number) for number in range(3)]
+    traces = list(run_single(Boxes(), make, taken, record=True))
+    assert [trace.actions.tolist() for trace in traces] == [[0, 1] * 10] * 3  # type: ignore[union-attr]
+    assert len(made) == 3
+    learner = Learner()
+    carried = list(run_single(Boxes(), learner, taken, record=True))
+    assert learner.count == 60
+    assert [len(trace) for trace in carried] == [20, 20, 20]
+
+
+class Learner(Agent):
+    """Counts its actions, and forgets nothing."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def act(self, reward: float, observation: Observation) -> int:
+        self.count += 1
+        return (self.count - 1) % 2
 
 
 class LumpyTeller(Teller):
@@ -212,22 +293,23 @@ def test_agent_that_refuses_an_environment() -> None:
     assert trace.first_reward == 1.0
 
 
-def test_what_only_the_ordinary_loop_can_do_goes_there(loops: list[str]) -> None:
+def test_what_only_the_stepwise_loop_can_do_goes_there(loops: list[str]) -> None:
     taken = [
         exercise(box(0.1), 0),
         exercise(box(0.1), 1, timeout=Timeout(0.5)),
         exercise(box(0.1), 2, clock=Clock(ClockKind.WALL)),
         exercise(box(0.1), 3),
+        exercise(box(0.1), 4, budget=Budget(interactions=20, wall_limit=60)),
     ]
-    traces = list(run_batch(Boxes(), Teller([0]), taken))
-    assert sorted(loops) == ["compiled", "ordinary", "ordinary"]
+    traces = list(run_single(Boxes(), Teller([0]), taken))
+    assert sorted(loops) == ["compiled", "stepwise", "stepwise", "stepwise"]
     assert traces[1].rewards.tolist() == [0.0] * 20
     assert traces[2].end_ns < 10**9
-    assert traces[0].end_ns == traces[3].end_ns == 20 * 10**9
+    assert traces[0].end_ns == traces[3].end_ns == traces[4].end_ns == 20 * 10**9
 
 
 def test_memory_stays_flat_as_work_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is seated before there is room."""
+    """Nothing is built before there is capacity for it."""
     built = []
     build = Cups.build
     monkeypatch.setattr(
@@ -236,7 +318,7 @@ def test_memory_stays_flat_as_work_grows(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(batch, "LARGEST", 100)
     cups = Cups()
     taken = [exercise(cups.draw(stream(number).generator()), number) for number in range(50)]
-    traces = run_batch(cups, RandomAgent(), taken)
+    traces = run_single(cups, RandomAgent(), taken)
     next(traces)
     assert len(built) <= 6
     assert len(list(traces)) == 49

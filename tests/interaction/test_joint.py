@@ -52,9 +52,8 @@ from omnimeter.contract import (
     single,
 )
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import joint as joint_runs
-from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.joint import run_joint, take_joint
+from omnimeter.interaction import dispatch, run, run_single
+from omnimeter.interaction.loop import run_stepwise
 
 HERE = Path(__file__).parents[1] / "support"
 
@@ -65,23 +64,23 @@ def fault_of(trace: Trace) -> Fault:
 
 
 @pytest.fixture
-def ordinary(monkeypatch: pytest.MonkeyPatch) -> list[Exercise]:
-    """The exercises that took the ordinary loop after all."""
+def stepwise_runs(monkeypatch: pytest.MonkeyPatch) -> list[Exercise]:
+    """The exercises that took the stepwise loop after all."""
     taken: list[Exercise] = []
 
     def watched(*arguments: Any, **conditions: Any) -> list[Trace]:
         taken.append(arguments[2])
-        return take_joint(*arguments, **conditions)
+        return run_stepwise(*arguments, **conditions)
 
-    monkeypatch.setattr(joint_runs, "take_joint", watched)
+    monkeypatch.setattr(dispatch, "run_stepwise", watched)
     return taken
 
 
-def test_compiled_stepwise_and_plain_runs_are_the_same(ordinary: list[Exercise]) -> None:
+def test_compiled_stepwise_and_plain_runs_are_the_same(stepwise_runs: list[Exercise]) -> None:
     compiled = everything()
-    assert len(ordinary) == len(AGENTS) - 2  # where the environment raises, if anybody is left
+    assert len(stepwise_runs) == len(AGENTS) - 2  # where the environment raises, if anybody is left
     stepwise = {
-        f"{label} {number}": digest(take_joint(Ring(), agents, exercise, record=True))
+        f"{label} {number}": digest(run_stepwise(Ring(), agents, exercise, record=True))
         for label, agents in AGENTS.items()
         for number, exercise in enumerate(joint(members=len(agents), **each) for each in EXERCISES)
     }
@@ -104,26 +103,28 @@ def test_the_same_elsewhere(variable: str) -> None:
     assert json.loads(done.stdout) == everything()
 
 
-def test_long_runs_in_pieces(monkeypatch: pytest.MonkeyPatch, ordinary: list[Exercise]) -> None:
+def test_long_runs_in_pieces(
+    monkeypatch: pytest.MonkeyPatch, stepwise_runs: list[Exercise]
+) -> None:
     monkeypatch.setattr("omnimeter.interaction.batch.LARGEST", 16)
     monkeypatch.setattr("omnimeter.interaction.batch.FIRST_GUESS", 3)
     for budget in (Budget(interactions=100), Budget(seconds=77), Budget(interactions=16)):
         for agents in ([Wanderer(), Wanderer("narrow")], [Reciter([1] * 20 + [-1]), Wanderer()]):
             exercise = joint(budget=budget)
-            (traces,) = run_joint(Ring(), agents, [exercise], record=True)
-            others = take_joint(Ring(), agents, exercise, record=True)
+            (traces,) = run(Ring(), agents, [exercise], record=True)
+            others = run_stepwise(Ring(), agents, exercise, record=True)
             assert digest(traces) == digest(others)
-            (brief,) = run_joint(Ring(), agents, [exercise])
+            (brief,) = run(Ring(), agents, [exercise])
             for trace, full in zip(brief, traces, strict=True):
                 assert trace.actions is trace.observations is None
                 assert np.array_equal(trace.rewards, full.rewards)
-    assert ordinary == []
+    assert stepwise_runs == []
 
 
 def test_rewards_depend_on_everybody() -> None:
     """Two who stand on the prize share it, and both traces say when."""
     still = Reciter([0])
-    (traces,) = run_joint(Ring(), [still, still], [joint(ring(3))], record=True)
+    (traces,) = run(Ring(), [still, still], [joint(ring(3))], record=True)
     assert all(trace.first_reward == 0.25 for trace in traces)
     assert {*traces[0].rewards, *traces[1].rewards} <= {0.0, 0.5, 1.0}
     assert np.array_equal(traces[0].times, np.arange(1, 41) * SECOND)
@@ -137,7 +138,7 @@ def test_rewards_depend_on_everybody() -> None:
 
 def test_every_seat_has_its_own_view_and_chance() -> None:
     agents = [Wanderer("narrow"), Wanderer("wide"), Wanderer("wide")]
-    (traces,) = run_joint(Ring(), agents, [joint(members=3)], record=True)
+    (traces,) = run(Ring(), agents, [joint(members=3)], record=True)
     widths = [trace.observations is not None and trace.observations.shape[1] for trace in traces]
     assert widths == [1, 5, 5]
     assert not np.array_equal(traces[1].actions, traces[2].actions)  # type: ignore[arg-type]
@@ -145,24 +146,24 @@ def test_every_seat_has_its_own_view_and_chance() -> None:
 
 def test_any_member_s_exercise_is_the_same_joint_run() -> None:
     exercise = joint()
-    (mine,) = run_joint(Ring(), [Wanderer(), Wanderer("wide")], [exercise], record=True)
+    (mine,) = run(Ring(), [Wanderer(), Wanderer("wide")], [exercise], record=True)
     other = exercise.of(COMPANY[1])
-    (theirs,) = run_joint(Ring(), [Wanderer(), Wanderer("wide")], [other], record=True)
+    (theirs,) = run(Ring(), [Wanderer(), Wanderer("wide")], [other], record=True)
     assert exercise.key != other.key
     assert digest(mine) == digest(theirs)
 
 
 def test_alone_is_as_ever() -> None:
     exercise = joint(joint=())
-    (alone,) = take_joint(Ring(), [Wanderer()], exercise, record=True)
-    (usual,) = run_batch(Ring(), Wanderer(), [exercise], record=True)
+    (alone,) = run_stepwise(Ring(), [Wanderer()], exercise, record=True)
+    (usual,) = run_single(Ring(), Wanderer(), [exercise], record=True)
     assert alone.same_as(usual)
 
 
 def test_one_stops_and_the_other_goes_on() -> None:
     for budget, end in ((Budget(interactions=9), 2 * SECOND), (Budget(seconds=9), 9 * SECOND)):
         exercise = joint(budget=budget)
-        (stopped, other) = take_joint(
+        (stopped, other) = run_stepwise(
             Ring(), [Player([1, 2, STOP]), Player([0] * 9 + [1])], exercise, record=True
         )
         assert (stopped.ending, len(stopped), stopped.end_ns) == (Ending.STOPPED, 2, end)
@@ -173,7 +174,7 @@ def test_one_stops_and_the_other_goes_on() -> None:
 
 def test_in_place_of_who_dropped_out_action_0_is_done() -> None:
     gone, still = (
-        take_joint(Ring(), [Player(answers), Reciter([1])], joint(), record=True)[1]
+        run_stepwise(Ring(), [Player(answers), Reciter([1])], joint(), record=True)[1]
         for answers in ([2, STOP], [2] + [0] * 39)
     )
     assert gone.same_as(still)
@@ -198,7 +199,7 @@ def wrong(agent: Agent) -> Agent:
     ],
 )
 def test_a_fault_costs_nobody_else_anything(agent: Agent, count: int, said: str) -> None:
-    mine, other = take_joint(Ring(), [agent, Reciter([1, 2])], joint(), record=True)
+    mine, other = run_stepwise(Ring(), [agent, Reciter([1, 2])], joint(), record=True)
     assert (mine.ending, len(mine), mine.end_ns) == (Ending.FAULT, count, count * SECOND)
     assert fault_of(mine).kind is FaultKind.AGENT_ERROR
     assert said in fault_of(mine).message
@@ -211,7 +212,7 @@ def test_a_fault_when_finishing() -> None:
             raise RuntimeError("too late")
 
     for answers, count in (([1, STOP], 1), ([1] * 40, 40)):
-        mine, other = take_joint(Ring(), [Late(answers), Reciter([1])], joint())
+        mine, other = run_stepwise(Ring(), [Late(answers), Reciter([1])], joint())
         assert (len(mine), fault_of(mine).kind) == (count, FaultKind.AGENT_ERROR)
         assert (len(other), other.fault) == (40, None)
 
@@ -219,7 +220,7 @@ def test_a_fault_when_finishing() -> None:
 def test_everybody_is_told_and_finishes() -> None:
     players = [Player([1, 1, STOP]), Player([0] * 40)]
     players[1].view = "narrow"
-    traces = take_joint(Ring(), players, joint(), record=True)
+    traces = run_stepwise(Ring(), players, joint(), record=True)
     assert [player.briefing.space for player in players] == [Space((5,) * 4), single(5)]
     for player, trace in zip(players, traces, strict=True):
         assert player.briefing.rewards == (0.0, 1.0)
@@ -232,7 +233,7 @@ def test_everybody_is_told_and_finishes() -> None:
 def test_an_interaction_takes_as_long_as_the_slowest() -> None:
     players = [Player([Move(0, 0.5), Move(0, 3.0), 0, 0]), Player([Move(0, 0.25), 0, 0, 0])]
     exercise = joint(budget=Budget(seconds=5))
-    traces = take_joint(Ring(), players, exercise)
+    traces = run_stepwise(Ring(), players, exercise)
     for trace in traces:
         assert trace.times.tolist() == [SECOND // 2, 7 * SECOND // 2, 9 * SECOND // 2]
         assert (trace.end_ns, trace.ending) == (5 * SECOND, Ending.BUDGET)
@@ -245,7 +246,7 @@ def test_an_environment_that_fails_fails_for_everybody(seat: int) -> None:
         (ring(nan_at=4, nan_for=seat), "the reward nan"),
         (ring(raises_at=4), "ValueError"),
     ):
-        (traces,) = run_joint(Ring(), agents, [joint(instance)], record=True)
+        (traces,) = run(Ring(), agents, [joint(instance)], record=True)
         for trace in traces:
             assert fault_of(trace).kind is FaultKind.INFRASTRUCTURE
             assert said in fault_of(trace).message
@@ -254,14 +255,15 @@ def test_an_environment_that_fails_fails_for_everybody(seat: int) -> None:
 
 def test_what_is_paid_to_one_who_is_gone_does_not_matter() -> None:
     agents = [Reciter([1, -1]), Wanderer()]
-    (traces,) = run_joint(Ring(), agents, [joint(ring(nan_at=4, nan_for=0))])
+    (traces,) = run(Ring(), agents, [joint(ring(nan_at=4, nan_for=0))])
     assert [trace.ending for trace in traces] == [Ending.STOPPED, Ending.BUDGET]
 
 
-def test_who_does_not_compile_takes_the_ordinary_loop(ordinary: list[Exercise]) -> None:
+def test_kernels_that_do_not_compile_run_step_by_step(stepwise_runs: list[Exercise]) -> None:
     agents = [HalfReciter([1]), Wanderer()]
-    (traces,) = run_joint(Ring(), agents, [joint()], record=True)
-    assert len(ordinary) == 1
+    with pytest.warns(UserWarning, match="HalfReciter, joint_parts.Wanderer do not compile"):
+        (traces,) = run(Ring(), agents, [joint()], record=True)
+    assert len(stepwise_runs) == 1
     assert "returned 0.5" in fault_of(traces[0]).message
     assert len(traces[1]) == 40
 
@@ -269,7 +271,7 @@ def test_who_does_not_compile_takes_the_ordinary_loop(ordinary: list[Exercise]) 
 def test_a_class_with_one_seat() -> None:
     cups = Cups()
     with pytest.raises(InvalidInputError, match="room for one agent, not for 2"):
-        next(run_joint(cups, [Wanderer(), Wanderer()], [joint(Instance({"colours": "BWW"}))]))
+        next(run(cups, [Wanderer(), Wanderer()], [joint(Instance({"colours": "BWW"}))]))
 
 
 class Scales(Environment):
@@ -309,14 +311,14 @@ class AllScales(EnvironmentClass):
 
 def test_an_environment_without_kernels() -> None:
     exercise = joint(budget=Budget(interactions=3))
-    one, other = take_joint(AllScales(), [Player([2, 0, 1]), Player([0, 0, 2])], exercise)
+    one, other = run_stepwise(AllScales(), [Player([2, 0, 1]), Player([0, 0, 2])], exercise)
     assert one.rewards.tolist() == [2.0, 0.0, -1.0]
     assert other.rewards.tolist() == [-2.0, 0.0, 1.0]
     assert (one.first_reward, other.first_reward) == (0.0, 0.5)
 
 
 def test_too_few_seats_are_no_fault_of_the_agents() -> None:
-    traces = take_joint(AllScales(), [Player([0])] * 3, joint(members=3))
+    traces = run_stepwise(AllScales(), [Player([0])] * 3, joint(members=3))
     assert {fault_of(trace).kind for trace in traces} == {FaultKind.INFRASTRUCTURE}
     assert "2 seats and 3 agents" in fault_of(traces[0]).message
 

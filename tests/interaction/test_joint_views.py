@@ -11,8 +11,8 @@ import pytest
 from joint_parts import Reciter, Ring, Wanderer, joint
 from loop_parts import Player
 from omnimeter.contract import Agent, Fault, FaultKind, Trace
-from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.joint import run_joint, take_joint
+from omnimeter.interaction import run, run_single
+from omnimeter.interaction.loop import run_stepwise
 
 
 def fault_of(trace: Trace) -> Fault:
@@ -32,7 +32,7 @@ class Undecided(Player):
 def test_who_cannot_name_its_view_drops_out_before_the_start(seat: int) -> None:
     agents: list[Agent] = [Reciter([1], "narrow"), Reciter([2], "wide")]
     agents.insert(seat, Undecided([]))
-    traces = take_joint(Ring(), agents, joint(members=3), record=True)
+    traces = run_stepwise(Ring(), agents, joint(members=3), record=True)
     gone = traces.pop(seat)
     assert (len(gone), fault_of(gone).kind) == (0, FaultKind.AGENT_ERROR)
     assert "LookupError when naming its view" in fault_of(gone).message
@@ -45,8 +45,8 @@ def test_who_cannot_name_its_view_drops_out_before_the_start(seat: int) -> None:
 @pytest.mark.parametrize("view", [7, ["wide"], np.zeros(3), print])
 def test_a_view_that_is_no_name_is_a_fault_in_every_loop(view: Any) -> None:
     agents = [Reciter([1], view), Wanderer()]
-    (joined,) = run_joint(Ring(), agents, [joint()])
-    (alone,) = run_batch(Ring(), agents[0], [joint(joint=())])
+    (joined,) = run(Ring(), agents, [joint()])
+    (alone,) = run_single(Ring(), agents[0], [joint(joint=())])
     for trace in (joined[0], alone):
         assert fault_of(trace).kind is FaultKind.AGENT_ERROR
         assert "asks for the view" in fault_of(trace).message
@@ -70,8 +70,8 @@ class StrangeRing(Ring):
 @pytest.mark.parametrize("place", [BrokenRing(), StrangeRing()])
 def test_a_class_that_fails_to_seat_is_no_fault_of_the_agents(place: Ring) -> None:
     agents = [Reciter([1]), Wanderer()]
-    (joined,) = run_joint(place, agents, [joint()])
-    (alone,) = run_batch(place, agents[0], [joint(joint=())])
+    (joined,) = run(place, agents, [joint()])
+    (alone,) = run_single(place, agents[0], [joint(joint=())])
     for trace in (*joined, alone):
         assert (len(trace), fault_of(trace).kind) == (0, FaultKind.INFRASTRUCTURE)
         assert "The environment raised" in fault_of(trace).message

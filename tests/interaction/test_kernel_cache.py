@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from odd_kernels import KERNELS, Boxes, BoxState, LateTeller, box
-from omnimeter.contract import EnvironmentKernels, InvalidInputError, Space, kernel
-from omnimeter.interaction import KernelEnvironment, compilation
+from omnimeter.contract import InvalidInputError, Space
+from omnimeter.interaction import compilation
 from omnimeter.interaction.compilation import environment_entries, runner
+from omnimeter.kernels import EnvironmentKernels, KernelEnvironment, kernel
 
 PAYING = """
     import numpy as np

@@ -14,7 +14,8 @@ from numba.core.dispatcher import Dispatcher
 from odd_kernels import KERNELS, LATE, Boxes, BoxState, LateTeller, Teller, box
 from omnimeter.contract import Briefing, Budget, FaultKind, Percept, Space, stream
 from omnimeter.environments.buttons import Buttons
-from omnimeter.interaction import KernelEnvironment, interact
+from omnimeter.interaction import interact
+from omnimeter.kernels import KernelEnvironment
 
 SPACE = Space((10_000, 7))
 BRIEFING = Briefing(3, SPACE)

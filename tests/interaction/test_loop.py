@@ -35,7 +35,8 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.environments.buttons import Buttons
-from omnimeter.interaction import KernelAgent, interact
+from omnimeter.interaction import interact
+from omnimeter.kernels import KernelAgent
 
 WALL = Clock(ClockKind.WALL)
 

@@ -30,8 +30,9 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.environments.buttons import Buttons
-from omnimeter.interaction import KernelAgent, interact
+from omnimeter.interaction import interact
 from omnimeter.interaction.process import AgentProcess
+from omnimeter.kernels import KernelAgent
 
 WALL = Clock(ClockKind.WALL)
 TENTH = SECOND // 10

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
-from omnimeter.interaction.randomness import below, generator_state
+from omnimeter.kernels import below, generator_state
 from rng_probe import COUNTS, SEEDS, draw_below, draw_bits, draw_uniform, draws, seeded
 
 

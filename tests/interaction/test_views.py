@@ -8,8 +8,8 @@ from omnimeter.contract import Agent, Budget, Exercise, FaultKind, InvalidInputE
 from omnimeter.environments.cups import Cups
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.execution.workers import Conductor, Isolation
-from omnimeter.interaction import take
 from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.loop import run_stepwise
 
 ASKING = """
 from omnimeter import Agent
@@ -59,7 +59,7 @@ def exercise(world: Lambda | Cups, agent: Spec | None = None, name: str = "lambd
 
 def widths(world: Lambda | Cups, view: str | None) -> set[int]:
     keeper = Keeper(view)
-    trace = take(world, keeper, exercise(world))
+    trace = run_stepwise(world, [keeper], exercise(world))[0]
     assert trace.fault is None
     return {len(each) for each in keeper.seen}
 
@@ -84,7 +84,7 @@ def test_all_views_show_the_same_world():
     world = Lambda(cells=5, actions=3)
     states, structures = Keeper("state"), Keeper("structure")
     for keeper in (states, structures):
-        take(world, keeper, exercise(world))
+        run_stepwise(world, [keeper], exercise(world))[0]
     assert all(
         np.array_equal(state, structure[:3])
         for state, structure in zip(states.seen, structures.seen, strict=True)
@@ -99,7 +99,7 @@ def test_objects_that_only_act_may_ask_too():
             return len(observation) - 3
 
     world = Lambda(cells=5, actions=3)
-    trace = take(world, adapt(Something()), exercise(world), record=True)
+    trace = run_stepwise(world, [adapt(Something())], exercise(world), record=True)[0]
     assert trace.fault is None
     assert set(trace.actions.tolist()) == {0}
 
@@ -128,7 +128,7 @@ def test_objects_that_mean_something_else_by_the_word_get_the_usual_form(thing):
     world = Lambda(cells=5, actions=3)
     agent = adapt(thing())
     assert agent.view is None
-    trace = take(world, agent, exercise(world), record=True)
+    trace = run_stepwise(world, [agent], exercise(world), record=True)[0]
     assert trace.fault is None
     assert trace.observations.shape[1] == 6
 
@@ -180,7 +180,7 @@ class Unseatable(Lambda):
 
 
 def test_a_class_that_fails_to_seat_is_no_fault_of_the_agent():
-    trace = take(Unseatable(), Keeper(), exercise(Lambda()))
+    trace = run_stepwise(Unseatable(), [Keeper()], exercise(Lambda()))[0]
     assert trace.fault is not None
     assert trace.fault.kind is FaultKind.INFRASTRUCTURE
     assert "ZeroDivisionError" in trace.fault.message

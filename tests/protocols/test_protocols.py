@@ -164,14 +164,14 @@ def test_the_interval_covers_the_expected_payoff():
     from omnimeter.agents.simple import RandomAgent
     from omnimeter.environments.cups import Cups
     from omnimeter.execution.workers import outcome_of
-    from omnimeter.interaction.batch import run_batch
+    from omnimeter.interaction import run_single
 
     covered = 0
     evaluations = 1500
     for seed in range(evaluations):
         sample = Sample("cups-v1(fewest=3,most=4)", exercises=20, interactions=50, seed=seed)
         exercises = sample.propose(AGENT, [])
-        traces = run_batch(Cups(3, 4), RandomAgent(), exercises)
+        traces = run_single(Cups(3, 4), RandomAgent(), exercises)
         outcomes = [
             outcome_of(exercise, trace, sample.payoff())
             for exercise, trace in zip(exercises, traces, strict=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from omnimeter.environments.lambda_class import Lambda, dynamics
-from omnimeter.interaction import take
-from omnimeter.interaction.joint import take_joint
+from omnimeter.interaction import dispatch
+from omnimeter.interaction.loop import run_stepwise
 from omnimeter.reproductions.lambda_thesis import (
     complexity,
     generated,
@@ -39,10 +39,10 @@ POINTS = np.array([10, 20, 30, 40])
 def step_by_step(monkeypatch):
     """Joint runs without compiling: few and short ones are soon done."""
 
-    def run(environment_class, agents, exercises):
-        return (take_joint(environment_class, agents, each) for each in exercises)
+    def run(*arguments):
+        return dispatch.run(*arguments, compiled=False)
 
-    monkeypatch.setattr(shared, "run_joint", run)
+    monkeypatch.setattr(shared, "run", run)
 
 
 def test_points_are_few_rise_and_end_with_the_run():
@@ -58,7 +58,7 @@ def test_averages_are_those_of_the_ordinary_loop(agent):
     taken = shared.exercises(EIGHT, 2, interactions=40)
     kept = shared.alone(EIGHT, agent, taken, POINTS)
     for exercise, row in zip(taken, kept, strict=True):
-        rewards = take(EIGHT, agent.make(), exercise).rewards
+        rewards = run_stepwise(EIGHT, [agent.make()], exercise)[0].rewards
         assert row == pytest.approx([rewards[:count].mean() for count in POINTS])
 
 
@@ -78,7 +78,7 @@ def test_everybody_gets_the_same_environments_alone_and_together(step_by_step):
 
 
 def test_a_failed_run_is_not_averaged_over():
-    trace = take(EIGHT, RANDOM.make(), shared.exercises(EIGHT, 1, interactions=40)[0])
+    trace = run_stepwise(EIGHT, [RANDOM.make()], shared.exercises(EIGHT, 1, interactions=40)[0])[0]
     from omnimeter.contract import Fault, FaultKind
 
     with pytest.raises(RuntimeError, match="broken"):

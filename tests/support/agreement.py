@@ -15,10 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnimeter.catalogue import Kind, describe, listing, make
-from omnimeter.contract import Budget, Environment, EnvironmentClass, Exercise, Spec, Trace, stream
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
+from omnimeter.contract import (
+    Agent,
+    Budget,
+    Environment,
+    EnvironmentClass,
+    Exercise,
+    Spec,
+    Trace,
+    stream,
+)
+from omnimeter.interaction import run_single
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.testing.agents import probes
 from omnimeter.testing.environments import variants
 
@@ -38,9 +47,7 @@ class Pair(NamedTuple):
     @property
     def compiles(self) -> bool:
         """Whether both sides have kernels."""
-        return isinstance(self.environment_class, KernelEnvironmentClass) and isinstance(
-            make(Kind.AGENT, self.agent), KernelAgent
-        )
+        return can_run_compiled(self.environment_class, [adapt(make(Kind.AGENT, self.agent))])
 
 
 def needed(spec: Spec, environment: Environment) -> Spec:
@@ -102,18 +109,25 @@ def some(environment: Environment, turn: int, every: int) -> Iterator[Spec]:
 
 
 def stepwise(pair: Pair) -> list[Trace]:
-    """The traces of the ordinary loop."""
-    return [
-        take(pair.environment_class, adapt(make(Kind.AGENT, pair.agent)), each, record=True)
-        for each in pair.exercises
-    ]
+    """The traces of the stepwise loop."""
+    return _run(pair, compiled=False)
 
 
 def compiled(pair: Pair) -> list[Trace]:
     """The traces of the compiled loop."""
-    assert isinstance(pair.environment_class, KernelEnvironmentClass)
-    agent = make(Kind.AGENT, pair.agent)
-    return list(run_batch(pair.environment_class, agent, pair.exercises, record=True))
+    assert pair.compiles
+    return _run(pair, compiled=True)
+
+
+def _run(pair: Pair, *, compiled: bool) -> list[Trace]:
+    def make_agent() -> Agent:
+        return adapt(make(Kind.AGENT, pair.agent))
+
+    return list(
+        run_single(
+            pair.environment_class, make_agent, pair.exercises, record=True, compiled=compiled
+        )
+    )
 
 
 def digest(traces: list[Trace]) -> str:

@@ -19,7 +19,7 @@ from omnimeter.contract import (
     Space,
 )
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import KernelEnvironment
+from omnimeter.kernels import KernelEnvironment
 
 
 class Dial(Environment):

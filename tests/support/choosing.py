@@ -7,7 +7,7 @@ from math import sqrt
 from typing import Any
 
 from omnimeter.contract import Briefing
-from omnimeter.interaction import KernelAgent
+from omnimeter.kernels import KernelAgent
 
 
 def begun(agent: KernelAgent, briefing: Briefing, seed: int = 0) -> Any:

@@ -8,21 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agreement import digest
-from omnimeter.contract import (
+from omnimeter.contract import Briefing, Budget, Exercise, Instance, Space, Spec, single
+from omnimeter.interaction import run
+from omnimeter.kernels import (
     AgentKernels,
-    Briefing,
-    Budget,
     EnvironmentKernels,
-    Exercise,
-    Instance,
-    Space,
-    Spec,
+    KernelAgent,
+    KernelEnvironment,
+    KernelEnvironmentClass,
+    below,
+    generator_state,
     kernel,
-    single,
+    uniform,
 )
-from omnimeter.interaction import KernelAgent, KernelEnvironment, KernelEnvironmentClass
-from omnimeter.interaction.joint import run_joint
-from omnimeter.interaction.randomness import below, generator_state, uniform
 
 
 class RingState(NamedTuple):
@@ -170,7 +168,7 @@ def wander_finish(state, reward, observation):
 class Wanderer(KernelAgent):
     """Does what paid, and sometimes something else; sees where it is."""
 
-    kernels = AgentKernels(WandererState, wander_begin, wander_act, wander_finish)
+    kernels = AgentKernels(WandererState, begin=wander_begin, act=wander_act, finish=wander_finish)
 
     def __init__(self, view: str | None = None) -> None:
         self.view = view
@@ -208,7 +206,7 @@ def recite_finish(state, reward, observation):
 class Reciter(KernelAgent):
     """Does what it is told, for ever."""
 
-    kernels = AgentKernels(ReciterState, recite_begin, recite_act, recite_finish)
+    kernels = AgentKernels(ReciterState, begin=recite_begin, act=recite_act, finish=recite_finish)
 
     def __init__(self, actions: list[int], view: str | None = None) -> None:
         self.actions = actions
@@ -226,7 +224,9 @@ def recite_delay(state):
 class SlowReciter(Reciter):
     """Takes its time, now and then."""
 
-    kernels = AgentKernels(ReciterState, recite_begin, recite_act, recite_finish, recite_delay)
+    kernels = AgentKernels(
+        ReciterState, begin=recite_begin, act=recite_act, finish=recite_finish, delay=recite_delay
+    )
 
 
 @kernel
@@ -237,7 +237,13 @@ def recite_for_ages(state):
 class EternalReciter(Reciter):
     """Once it declares a delay that cannot be."""
 
-    kernels = AgentKernels(ReciterState, recite_begin, recite_act, recite_finish, recite_for_ages)
+    kernels = AgentKernels(
+        ReciterState,
+        begin=recite_begin,
+        act=recite_act,
+        finish=recite_finish,
+        delay=recite_for_ages,
+    )
 
 
 @kernel
@@ -248,7 +254,9 @@ def recite_halves(state, reward, observation):
 class HalfReciter(Reciter):
     """Its actions are not integers, so nobody can be compiled together with it."""
 
-    kernels = AgentKernels(ReciterState, recite_begin, recite_halves, recite_finish)
+    kernels = AgentKernels(
+        ReciterState, begin=recite_begin, act=recite_halves, finish=recite_finish
+    )
 
 
 COMPANY = tuple(Spec("agent", {"seat": seat}) for seat in range(3))
@@ -287,7 +295,7 @@ def everything() -> dict[str, str]:
         f"{label} {number}": digest(traces)
         for label, agents in AGENTS.items()
         for number, traces in enumerate(
-            run_joint(
+            run(
                 Ring(),
                 agents,
                 [joint(members=len(agents), **each) for each in EXERCISES],

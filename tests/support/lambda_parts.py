@@ -11,7 +11,7 @@ from omnimeter.contract import IntArray, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import EVIL, FIRST_SEAT, GOOD, drop
 from omnimeter.environments.lambda_class.observing import observe_from
-from omnimeter.interaction import KernelEnvironment
+from omnimeter.kernels import KernelEnvironment
 
 
 def started(environment_class: Lambda, seed: int = 0) -> KernelEnvironment:

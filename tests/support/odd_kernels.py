@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import (
+from omnimeter.contract import Briefing, Instance, Space, single
+from omnimeter.kernels import (
     AgentKernels,
-    Briefing,
     EnvironmentKernels,
-    Instance,
-    Space,
+    KernelAgent,
+    KernelEnvironment,
+    KernelEnvironmentClass,
+    below,
+    generator_state,
     kernel,
-    single,
 )
-from omnimeter.interaction import KernelAgent, KernelEnvironment, KernelEnvironmentClass
-from omnimeter.interaction.randomness import below, generator_state
 
 
 class BoxState(NamedTuple):
@@ -114,7 +114,7 @@ def finish(state, reward, observation):
 class Teller(KernelAgent):
     """Does what it is told, for ever."""
 
-    kernels = AgentKernels(TellerState, begin, act, finish, delay)
+    kernels = AgentKernels(TellerState, begin=begin, act=act, finish=finish, delay=delay)
 
     def __init__(self, actions: list[int], delays: list[int] | None = None) -> None:
         self.actions = actions
@@ -136,7 +136,18 @@ def act_by_halves(state, reward, observation):
 class HalfTeller(Teller):
     """Its actions are not integers, so no environment can be compiled together with it."""
 
-    kernels = AgentKernels(TellerState, begin, act_by_halves, finish, delay)
+    kernels = AgentKernels(TellerState, begin=begin, act=act_by_halves, finish=finish, delay=delay)
+
+
+@kernel
+def act_in_turn(state, reward, observation):
+    return state.actions[observation[0] % len(state.actions)]
+
+
+class BriefTeller(Teller):
+    """Has nothing to do before its first action and after its last one."""
+
+    kernels = AgentKernels(TellerState, act=act_in_turn)
 
 
 @kernel
@@ -147,7 +158,7 @@ def act_late(state, reward, observation):
 class LateTeller(Teller):
     """Nobody but one test uses it, so that nothing of it is loaded before."""
 
-    kernels = AgentKernels(TellerState, begin, act_late, finish)
+    kernels = AgentKernels(TellerState, begin=begin, act=act_late, finish=finish)
 
 
 @kernel

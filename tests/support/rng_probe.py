@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import kernel
-from omnimeter.interaction.randomness import below, next_bits, uniform
+from omnimeter.kernels import below, kernel, next_bits, uniform
 
 SEEDS = [0, 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1, 0x123456789ABCDEF]
 COUNTS = [1, 2, 3, 7, 2**16, 10**9, 2**31 - 1, 2**31]

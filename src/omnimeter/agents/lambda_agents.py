@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.shared import best_action, break_ties, require
-from omnimeter.agents.simple import begin, finish
-from omnimeter.contract import AgentKernels, Briefing, IntArray, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import generator_state
+from omnimeter.contract import Briefing, IntArray
+from omnimeter.kernels import AgentKernels, KernelAgent, generator_state, kernel
 
 GOOD, EVIL = range(2)
 """Where an observation has the cells of Good and Evil."""
@@ -123,7 +121,7 @@ class Follower(KernelAgent):
     5.2). Of several actions that lead to the same cell it takes the lowest.
     """
 
-    kernels = AgentKernels(ExitsState, begin, follower_act, finish)
+    kernels = AgentKernels(ExitsState, act=follower_act)
     view = "structure"
 
     def prepare(self, briefing: Briefing) -> ExitsState:
@@ -140,7 +138,7 @@ class Oracle(KernelAgent):
     Of several actions that lead to the same cell it takes the lowest.
     """
 
-    kernels = AgentKernels(ExitsState, begin, oracle_act, finish)
+    kernels = AgentKernels(ExitsState, act=oracle_act)
     view = "foresight"
 
     def prepare(self, briefing: Briefing) -> ExitsState:

@@ -17,10 +17,8 @@ from omnimeter.agents.shared import (
     require_gamma,
     table_size,
 )
-from omnimeter.agents.simple import begin, finish
-from omnimeter.contract import AgentKernels, Briefing, FloatArray, IntArray, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import generator_state
+from omnimeter.contract import Briefing, FloatArray, IntArray
+from omnimeter.kernels import AgentKernels, KernelAgent, generator_state, kernel
 
 ACTIONS, EFFORT, PAIR, KNOWN, CURSOR, STABLE = range(6)
 GAMMA, TOLERANCE, SIGN = range(3)
@@ -135,7 +133,7 @@ class ModelLearner(KernelAgent):
             the next.
     """
 
-    kernels = AgentKernels(ModelState, begin, act, finish)
+    kernels = AgentKernels(ModelState, act=act)
     view = "state"
 
     def __init__(self, gamma: float = 0.9, hope: float = 0.9, effort: int = 1000) -> None:
@@ -182,7 +180,7 @@ class Cheat(ModelLearner):
         easy: The most observations that an easy environment has.
     """
 
-    kernels = AgentKernels(ModelState, begin, cheat_act, finish)
+    kernels = AgentKernels(ModelState, act=cheat_act)
 
     def __init__(self, easy: int = 3) -> None:
         super().__init__()

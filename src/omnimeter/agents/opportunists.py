@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.shared import delay_from_rate, delay_from_seconds, require
-from omnimeter.agents.simple import finish
-from omnimeter.contract import AgentKernels, Briefing, FloatArray, IntArray, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, generator_state
+from omnimeter.contract import Briefing, FloatArray, IntArray
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
 ACTIONS, FAST, SLOW, NEXT, STEPS, ELAPSED = range(6)
 THRESHOLD, TOTAL, GROWTH = range(3)
@@ -117,7 +115,7 @@ class Stopper(_Opportunist):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(OpportunistState, begin, stopper_act, finish, delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=stopper_act, delay=delay)
 
     def __init__(self, threshold: float = 0.0, rate: float | None = None) -> None:
         delay = delay_from_rate(rate)
@@ -138,7 +136,7 @@ class Rester(_Opportunist):
             rests grow longer and longer.
     """
 
-    kernels = AgentKernels(OpportunistState, begin, rester_act, finish, delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=rester_act, delay=delay)
 
     def __init__(
         self,
@@ -161,7 +159,7 @@ class Waiter(_Opportunist):
         wait: Seconds that the action after a good reward takes.
     """
 
-    kernels = AgentKernels(OpportunistState, begin, waiter_act, finish, delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=waiter_act, delay=delay)
 
     def __init__(
         self, threshold: float = 0.0, rate: float | None = 10.0, wait: float = 10.0

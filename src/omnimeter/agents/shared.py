@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import IntArray, InvalidInputError, Space, kernel, nanoseconds
+from omnimeter.contract import IntArray, InvalidInputError, Space, nanoseconds
 from omnimeter.contract.agent import LONGEST_DELAY
-from omnimeter.interaction.randomness import below, forward
+from omnimeter.kernels import below, forward, kernel
 
 MAX_ACTIONS = 2**31
 """No environment has as many actions: random integers are exactly uniform only below."""

@@ -16,9 +16,8 @@ from omnimeter.agents.shared import (
     require,
     table_size,
 )
-from omnimeter.contract import AgentKernels, Briefing, IntArray, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, generator_state
+from omnimeter.contract import Briefing, IntArray
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
 ACTIONS, DELAY, ACTION = range(3)
 
@@ -68,16 +67,6 @@ class ScriptedState(NamedTuple):
     actions: IntArray
     delays: IntArray
     position: IntArray
-
-
-@kernel
-def begin(state: Any) -> None:
-    """Nothing to get ready."""
-
-
-@kernel
-def finish(state: Any, reward: Any, observation: Any) -> None:
-    """Nothing is learnt."""
 
 
 @kernel
@@ -138,7 +127,7 @@ class RandomAgent(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(SimpleState, begin, random_act, finish, constant_delay)
+    kernels = AgentKernels(SimpleState, act=random_act, delay=constant_delay)
 
     def __init__(self, rate: float | None = None) -> None:
         self.delay = delay_from_rate(rate)
@@ -151,7 +140,7 @@ class RandomAgent(KernelAgent):
 class _ConstantRate(KernelAgent):
     """One action, or ``RANDOM_ACTION``, at a constant rate."""
 
-    kernels = AgentKernels(SimpleState, begin, constant_act, finish, constant_delay)
+    kernels = AgentKernels(SimpleState, act=constant_act, delay=constant_delay)
 
     def __init__(self, action: int, rate: float | None) -> None:
         self.action = action
@@ -202,7 +191,7 @@ class PolicyAgent(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(PolicyState, begin, policy_act, finish, constant_delay)
+    kernels = AgentKernels(PolicyState, act=policy_act, delay=constant_delay)
 
     def __init__(self, table: Sequence[int] | None = None, rate: float | None = None) -> None:
         self.table = None if table is None else checked_actions(table, "list 'table'")
@@ -231,7 +220,7 @@ class ScriptedAgent(KernelAgent):
         repeat: Whether to begin again after the last action; otherwise it stops there.
     """
 
-    kernels = AgentKernels(ScriptedState, script_begin, script_act, finish, script_delay)
+    kernels = AgentKernels(ScriptedState, begin=script_begin, act=script_act, delay=script_delay)
 
     def __init__(
         self,

@@ -15,22 +15,10 @@ from omnimeter.agents.shared import (
     require,
     table_size,
 )
-from omnimeter.agents.simple import finish
 from omnimeter.catalogue import Kind, make, parse
-from omnimeter.contract import (
-    Agent,
-    AgentKernels,
-    Briefing,
-    FloatArray,
-    IntArray,
-    Move,
-    Observation,
-    Spec,
-    kernel,
-)
-from omnimeter.interaction import KernelAgent
+from omnimeter.contract import Agent, Briefing, FloatArray, IntArray, Move, Observation, Spec
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.randomness import below, generator_state, uniform
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel, uniform
 
 ACTIONS, STEPS, COMPETENT, INCOMPETENT, DELAY, SLOWING = range(6)
 
@@ -92,7 +80,7 @@ class Apprentice(KernelAgent):
         slowing: Seconds by which each action takes longer than the one before.
     """
 
-    kernels = AgentKernels(ApprenticeState, begin, act, finish, delay)
+    kernels = AgentKernels(ApprenticeState, begin=begin, act=act, delay=delay)
 
     def __init__(
         self,

@@ -7,10 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from omnimeter.agents.shared import delay_from_rate, require
-from omnimeter.agents.simple import ACTION, ACTIONS, SimpleState, begin, constant_delay, finish
-from omnimeter.contract import AgentKernels, Briefing, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, generator_state
+from omnimeter.agents.simple import ACTION, ACTIONS, SimpleState, constant_delay
+from omnimeter.contract import Briefing
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
 FIRST = 2
 """Where a cup presser's numbers say whether it chooses the first black cup."""
@@ -58,7 +57,7 @@ class CupPresser(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(SimpleState, begin, cup_presser_act, finish, constant_delay)
+    kernels = AgentKernels(SimpleState, act=cup_presser_act, delay=constant_delay)
 
     def __init__(
         self, choice: Literal["random", "first"] = "random", rate: float | None = None
@@ -89,7 +88,7 @@ class TorusAgent(KernelAgent):
         move: What Good does, one of ``L``, ``R``, ``U``, ``D`` and ``S``.
     """
 
-    kernels = AgentKernels(SimpleState, begin, torus_agent_act, finish)
+    kernels = AgentKernels(SimpleState, act=torus_agent_act)
 
     def __init__(self, move: str = "L") -> None:
         valid = len(move) == 1 and move in MOVES

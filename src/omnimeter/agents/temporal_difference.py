@@ -16,9 +16,16 @@ from omnimeter.agents.shared import (
     require_gamma,
     table_size,
 )
-from omnimeter.contract import AgentKernels, Briefing, FloatArray, IntArray, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, forward, generator_state, uniform
+from omnimeter.contract import Briefing, FloatArray, IntArray
+from omnimeter.kernels import (
+    AgentKernels,
+    KernelAgent,
+    below,
+    forward,
+    generator_state,
+    kernel,
+    uniform,
+)
 
 ACTIONS, FIRST, PAIR = range(3)
 ALPHA, GAMMA, LOWEST, EPSILON, SHARE = range(5)
@@ -236,7 +243,7 @@ class QLearning(TemporalDifferenceAgent):
             ``first``.
     """
 
-    kernels = AgentKernels(TableState, begin, q_learning_act, q_learning_finish)
+    kernels = AgentKernels(TableState, begin=begin, act=q_learning_act, finish=q_learning_finish)
 
     def __init__(
         self,
@@ -257,7 +264,7 @@ class Sarsa(TemporalDifferenceAgent):
     lowest possible one.
     """
 
-    kernels = AgentKernels(TableState, begin, sarsa_act, sarsa_finish)
+    kernels = AgentKernels(TableState, begin=begin, act=sarsa_act, finish=sarsa_finish)
 
 
 class ExpectedSarsa(TemporalDifferenceAgent):
@@ -267,4 +274,6 @@ class ExpectedSarsa(TemporalDifferenceAgent):
     all actions. Without exploration it is Q-learning. Rewards count from the lowest possible one.
     """
 
-    kernels = AgentKernels(TableState, begin, expected_sarsa_act, expected_sarsa_finish)
+    kernels = AgentKernels(
+        TableState, begin=begin, act=expected_sarsa_act, finish=expected_sarsa_finish
+    )

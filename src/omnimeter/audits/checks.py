@@ -31,24 +31,22 @@ from omnimeter.estimation import Estimate, mean
 def check_agreement(subject: Subject) -> Finding | None:
     """The same exercises, compiled and stepwise, leave the same traces; only for kernels."""
     from omnimeter.agents.simple import RandomAgent
-    from omnimeter.interaction import KernelEnvironmentClass, interact
-    from omnimeter.interaction.batch import run_batch
-    from omnimeter.interaction.loop import as_seen_by
+    from omnimeter.interaction import run_single
 
     environment_class = subject.environment_class
-    if not isinstance(environment_class, KernelEnvironmentClass):
+    if environment_class.kernels is None:
         return None
     exercises = [
         random_exercise(instance, PROBE, subject.seed, number)
         for number, instance in enumerate(subject.distinct)
     ]
-    compiled = run_batch(environment_class, RandomAgent(), exercises, record=True)
+    both = [
+        run_single(environment_class, RandomAgent, exercises, record=True, compiled=compiled)
+        for compiled in (True, False)
+    ]
     witness = None
     differing = 0
-    for exercise, trace in zip(exercises, compiled, strict=True):
-        agent = RandomAgent()
-        environment = as_seen_by(environment_class, agent).build(exercise.instance)
-        stepwise = interact(environment, agent, exercise.budget, exercise.stream, record=True)
+    for exercise, trace, stepwise in zip(exercises, *both, strict=True):
         if not trace.same_as(stepwise):
             differing += 1
             witness = witness or {

@@ -293,15 +293,9 @@ class Subject:
 
     def _traces(self, exercises: list[Exercise]) -> Iterator[Trace]:
         from omnimeter.agents.simple import RandomAgent
-        from omnimeter.interaction import KernelEnvironmentClass, interact
-        from omnimeter.interaction.batch import run_batch
+        from omnimeter.interaction import run_single
 
-        if isinstance(self.environment_class, KernelEnvironmentClass):
-            yield from run_batch(self.environment_class, RandomAgent(), exercises)
-            return
-        for exercise in exercises:
-            environment = self.environment_class.build(exercise.instance)
-            yield interact(environment, RandomAgent(), exercise.budget, exercise.stream)
+        return run_single(self.environment_class, RandomAgent, exercises)
 
 
 def random_exercise(instance: Instance, interactions: int, seed: int, number: int) -> Exercise:

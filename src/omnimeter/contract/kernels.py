@@ -7,7 +7,7 @@ length one, is seeded by the loop before ``reset`` or ``begin``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 State = Any
@@ -24,6 +24,13 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     compiled: Callable[..., Any] = njit(forceinline=True, error_model="numpy")(function)
     return compiled
+
+
+def plain() -> bool:
+    """Whether kernels run as ordinary Python (``NUMBA_DISABLE_JIT=1``)."""
+    import numba
+
+    return bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined] # made at run time
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +58,20 @@ class EnvironmentKernels:
 
 @dataclass(frozen=True, slots=True)
 class AgentKernels:
-    """How an agent behaves.
+    """How an agent behaves. What has nothing to do is left out.
 
     Attributes:
         state: The NamedTuple class of its state.
-        begin: ``begin(state)``: get ready.
         act: ``act(state, reward, observation) -> action``, with -1 to stop.
+        begin: ``begin(state)``: get ready.
         finish: ``finish(state, reward, observation)``: receive the last reward.
         delay: ``delay(state) -> nanoseconds`` of the action just chosen, for agents that modulate
             time under a virtual clock; 0 leaves it to the clock.
     """
 
     state: type
-    begin: Callable[..., Any]
+    _: KW_ONLY
     act: Callable[..., Any]
-    finish: Callable[..., Any]
+    begin: Callable[..., Any] | None = None
+    finish: Callable[..., Any] | None = None
     delay: Callable[..., Any] | None = None

@@ -10,17 +10,21 @@ from numpy.typing import NDArray
 
 from omnimeter.contract import (
     Claims,
-    EnvironmentKernels,
     FloatArray,
     Instance,
     IntArray,
     InvalidInputError,
     Observation,
     Space,
+)
+from omnimeter.kernels import (
+    EnvironmentKernels,
+    KernelEnvironment,
+    KernelEnvironmentClass,
+    below,
+    generator_state,
     kernel,
 )
-from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
-from omnimeter.interaction.randomness import below, generator_state
 
 
 class ButtonsState(NamedTuple):

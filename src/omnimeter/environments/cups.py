@@ -9,17 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import (
-    Claims,
-    EnvironmentKernels,
-    Instance,
-    IntArray,
-    InvalidInputError,
-    Observation,
-    Space,
-    kernel,
-)
-from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
+from omnimeter.contract import Claims, Instance, IntArray, InvalidInputError, Observation, Space
+from omnimeter.kernels import EnvironmentKernels, KernelEnvironment, KernelEnvironmentClass, kernel
 
 
 class CupsState(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the harness itself takes: measured with an agent that does nothing."""
+"""The cost of the harness itself, measured with a no-op agent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from omnimeter.contract import (
     Spec,
     Trace,
 )
-from omnimeter.interaction import take
+from omnimeter.interaction import run_single
 from omnimeter.interaction.handles import AgentHandle
 from omnimeter.interaction.process import AgentProcess
 
@@ -30,7 +30,7 @@ RUNS = 8
 """Runs of which the median is taken, so that a disturbance of some of them does no harm."""
 
 INTERACTIONS = 500
-"""Interactions of a run: beside them its beginning takes hardly any time."""
+"""Interactions of a run: so many that its start hardly counts."""
 
 LONGEST = 60.0
 """Seconds after which a run is over in any case."""
@@ -38,14 +38,14 @@ LONGEST = 60.0
 
 @dataclass(frozen=True)
 class HarnessCost:
-    """What an interaction takes that is not the agent's own time, in nanoseconds.
+    """The time of an interaction that is not the agent's own, in nanoseconds.
 
     Attributes:
-        charged: What the wall clock charges for an action of an agent that does nothing (median).
-        uncharged: What the environment and the loop take besides, which no slot counts (median
+        charged: What the wall clock charges for an action of a no-op agent (median).
+        uncharged: The further time of the environment and the loop, which no slot counts (median
             over runs).
         interactions: From how many interactions.
-        isolated: Whether the agent sat in a process of its own.
+        isolated: Whether the agent ran in a process of its own.
     """
 
     charged: float
@@ -58,7 +58,7 @@ class HarnessCost:
         return asdict(self)
 
 
-class DoNothing(Agent):
+class NoOp(Agent):
     """Answers at once, whatever it sees."""
 
     def act(self, reward: float, observation: Observation) -> int:  # noqa: ARG002 - see Agent
@@ -66,19 +66,19 @@ class DoNothing(Agent):
         return 0
 
 
-_HERE = Spec(f"{DoNothing.__module__}:{DoNothing.__name__}")
-"""Where a process of its own finds the agent that does nothing."""
+_NO_OP = Spec(f"{NoOp.__module__}:{NoOp.__name__}")
+"""What the no-op agent is called by in a process of its own."""
 
 
 def measure(
     environment_class: EnvironmentClass, exercise: Exercise, *, isolated: bool = False
 ) -> HarnessCost:
-    """Let an agent that does nothing act in the environment of an exercise, by the wall clock.
+    """Let a no-op agent act in the environment of an exercise, by the wall clock.
 
     Args:
         environment_class: The class of the environment.
-        exercise: Which environment, and with which chance.
-        isolated: Whether the agent sits in a process of its own. Messages to it then take their
+        exercise: Which environment, and with which seed.
+        isolated: Whether the agent runs in a process of its own. Messages to it then take their
             time too, but are not charged to it.
 
     Raises:
@@ -93,7 +93,7 @@ def measure(
         timeout=None,
         joint=(),
     )
-    with AgentProcess(_HERE) if isolated else nullcontext(DoNothing()) as agent:
+    with AgentProcess(_NO_OP) if isolated else nullcontext(NoOp()) as agent:
         return _measured(environment_class, agent, idle, isolated)
 
 
@@ -104,10 +104,10 @@ def _measured(
     rests: list[float] = []
     for number in range(RUNS + 1):
         before = perf_counter_ns()
-        trace = take(environment_class, agent, idle)
+        (trace,) = run_single(environment_class, agent, [idle])
         elapsed = perf_counter_ns() - before
         _refuse(trace)
-        if number:  # the first one gets everything going
+        if number:  # the first one is a warm-up
             steps.extend(np.diff(trace.times, prepend=0).tolist())
             rests.append((elapsed - int(trace.times[-1])) / len(trace))
     return HarnessCost(float(median(steps)), median(rests), len(steps), isolated)

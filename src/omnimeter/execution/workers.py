@@ -1,4 +1,4 @@
-"""Carrying out exercises: in this process or in several, with agents in processes of their own."""
+"""Running exercises in one process or several, with agents in processes of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from multiprocessing import get_context
 
@@ -28,11 +28,10 @@ from omnimeter.contract import (
     Spec,
     Trace,
 )
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
+from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.batch import can_run_compiled, run_batch
+from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentHandle
-from omnimeter.interaction.joint import has_joint_kernels, run_joint, take_joint
 from omnimeter.interaction.process import AgentProcess, Limits
 
 QUICK = 5_000_000
@@ -40,7 +39,7 @@ QUICK = 5_000_000
 
 
 class Isolation(StrEnum):
-    """Where agents sit.
+    """Whether agents run in processes of their own.
 
     ``AUTO`` trusts what is installed and gives what comes from a file a process of its own.
     """
@@ -71,15 +70,6 @@ def make_agent(spec: Spec) -> Agent:
     return adapt(make(Kind.AGENT, spec))
 
 
-def runs_compiled(environment_class: EnvironmentClass, agent: Agent, exercise: Exercise) -> bool:
-    """Whether both sides have kernels and the exercise needs nothing else."""
-    return (
-        isinstance(environment_class, KernelEnvironmentClass)
-        and isinstance(agent, KernelAgent)
-        and can_run_compiled(exercise)
-    )
-
-
 def portion(exercise: Exercise, isolation: Isolation) -> int:
     """How many runs like that of this exercise make a job of about a tenth of a second.
 
@@ -90,30 +80,26 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
         return 1
     environment_class = make_environment_class(exercise.environment_class)
     agents = [make_agent(member) for member in members]
-    if exercise.joint:
-        compiled = has_joint_kernels(environment_class, agents)
-    else:
-        compiled = runs_compiled(environment_class, agents[0], exercise)
-    if not compiled:
+    if not can_run_compiled(environment_class, agents, exercise):
         return 1
     return max(1, min(64, QUICK // max(1, exercise.budget.max_interactions * len(members))))
 
 
 def takers(exercise: Exercise) -> tuple[Spec, ...]:
-    """Who is in the environment: a company, or one agent alone."""
+    """The agents in the environment: those of a joint run, or one agent."""
     return exercise.joint or (exercise.agent,)
 
 
 def run_of(exercise: Exercise) -> str:
-    """A name for the run of an exercise, which the members of a company have in common."""
+    """The key of the run of an exercise, which all agents of a joint run have in common."""
     return exercise.of(exercise.joint[0]).key if exercise.joint else exercise.key
 
 
 class Conductor:
-    """Carries out exercises, one agent or one company at a time, and keeps their processes.
+    """Runs exercises of one agent, or joint runs, and keeps the agents' processes.
 
     Args:
-        isolation: Where agents sit.
+        isolation: Whether agents run in processes of their own.
         limits: What an agent in its own process may use.
     """
 
@@ -130,50 +116,36 @@ class Conductor:
         """The traces of some exercises, in order.
 
         Args:
-            exercises: All in one class, and of one agent alone or of one company. Those of its
-                members in the same joint run stand next to each other: it is run once.
+            exercises: All in one class, and of one agent or of the same agents jointly. Those of
+                the same joint run are next to each other: it is run once.
             record: Whether to keep actions and observations too.
         """
         first = exercises[0]
+        specs = takers(first)
+        if first.budget.wall_limit is None:  # real time would be lost by starting a new process
+            self._keep(specs)
+        runs = [[each] for each in exercises]
         if first.joint:
-            for _, run in groupby(exercises, run_of):
-                yield from self._joint_run(list(run), record)
-            return
-        if (
-            first.budget.wall_limit is None
-        ):  # where real time counts, a new process would take of it
-            self._keep([first.agent])
-        environment_class = make_environment_class(first.environment_class)
-        agent = self._seated(first.agent)
-        if isinstance(environment_class, KernelEnvironmentClass) and isinstance(agent, KernelAgent):
-            yield from run_batch(environment_class, agent, exercises, record=record)
-            return
-        for number, exercise in enumerate(exercises):
-            fresh = self._seated(first.agent) if number else agent
-            yield take(environment_class, fresh, exercise, record=record)
-
-    def _joint_run(self, run: Sequence[Exercise], record: bool) -> list[Trace]:
-        """The traces of those members of a company whose exercises are given, all of one run."""
-        first = run[0]
-        self._keep(first.joint)
-        environment_class = make_environment_class(first.environment_class)
-        agents = [self._seated(member) for member in first.joint]
-        kernels = [agent for agent in agents if isinstance(agent, KernelAgent)]
-        if len(kernels) == len(agents):
-            (traces,) = run_joint(environment_class, kernels, [first], record=record)
-        else:
-            traces = take_joint(environment_class, agents, first, record=record)
-        return [traces[first.joint.index(exercise.agent)] for exercise in run]
+            runs = [list(group) for _, group in groupby(exercises, run_of)]
+        traces = run(
+            make_environment_class(first.environment_class),
+            [partial(self._handle, spec) for spec in specs],
+            [group[0] for group in runs],
+            record=record,
+        )
+        for group, of_run in zip(runs, traces, strict=True):
+            for exercise in group:
+                yield of_run[specs.index(exercise.agent)]
 
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
     ) -> Iterator[tuple[Outcome, Trace]]:
-        """What came of some exercises, which are such as ``traces`` takes, in order."""
+        """The outcome and the trace of each exercise, in order; see ``traces``."""
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             yield outcome_of(exercise, trace, payoff), trace
 
-    def _seated(self, agent: Spec) -> Agent | AgentHandle:
-        """A new agent in this process, or the seat of one in a process of its own."""
+    def _handle(self, agent: Spec) -> Agent | AgentHandle:
+        """A new agent in this process, or the handle of one in a process of its own."""
         if not is_isolated(agent, self.isolation):
             return make_agent(agent)
         if agent not in self._processes:
@@ -204,7 +176,7 @@ def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
 Finished = tuple[Outcome, Trace | None]
 
 TRIES = 3
-"""How often an exercise is tried that takes its worker down with it."""
+"""How often an exercise is tried that ends its worker process."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +185,7 @@ class Options:
 
     Attributes:
         workers: How many processes carry out exercises.
-        isolation: Where agents sit.
+        isolation: Whether agents run in processes of their own.
         limits: What an agent in its own process may use.
     """
 
@@ -224,10 +196,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Job:
-    """Some exercises in one class, of one agent alone or of one company.
+    """Some exercises in one class, of one agent or of the same agents jointly.
 
     Attributes:
-        exercises: The exercises. Those of a joint run stand next to each other.
+        exercises: The exercises. Those of a joint run are next to each other.
         payoff: What judges their traces.
         keep: Whether the traces are kept.
     """
@@ -261,7 +233,7 @@ def _carry_out(job: Job, conductor: Conductor) -> Iterator[Finished]:
 
 
 class _Crew:
-    """Processes beside this one. Work that brings one down is tried again, alone, then given up."""
+    """Worker processes. Jobs that end one are tried again, one at a time, and then given up."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -277,17 +249,17 @@ class _Crew:
 
     def work(self, jobs: Iterable[Job]) -> Iterator[Finished]:
         """Each finished exercise, in whatever order."""
-        lost = yield from self._together(jobs)
-        if lost:  # whoever brought the crew down is among them, and innocent work too
+        lost = yield from self._submit_all(jobs)
+        if lost:  # the job that ended a worker, and others that were lost with it
             self._renew()
-            lost = yield from self._together(lost)
+            lost = yield from self._submit_all(lost)
         if lost:
             self._renew()
         for job in lost:
             for single in job.singly():
                 yield from self._insist(single)
 
-    def _together(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
+    def _submit_all(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
         """Do all jobs at once; give back those that were lost with a worker."""
         futures: dict[Future[list[Finished]], Job] = {}
         lost: list[Job] = []
@@ -312,8 +284,8 @@ class _Crew:
         fault = Fault(
             FaultKind.INFRASTRUCTURE, f"The process that carried it out died {TRIES} times."
         )
-        nothing = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
-        return [(outcome_of(exercise, nothing, job.payoff), None) for exercise in job.exercises]
+        empty = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
+        return [(outcome_of(exercise, empty, job.payoff), None) for exercise in job.exercises]
 
     def _renew(self) -> None:
         self.dismiss()

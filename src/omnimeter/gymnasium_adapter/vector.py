@@ -39,7 +39,6 @@ from omnimeter.gymnasium_adapter.environment import (
     wanted,
     wanted_now,
 )
-from omnimeter.interaction import KernelEnvironmentClass
 from omnimeter.interaction.compilation import batch_entries
 from omnimeter.interaction.kernels import end_to_end, part, seed_state
 
@@ -75,7 +74,7 @@ class Batch(ABC):
 
 def batch_for(environment_class: EnvironmentClass, count: int, space: Space) -> Batch:
     """The fastest batch that a class allows."""
-    if isinstance(environment_class, KernelEnvironmentClass):
+    if environment_class.kernels is not None:
         return CompiledBatch(environment_class.kernels, count, space)
     return PlainBatch(count, space)
 

@@ -1,6 +1,14 @@
-"""Where agents and environments meet: the loop, its compiled form, and the seats of agents."""
+"""Where agents and environments meet: exercises run stepwise or compiled, and agents' handles."""
 
+from omnimeter.interaction.dispatch import run, run_single
 from omnimeter.interaction.kernels import KernelAgent, KernelEnvironment, KernelEnvironmentClass
-from omnimeter.interaction.loop import interact, take
+from omnimeter.interaction.loop import interact
 
-__all__ = ["KernelAgent", "KernelEnvironment", "KernelEnvironmentClass", "interact", "take"]
+__all__ = [
+    "KernelAgent",
+    "KernelEnvironment",
+    "KernelEnvironmentClass",
+    "interact",
+    "run",
+    "run_single",
+]

@@ -1,4 +1,4 @@
-"""Agents made of what people already have: objects that act or predict, and plain functions."""
+"""Agents made from other objects: objects that act or predict, and plain functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from omnimeter.contract import Agent, Briefing, InvalidInputError, Move, Observation
 from omnimeter.interaction.handles import shown
 
-_FORMS = (
+_ACCEPTED = (
     "Give an omnimeter.Agent; or an object with act(reward, observation); or one with "
     "predict(observation), as in Stable-Baselines3; or a function of the observation, or of the "
     "reward and the observation, that returns an action."
@@ -23,7 +23,7 @@ def adapt(thing: object) -> Agent:
     """The agent that an object is, or can be made into.
 
     Args:
-        thing: An ``Agent``; an object with ``act`` (and, if it likes, ``begin`` and ``finish``);
+        thing: An ``Agent``; an object with ``act`` (and optionally ``begin`` and ``finish``);
             an object with ``predict``; a function ``f(observation)`` or
             ``f(reward, observation)``; or a class of such objects.
 
@@ -40,11 +40,11 @@ def adapt(thing: object) -> Agent:
         return PredictingAgent(thing)
     if callable(thing):
         return FunctionAgent(thing)
-    raise _no_agent(thing)
+    raise _not_an_agent(thing)
 
 
-def _no_agent(thing: object) -> InvalidInputError:
-    return InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _FORMS)
+def _not_an_agent(thing: object) -> InvalidInputError:
+    return InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _ACCEPTED)
 
 
 def _constructed(kind: type) -> object:
@@ -52,7 +52,7 @@ def _constructed(kind: type) -> object:
     if not any(hasattr(kind, name) for name in ("act", "predict")) and not any(
         "__call__" in vars(base) for base in kind.__mro__
     ):
-        raise _no_agent(kind)
+        raise _not_an_agent(kind)
     try:
         return kind()
     except Exception as error:
@@ -85,8 +85,7 @@ class ActingAgent(FunctionAgent):
 
     Args:
         thing: Has ``act``, and may have ``begin(briefing, rng)`` and
-            ``finish(reward, observation)``. If its ``view`` is a text, that is the form of
-            observation that it asks for.
+            ``finish(reward, observation)``. If its ``view`` is a string, it asks for that view.
     """
 
     def __init__(self, thing: Any) -> None:
@@ -96,12 +95,12 @@ class ActingAgent(FunctionAgent):
         self._finish = getattr(thing, "finish", None)
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
-        """Tell the object, if it wants to know."""
+        """Call ``begin`` of the object, if it has one."""
         if self._begin is not None:
             self._begin(briefing, rng)
 
     def finish(self, reward: float, observation: Observation) -> None:
-        """Tell the object, if it wants to know."""
+        """Call ``finish`` of the object, if it has one."""
         if self._finish is not None:
             self._finish(reward, observation)
 
@@ -111,7 +110,7 @@ class PredictingAgent(Agent):
 
     It gets ``state`` and ``episode_start`` if it takes them, so that recurrent policies work.
     Whether it is deterministic is left to its own default, and ``False`` where it has none. If it
-    has ``set_random_seed``, its chance comes from the exercise.
+    has ``set_random_seed``, it is seeded from the exercise.
 
     Args:
         policy: Its ``predict`` returns an action, or an action and a state.
@@ -124,21 +123,21 @@ class PredictingAgent(Agent):
         except (TypeError, ValueError):  # some functions that are not written in Python do not say
             parameters = {}
         self._takes = {"state", "episode_start"} & parameters.keys()
-        decide = parameters.get("deterministic")
-        undecided = decide is not None and decide.default is decide.empty
-        self._options = {"deterministic": False} if undecided else {}
+        choice = parameters.get("deterministic")
+        required = choice is not None and choice.default is choice.empty
+        self._options = {"deterministic": False} if required else {}
         self._state: Any = None
         self._starts = True
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:  # noqa: ARG002
-        """Forget what the policy remembered of the last exercise."""
+        """Reset the policy's memory of the last exercise."""
         self._state = None
         self._starts = True
         if callable(seed := getattr(self._policy, "set_random_seed", None)):
             seed(int(rng.integers(2**31)))
 
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: ARG002
-        """What the policy predicts; the reward means nothing to it."""
+        """What the policy predicts, without the reward."""
         memory = {"state": self._state, "episode_start": np.array([self._starts])}
         known = {name: memory[name] for name in self._takes}
         answer = self._policy.predict(observation, **known, **self._options)
@@ -149,13 +148,10 @@ class PredictingAgent(Agent):
 
 
 def _named_view(thing: object) -> str | None:
-    """The form of observation that an object asks for.
-
-    Whoever wrote it may have meant something else by the word: what is no text is passed over.
-    """
+    """The view that an object asks for; an attribute that is not a string means something else."""
     try:
         view = getattr(thing, "view", None)
-    except Exception:  # a stranger's property may raise anything
+    except Exception:  # a third party's property may raise anything
         return None
     return view if isinstance(view, str) else None
 
@@ -174,7 +170,7 @@ def _wants_reward(function: Callable[..., Any]) -> bool:
             return False
         raise InvalidInputError(
             f"{shown(function)} cannot be given an observation: its parameters are {signature}.",
-            _FORMS,
+            _ACCEPTED,
         )
     return not _takes(signature, 1) or next(iter(signature.parameters)) == "reward"
 
@@ -188,11 +184,7 @@ def _takes(signature: inspect.Signature, count: int) -> bool:
 
 
 def _single(action: Any) -> int | Move:
-    """An array with one element, as policies return it, as that element.
-
-    Whether it is an action at all is judged where all answers are.
-    """
+    """An array with one element, as policies return it, as that element."""
     shape = getattr(action, "shape", None)
     one = isinstance(shape, tuple) and prod(shape) == 1 and hasattr(action, "item")
-    chosen: int | Move = action.item() if one else action
-    return chosen
+    return action.item() if one else action  # type: ignore[no-any-return] # checked later

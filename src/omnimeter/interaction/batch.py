@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import Ending, Exercise, Fault, IntArray, Space, Trace, nanoseconds
-from omnimeter.contract.exercise import ClockKind
+from omnimeter.contract import Budget, Ending, Exercise, Fault, IntArray, Trace, nanoseconds
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import templates
-from omnimeter.interaction.compilation import runner
-from omnimeter.interaction.handles import AgentFault, invalid_action, invalid_delay
+from omnimeter.interaction.handles import invalid_action, invalid_delay
 from omnimeter.interaction.kernels import (
-    KernelAgent,
     KernelEnvironment,
-    KernelEnvironmentClass,
+    contiguous,
     end_to_end,
     integers,
-    seed_state,
     starts,
 )
-from omnimeter.interaction.loop import as_seen_by, invalid_reward, take
+from omnimeter.interaction.loop import invalid_reward, own_exercises
 
 LARGEST = 2**18
 """Interactions that one call may record: memory stays flat, and warm, as work grows."""
@@ -35,189 +30,85 @@ TIMED_PER_CALL = 32
 """Exercises in one call when only a time is given: each may turn out to be long."""
 
 
-def can_run_compiled(exercise: Exercise) -> bool:
-    """Whether an exercise needs nothing that only the ordinary loop can do."""
-    return exercise.clock.kind is ClockKind.VIRTUAL and exercise.timeout is None
+def capacity_of(budget: Budget) -> int:
+    """How many of the interactions that one call may record an exercise is counted as."""
+    if budget.seconds is not None:
+        return LARGEST // TIMED_PER_CALL
+    return min(budget.max_interactions, LARGEST)
 
 
-def run_batch(
-    environment_class: KernelEnvironmentClass,
-    agent: KernelAgent,
-    exercises: Sequence[Exercise],
-    *,
-    record: bool = False,
-) -> Iterator[Trace]:
-    """The trace of each exercise, in order: exactly what ``interact`` gives, at compiled speed.
-
-    Args:
-        environment_class: The class of all the exercises' instances.
-        agent: Who takes them, prepared anew for each.
-        exercises: Those for which ``can_run_compiled`` says no take the ordinary loop.
-        record: Whether to keep actions and observations too.
-    """
-    try:
-        seen = as_seen_by(environment_class, agent)
-    except AgentFault:
-        seen = None
-    if not isinstance(
-        seen, KernelEnvironmentClass
-    ):  # the ordinary loop finds out whose fault it is
-        yield from (take(environment_class, agent, each, record=record) for each in exercises)
-        return
-    group: list[_Seated | Exercise] = []
-    room = 0
-    for exercise in exercises:
-        timed = exercise.budget.seconds is not None
-        need = (
-            LARGEST // TIMED_PER_CALL if timed else min(exercise.budget.max_interactions, LARGEST)
-        )
-        if group and room + need > LARGEST:
-            yield from _run_group(seen, agent, group, record)
-            group, room = [], 0
-        group.append(_seat(seen, agent, exercise))
-        room += need
-    yield from _run_group(seen, agent, group, record)
-
-
-class _Seated(NamedTuple):
-    """An exercise with both sides ready to begin."""
+class Prepared(NamedTuple):
+    """An exercise, with its environment and its agents' states if it can run compiled."""
 
     exercise: Exercise
-    environment: KernelEnvironment
-    state: State
-
-
-def _seat(
-    environment_class: KernelEnvironmentClass, agent: KernelAgent, exercise: Exercise
-) -> _Seated | Exercise:
-    """An exercise with both sides ready; or without, if only the ordinary loop can say why not."""
-    if not can_run_compiled(exercise):
-        return exercise
-    try:
-        environment = environment_class.build(exercise.instance)
-        state = agent.prepare(environment.briefing())
-        seed_state(environment.state, exercise.stream("environment").seed)
-        seed_state(state, exercise.stream("agent").seed)
-    except Exception:
-        return exercise
-    return _Seated(exercise, environment, state)
-
-
-def _run_group(
-    environment_class: KernelEnvironmentClass,
-    agent: KernelAgent,
-    group: Sequence[_Seated | Exercise],
-    record: bool,
-) -> Iterator[Trace]:
-    seated = [each for each in group if isinstance(each, _Seated)]
-    traces = _compiled(environment_class, agent, seated, record)
-    for each in group:
-        trace = next(traces) if isinstance(each, _Seated) else None
-        if trace is None:
-            exercise = each.exercise if isinstance(each, _Seated) else each
-            trace = take(environment_class, agent, exercise, record=record)
-        yield trace
-
-
-def _compiled(
-    environment_class: KernelEnvironmentClass,
-    agent: KernelAgent,
-    seated: Sequence[_Seated],
-    record: bool,
-) -> Iterator[Trace | None]:
-    """Traces of the compiled loop; none for anybody if it does not compile, or a kernel raises.
-
-    The ordinary loop then finds out whose fault it is.
-    """
-    if not seated:
-        return iter(())
-    run = runner(environment_class.kernels, agent.kernels)
-    try:
-        batch = _batch(seated, record, agent.pace)
-        batch.run(run)
-    except Exception:
-        return repeat(None)
-    return batch.traces()
-
-
-def _batch(seated: Sequence[_Seated], record: bool, pace: float) -> Batch:
-    environments = [each.environment for each in seated]
-    spaces = [environment.space for environment in environments]
-    parts = (
-        *end_to_end([environment.state for environment in environments]),
-        *end_to_end([each.state for each in seated]),
-    )
-    return Batch(
-        [each.exercise for each in seated],
-        parts,
-        spaces,
-        [environment.actions for environment in environments],
-        record,
-        scratch=max(len(space.sizes) for space in spaces),  # one after the other
-        paces=[pace] * len(seated),
-    )
+    environment: KernelEnvironment | None = None
+    states: Sequence[State] = ()
 
 
 class Batch:
-    """Compiled loops under way: exercises beside each other, or the members of a company.
+    """Compiled loops under way: several exercises of one agent, or one of several agents.
+
+    There is one row for each exercise and agent.
 
     Args:
-        exercises: One for each of them.
-        parts: What the loop is given first, its states.
-        spaces: The observations there can be for each of them.
-        actions: The number of actions of each.
-        record: Whether to keep actions and observations too.
-        scratch: How many integers the loop needs for what is seen at one moment.
+        prepared: The exercises; only one if it has several agents.
         paces: The seconds that each agent declares for its actions beyond what its kernels do.
+        record: Whether to keep actions and observations too.
     """
 
-    def __init__(
-        self,
-        exercises: Sequence[Exercise],
-        parts: tuple[Any, ...],
-        spaces: Sequence[Space],
-        actions: Sequence[int],
-        record: bool,
-        *,
-        scratch: int,
-        paces: Sequence[float],
-    ) -> None:
+    def __init__(self, prepared: Sequence[Prepared], paces: Sequence[float], record: bool) -> None:
+        environments = [each.environment for each in prepared if each.environment is not None]
+        states = [state for each in prepared for state in each.states]
+        self.seats = len(paces)
+        if self.seats == 1:
+            self.exercises = [each.exercise for each in prepared]
+            self.parts = (*end_to_end([each.state for each in environments]), *end_to_end(states))
+            spaces = [environment.space for environment in environments]
+        else:
+            (environment,) = environments
+            self.exercises = own_exercises(prepared[0].exercise)
+            chosen, given = np.zeros(self.seats, dtype=np.int64), np.zeros(self.seats)
+            self.parts = (*map(contiguous, (environment.state, *states)), chosen, given)
+            spaces = list(environment.spaces)
         self.record = record
-        self.exercises = exercises
-        self.parts = parts
         self.widths = integers(len(space.sizes) for space in spaces)
-        self.scratch = np.empty(scratch, dtype=np.int64)
-        self.actions = integers(actions)
-        self.most = integers(each.budget.max_interactions for each in exercises)
-        self.end = integers(each.budget.end_ns for each in exercises)
-        self.tick = integers(nanoseconds(each.clock.tick) for each in exercises)
-        self.pace = integers(map(nanoseconds, paces))
-        self.progress = np.zeros((len(exercises), 5), dtype=np.int64)
-        self.rewards_at_hand = np.zeros((len(exercises), 2))
-        self.pieces: list[list[tuple[Any, ...]]] = [[] for _ in exercises]
+        self.places = starts(self.widths)
+        self.seen = np.empty(self.places[-1], dtype=np.int64)
+        self.actions = integers(each.actions for each in environments for _ in range(self.seats))
+        self.max_interactions = integers(each.budget.max_interactions for each in self.exercises)
+        self.end = integers(each.budget.end_ns for each in self.exercises)
+        self.tick = integers(nanoseconds(each.clock.tick) for each in self.exercises)
+        self.pace = integers([nanoseconds(pace) for pace in paces] * len(environments))
+        self.progress = np.zeros((len(self.exercises), 5), dtype=np.int64)
+        self.current_rewards = np.zeros((len(self.exercises), 2))
+        self.pieces: list[list[tuple[Any, ...]]] = [[] for _ in self.exercises]
 
     def run(self, run: Callable[..., None]) -> None:
-        """Run to the end of every exercise, providing more room while there are unfinished ones."""
+        """Run to the end of every exercise, with more capacity while there are unfinished ones."""
         timed = [each.budget.seconds is not None for each in self.exercises]
-        room = np.where(timed, np.minimum(self.most, FIRST_GUESS), np.minimum(self.most, LARGEST))
+        capacity = np.where(
+            timed,
+            np.minimum(self.max_interactions, FIRST_GUESS),
+            np.minimum(self.max_interactions, LARGEST),
+        )
         running = np.ones(len(timed), dtype=np.bool_)
         while running.any():
-            self._call(run, room, np.flatnonzero(running).tolist())
+            self._call(run, capacity, np.flatnonzero(running).tolist())
             running = self.progress[:, templates.STATUS] == templates.RUNNING
-            left = np.minimum(self.most - self.progress[:, templates.COUNT], LARGEST)
-            room = np.where(running, np.minimum(left, room * 4), 0)
+            left = np.minimum(self.max_interactions - self.progress[:, templates.COUNT], LARGEST)
+            capacity = np.where(running, np.minimum(left, capacity * 4), 0)
 
-    def _call(self, run: Callable[..., None], room: IntArray, running: Sequence[int]) -> None:
-        slots = starts(room)
-        seen_at = starts(np.where(self.record, (room + 1) * self.widths, 0))
+    def _call(self, run: Callable[..., None], capacity: IntArray, running: Sequence[int]) -> None:
+        slots = starts(capacity)
+        seen_at = starts(np.where(self.record, (capacity + 1) * self.widths, 0))
         rewards = np.empty(slots[-1])
         times = np.empty(slots[-1], dtype=np.int64)
         actions = np.empty(slots[-1] if self.record else 0, dtype=np.int64)
         observations = np.empty(seen_at[-1], dtype=np.int64)
         before = self.progress[:, templates.COUNT].copy()
         run(
-            *self.parts, self.widths, self.scratch, self.actions, self.most, self.end, self.tick,
-            self.pace, self.progress, self.rewards_at_hand, slots, rewards, times,
+            *self.parts, self.places, self.seen, self.actions, self.max_interactions, self.end,
+            self.tick, self.pace, self.progress, self.current_rewards, slots, rewards, times,
             self.record, actions, observations, seen_at,
         )  # fmt: skip
         firsts = slots.tolist()
@@ -239,14 +130,14 @@ class Batch:
         first = 1 if self.pieces[number] else 0  # a further piece begins where the last one ended
         return slice(first, count + int(self.progress[number, templates.STARTED]))
 
-    def traces(self) -> Iterator[Trace]:
-        """What happened in each exercise."""
-        at_hand = self.rewards_at_hand.tolist()
-        for number, progress in enumerate(self.progress.tolist()):
-            yield self._trace(number, progress, *at_hand[number])
+    def traces(self) -> Iterator[list[Trace]]:
+        """What happened in each exercise, for each of its agents."""
+        rows = zip(self.progress.tolist(), self.current_rewards.tolist(), strict=True)
+        traces = [self._trace(number, *row) for number, row in enumerate(rows)]
+        return (traces[k : k + self.seats] for k in range(0, len(traces), self.seats))
 
-    def _trace(self, number: int, progress: Sequence[int], first: float, last: float) -> Trace:
-        status, _, now, given, _ = progress
+    def _trace(self, number: int, progress: Sequence[int], rewards: Sequence[float]) -> Trace:
+        (status, _, now, given, _), (first, last) = progress, rewards
         fault = _fault(status, given, int(self.actions[number]), last)
         ending = Ending.STOPPED if status == templates.STOPPED else Ending.BUDGET
         budget = self.exercises[number].budget
@@ -268,7 +159,7 @@ class Batch:
 
 
 def _fault(status: int, given: int, actions: int, reward: float) -> Fault | None:
-    """What the ordinary loop says of the same."""
+    """What the stepwise loop says of the same."""
     match status:
         case templates.NO_ACTION:
             return invalid_action(given, actions).fault

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import cache
@@ -18,10 +19,11 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from omnimeter.contract import AgentKernels, EnvironmentKernels, InvalidInputError
+from omnimeter.contract.kernels import plain
 from omnimeter.interaction import templates
 
 _KNOWN = ("builtins", "math", "numba", "numpy")
-"""Packages that are known by their versions; their source is not looked at."""
+"""Packages that are identified by their versions instead of their source."""
 
 
 def reachable_sources(kernels: Iterable[Callable[..., Any]]) -> Iterator[str]:
@@ -90,7 +92,16 @@ def _source(part: Any) -> str:
 
 
 announcements: list[Callable[[str], None]] = []
-"""Told before something is compiled for the first time."""
+"""Told before something is compiled for the first time, and when it cannot be compiled."""
+
+
+def announce(message: str, *, warn: bool = False) -> None:
+    """Tell all that listen to announcements; if none does, it can be a Python warning instead."""
+    for tell in announcements:
+        tell(message)
+    if warn and not announcements:
+        warnings.warn(message, stacklevel=2)
+
 
 _one_at_a_time = Lock()  # a module that is being compiled is not yet what another thread needs
 
@@ -106,34 +117,27 @@ def cache_directory() -> Path:
 
 
 @cache
-def runner(environment: EnvironmentKernels, agent: AgentKernels) -> Callable[..., Any]:
-    """Whole exercises of one pair, in batches, in one compiled loop."""
-    source = templates.runner(
-        environment.state._fields,  # type: ignore[attr-defined]
-        agent.state._fields,  # type: ignore[attr-defined]
-        delays=agent.delay is not None,
-    )
-    entry: Callable[..., Any] = load("exercises", source, environment=environment, agent=agent).run
+def runner(environment: EnvironmentKernels, *agents: AgentKernels) -> Callable[..., Any]:
+    """The compiled loop of whole exercises: many of one agent, or one joint run of several."""
+    source = templates.runner(environment, agents)
+    sides = {f"agent{seat}": agent for seat, agent in enumerate(agents)}
+    if len(agents) == 1:
+        sides = {"agent": agents[0]}
+    entry: Callable[..., Any] = load("exercises", source, environment=environment, **sides).run
     return entry
 
 
-@cache
-def joint_runner(environment: EnvironmentKernels, agents: tuple[AgentKernels, ...]) -> Any:
-    """One whole exercise of several agents together, in one compiled loop."""
-    seats = [
-        templates.Seat(agent.state._fields, agent.delay is not None)  # type: ignore[attr-defined]
-        for agent in agents
-    ]
-    source = templates.joint_runner(environment.state._fields, seats)  # type: ignore[attr-defined]
-    sides = {f"agent{seat}": agent for seat, agent in enumerate(agents)}
-    return load("joint exercises", source, environment=environment, **sides).run
+def did_not_compile(entry: Any, error: Exception) -> bool:
+    """Whether calling a compiled loop failed before any of it ran."""
+    from numba.core.errors import NumbaError
+
+    return isinstance(error, NumbaError) or not getattr(entry, "signatures", True)
 
 
 @cache
 def batch_entries(kernels: EnvironmentKernels) -> ModuleType:
     """``start_many`` and ``advance_many`` of environments side by side, to call from Python."""
-    source = templates.environments(kernels.state._fields)  # type: ignore[attr-defined]
-    return load("environments", source, environment=kernels)
+    return load("environments", templates.environments(kernels), environment=kernels)
 
 
 @cache
@@ -167,18 +171,17 @@ def agent_entries(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
         kernels: How it behaves.
         types: NumPy's names for the types of its state's arrays and of what is seen.
     """
-    source = templates.agent(types, delays=kernels.delay is not None)
-    return load("agent", source, agent=kernels)
+    return load("agent", templates.agent(kernels, types), agent=kernels)
 
 
 def load(what: str, body: str, **sides: Kernels) -> ModuleType:
     """Write a module of a body and the kernels of some sides that it names, and import it."""
-    words = set(re.findall(r"\w+", body))
+    names = set(re.findall(r"\w+", body))
     parts = {
         name: part
         for side, kernels in sides.items()
         for name, part in _named(side, kernels)
-        if name in words  # the others make no difference to what is compiled
+        if name in names  # the others make no difference to what is compiled
     }
     places = {name: _place(part) for name, part in parts.items()}
     imports = [f"from {module} import {own} as {name}" for name, (module, own) in places.items()]
@@ -189,17 +192,9 @@ def load(what: str, body: str, **sides: Kernels) -> ModuleType:
             path = _write(name, source)
             if not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
                 modules = ", ".join(sorted({module for module, _ in places.values()}))
-                for tell in announcements:
-                    tell(f"Compiling {what} kernels of {modules} (once; kept for next time)")
+                announce(f"Compiling {what} kernels of {modules} (once; kept for next time)")
             _import_file(name, path)
         return sys.modules[name]
-
-
-def plain() -> bool:
-    """Whether kernels run as ordinary Python (``NUMBA_DISABLE_JIT=1``)."""
-    import numba
-
-    return bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined] # made at run time
 
 
 def _named(side: str, kernels: Kernels) -> Iterator[tuple[str, Any]]:
@@ -240,24 +235,22 @@ def _digest(source: str, parts: dict[str, Any]) -> str:
 @cache
 def _foundations() -> tuple[str, ...]:
     """What all generated modules stand on."""
-    import inspect
-
     import llvmlite
     import numba
     import numpy
 
     from omnimeter.contract import kernels
-    from omnimeter.interaction import borrowing
+    from omnimeter.interaction import intrinsics
 
     versions = (numba.__version__, llvmlite.__version__, numpy.__version__, sys.version)
     # Numba's own cache forgets whether bounds were checked.
     checked = numba.config.BOUNDSCHECK  # type: ignore[attr-defined] # made at run time
-    return *versions, str(checked), *map(inspect.getsource, (borrowing, kernels, templates))
+    return *versions, str(checked), *map(inspect.getsource, (intrinsics, kernels, templates))
 
 
 def _write(name: str, source: str) -> Path:
     """Put the module into a directory of its own; several processes may do so at once."""
-    for root in (cache_directory, _makeshift_directory):
+    for root in (cache_directory, _temporary_directory):
         try:
             path = root() / name / f"{name}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -269,7 +262,7 @@ def _write(name: str, source: str) -> Path:
                 os.replace(temporary, path)
         except OSError:
             continue
-        if os.access(path.parent, os.W_OK):  # Numba will write beside it
+        if os.access(path.parent, os.W_OK):  # Numba will write there too
             return path
     raise InvalidInputError(
         f"Compiled kernels cannot be kept in {cache_directory()}.",
@@ -277,12 +270,12 @@ def _write(name: str, source: str) -> Path:
     )
 
 
-def _makeshift_directory() -> Path:
-    """A directory for temporary files that nobody else can have put anything into."""
+def _temporary_directory() -> Path:
+    """A directory for temporary files that only this user can write to."""
     path = Path(tempfile.gettempdir()) / f"omnimeter-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
     if path.lstat().st_uid != os.getuid():
-        raise PermissionError(f"{path} belongs to somebody else")
+        raise PermissionError(f"{path} belongs to another user")
     return path
 
 

@@ -10,13 +10,13 @@ from time import perf_counter_ns
 
 from omnimeter.contract import Agent, Briefing, Fault, FaultKind, Move, Observation, nanoseconds
 from omnimeter.contract.agent import LONGEST_DELAY
-from omnimeter.interaction.kernels import begin
+from omnimeter.interaction.kernels import seed_for
 
 LONGEST_SHOWN = 500
-"""Characters of a stranger's value or error that are shown in a message."""
+"""Characters of a value or an error that are shown in a message."""
 
 
-class AgentFault(Exception):  # noqa: N818 - a fault is what the papers' reader looks for
+class AgentFault(Exception):  # noqa: N818 - it carries a Fault
     """An agent that cannot go on, with the fault to record."""
 
     def __init__(self, fault: Fault) -> None:
@@ -36,8 +36,6 @@ def infrastructure_error(message: str, detail: str = "") -> AgentFault:
 
 def read_move(answer: object, actions: int) -> tuple[int, int]:
     """An agent's answer as an action (-1 to stop) and a declared delay in nanoseconds (or 0)."""
-    if type(answer) is int and -1 <= answer < actions:  # nearly always, so it comes first
-        return answer, 0
     if not isinstance(answer, Move):
         return read_action(answer, actions), 0
     action = read_action(answer.action, actions)
@@ -50,7 +48,7 @@ def read_action(given: object, actions: int) -> int:
     """What an agent gave as an action, or -1 to stop."""
     try:
         action = index(given)  # type: ignore[arg-type]
-    except Exception:  # a stranger's __index__ may raise anything
+    except Exception:  # a third party's __index__ may raise anything
         raise invalid_action(given, actions) from None
     if not -1 <= action < actions:
         raise invalid_action(given, actions)
@@ -67,20 +65,19 @@ def read_delay(seconds: object) -> int:
 
 
 def read_view(given: object) -> str | None:
-    """What an agent gave as the form of observation that it asks for."""
+    """What an agent gave as the view that it asks for."""
     if given is None or isinstance(given, str):
         return given
     raise agent_error(
-        f"The agent asks for the view {shown(given)}; a view is the name of a form of observation, "
-        "or None."
+        f"The agent asks for the view {shown(given)}; a view is given by its name, or None."
     )
 
 
 def view_of(agent: Agent | AgentHandle) -> str | None:
-    """The form of observation that an agent asks for.
+    """The view that an agent asks for.
 
     Raises:
-        AgentFault: It asks for something that is no name, or raises when it is asked.
+        AgentFault: It is not a string, or asking for it raises an exception.
     """
     if isinstance(agent, AgentHandle):
         return agent.view
@@ -108,7 +105,7 @@ def invalid_delay(given: object) -> AgentFault:
 
 
 def shown(value: object, write: Callable[[object], str] = repr) -> str:
-    """A stranger's value in a message: never long, and never an error of its own."""
+    """Any value in a message: never long, and never an error of its own."""
     try:
         text = write(value)
     except Exception:
@@ -117,11 +114,7 @@ def shown(value: object, write: Callable[[object], str] = repr) -> str:
 
 
 class Unreadable:
-    """Stands for an answer that is no action, of which only its looks are known.
-
-    Args:
-        text: How the answer looked.
-    """
+    """Stands for an answer that is not an action, of which only the text is known."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -130,28 +123,29 @@ class Unreadable:
         return self._text
 
 
-_NOTHING = Unreadable("None")
+_NO_ANSWER = Unreadable("None")
 """The answer of an agent that returned None, which is not the same as no answer."""
 
 
 class AgentHandle(ABC):
-    """Where one agent sits during one exercise."""
+    """How the loop reaches one agent, in this process or in another."""
 
     @property
     @abstractmethod
     def view(self) -> str | None:
-        """The form of observation that the agent asks for."""
+        """The view that the agent asks for."""
 
     @abstractmethod
     def begin(self, briefing: Briefing, seed: int) -> None:
-        """Brief the agent and give it its chance, a number of 64 bits."""
+        """Brief the agent and give it its seed, a number of 64 bits."""
 
     @abstractmethod
-    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:
+    def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:
         """The agent's answer and the nanoseconds that it took.
 
         The answer is ``None`` only when the nanoseconds ``left`` were over before there was one,
-        which a seat in the same process never says.
+        which a handle in the same process never says. Where no time counts, ``left`` is ``None``
+        and the time need not be measured.
         """
 
     @abstractmethod
@@ -160,7 +154,7 @@ class AgentHandle(ABC):
 
 
 class LocalAgent(AgentHandle):
-    """In this process: no cost, and no protection against an agent that hangs."""
+    """An agent in this process: no cost, and no protection against an agent that hangs."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -172,18 +166,18 @@ class LocalAgent(AgentHandle):
 
     def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see AgentHandle
         try:
-            begin(self._agent, briefing, seed)
+            self._agent.begin(briefing, seed_for(self._agent, seed))
         except BaseException as error:
             raise raised_error("beginning", error) from error
 
-    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: ARG002, D102
-        before = perf_counter_ns()
+    def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102
+        before = 0 if left is None else perf_counter_ns()
         try:
             answer = self._act(reward, observation)
         except BaseException as error:
             raise raised_error("acting", error) from error
-        elapsed = perf_counter_ns() - before
-        return (_NOTHING if answer is None else answer), elapsed
+        elapsed = 0 if left is None else perf_counter_ns() - before
+        return (_NO_ANSWER if answer is None else answer), elapsed
 
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see AgentHandle
         try:

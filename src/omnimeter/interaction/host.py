@@ -29,14 +29,14 @@ from omnimeter.interaction.wire import (
     move_to_json,
     observation_from_json,
     read,
-    refusal_to_json,
+    rejection_to_json,
 )
 
 RESERVE = 4 << 20
 """Bytes that are given back when there is no memory left, so that this can still be said."""
 
 LAST_MOMENT = 1.0
-"""Seconds between the end of the harness and that of everything here."""
+"""Seconds between the end of the harness and that of this process and its children."""
 
 
 class Host:
@@ -44,11 +44,11 @@ class Host:
 
     def __init__(self) -> None:
         self._reserve = bytearray(RESERVE)
-        self._seat: LocalAgent | None = None
+        self._agent: LocalAgent | None = None
         self._actions = 0
 
     def answer(self, message: Message) -> Message:
-        """Do what a message asks for. Only an agent that ends the process is not survived."""
+        """Do what a message asks for, whatever the agent does short of ending the process."""
         try:
             return self._done(message)
         except MemoryError:
@@ -56,10 +56,10 @@ class Host:
         except (AgentFault, OmnimeterError) as error:
             if _for_lack_of_memory(error):
                 return self._out_of_memory()
-            self._seat = None
+            self._agent = None
             if isinstance(error, AgentFault):
                 return fault_to_json(error.fault)
-            return refusal_to_json(error)
+            return rejection_to_json(error)
 
     def _done(self, message: Message) -> Message:
         match message["type"]:
@@ -75,7 +75,7 @@ class Host:
                 return self._finish(message)
 
     def _out_of_memory(self) -> Message:
-        self._seat = None
+        self._agent = None
         self._reserve.clear()
         return {"type": "memory"}
 
@@ -85,25 +85,25 @@ class Host:
         return {"type": "hello", "wire": VERSION, "view": True}
 
     def _begin(self, message: Message) -> Message:
-        self._seat = None
+        self._agent = None
         agent = _made(message)
         briefing = briefing_from_json(message["briefing"])
-        seat = LocalAgent(agent)
-        seat.begin(briefing, message["seed"])
-        self._seat = seat
+        handle = LocalAgent(agent)
+        handle.begin(briefing, message["seed"])
+        self._agent = handle
         self._actions = briefing.actions
         return {"type": "ready"}
 
     def _act(self, message: Message) -> Message:
-        assert self._seat is not None  # begun
+        assert self._agent is not None  # begun
         observation = observation_from_json(message["observation"])
-        answer, elapsed = self._seat.ask(message["reward"], observation, FOREVER)
+        answer, elapsed = self._agent.ask(message["reward"], observation, FOREVER)
         return move_to_json(answer, self._actions, elapsed)
 
     def _finish(self, message: Message) -> Message:
-        seat, self._seat = self._seat, None
-        if seat is not None:  # an agent that failed after its time was over is there no more
-            seat.finish(message["reward"], observation_from_json(message["observation"]))
+        agent, self._agent = self._agent, None
+        if agent is not None:  # gone if it failed after its time was over
+            agent.finish(message["reward"], observation_from_json(message["observation"]))
         return {"type": "finished"}
 
 
@@ -127,8 +127,8 @@ def _limit(memory_mb: int | None) -> None:
         return
     used = int(statistics.read_text().split()[0]) * resource.getpagesize()
     wanted = used + memory_mb * 2**20
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY or wanted < most:
+    _, maximum = resource.getrlimit(resource.RLIMIT_AS)
+    if maximum == resource.RLIM_INFINITY or wanted < maximum:
         resource.setrlimit(resource.RLIMIT_AS, (wanted, wanted))
 
 
@@ -136,9 +136,9 @@ def _channel() -> tuple[BinaryIO, BinaryIO]:
     """The pipes to the harness, put out of the agent's reach."""
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
     os.dup2(2, 1)
     return requests, replies
 

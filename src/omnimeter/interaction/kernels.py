@@ -1,6 +1,6 @@
 """Environments and agents made of kernels, as ordinary Python objects.
 
-There is no second implementation: these objects call the same kernels that the compiled loop calls.
+They call the same kernels as the compiled loop: there is no second implementation.
 """
 
 from __future__ import annotations
@@ -39,20 +39,29 @@ def contiguous(state: State) -> State:
     Raises:
         TypeError: It is not made of one-dimensional arrays.
     """
-    for name, field in zip(state._fields, state, strict=True):
-        if not isinstance(field, np.ndarray) or field.ndim != 1:
-            raise TypeError(f"the field {name!r} of a state is not a one-dimensional array")
+    _check_fields(state)
     if all(field.flags.carray for field in state):  # contiguous and writeable
         return state
     return type(state)(*(np.array(field) for field in state))
 
 
+def _check_fields(state: State) -> None:
+    for name, field in zip(state._fields, state, strict=True):
+        if not isinstance(field, np.ndarray) or field.ndim != 1:
+            raise TypeError(f"the field {name!r} of a state is not a one-dimensional array")
+
+
 def end_to_end(states: Sequence[State]) -> tuple[State, IntArray]:
-    """All states in one, and where each one's part of each field begins."""
-    kind = type(states[0])
+    """All states in one, and where each one's part of each field begins.
+
+    Raises:
+        TypeError: They are not made of one-dimensional arrays.
+    """
     columns = list(zip(*states, strict=True))
     at = np.array([starts(integers(map(len, column))) for column in columns])
-    return kind(*(np.concatenate(column) for column in columns)), at.reshape(len(columns), -1)
+    whole = type(states[0])(*map(np.concatenate, columns))
+    _check_fields(whole)
+    return whole, at.reshape(len(columns), -1)
 
 
 def part(states: State, at: IntArray, number: int) -> State:
@@ -71,39 +80,21 @@ def integers(values: Iterable[int]) -> IntArray:
     return np.fromiter(values, dtype=np.int64)
 
 
-Chance = np.random.Generator | int
-"""Where kernels get their chance from: a generator, of which 64 bits are drawn, or those bits."""
+Seed = np.random.Generator | int
+"""The randomness of kernels: a generator, of which 64 bits are drawn, or those bits."""
 
 _new_tuple = tuple.__new__
 
 
-def seed_state(state: State, chance: Chance) -> None:
-    """Give a state its chance: 64 bits into its field ``rng``, if it has one."""
+def seed_state(state: State, rng: Seed) -> None:
+    """Seed a state: 64 bits into its field ``rng``, if it has one."""
     if "rng" in state._fields:
-        drawn = chance if isinstance(chance, int) else chance.bit_generator.random_raw()
-        state.rng[0] = drawn
+        state.rng[0] = rng if isinstance(rng, int) else rng.bit_generator.random_raw()
 
 
-def start(environment: Environment, seed: int) -> Percept:
-    """Start an environment with the chance of a seed: kernels need no generator around it."""
-    if isinstance(environment, KernelEnvironment):
-        return environment.start(seed)
-    return environment.start(seeded(seed))
-
-
-def start_joint(environment: Environment, seed: int) -> Sequence[Percept]:
-    """Start an environment with several seats with the chance of a seed."""
-    if isinstance(environment, KernelEnvironment):
-        return environment.start_joint(seed)
-    return environment.start_joint(seeded(seed))
-
-
-def begin(agent: Agent, briefing: Briefing, seed: int) -> None:
-    """Let an agent begin with the chance of a seed: kernels need no generator around it."""
-    if isinstance(agent, KernelAgent):
-        agent.begin(briefing, seed)
-    else:
-        agent.begin(briefing, seeded(seed))
+def seed_for(side: Environment | Agent, seed: int) -> Any:
+    """What a side is started with: the seed itself for kernels, otherwise a generator."""
+    return seed if getattr(side, "kernels", None) is not None else seeded(seed)
 
 
 class _Lent:
@@ -118,7 +109,7 @@ class _Lent:
     def __init__(
         self, load: Callable[..., ModuleType], kernels: Any, state: State, *others: NDArray[Any]
     ) -> None:
-        from omnimeter.interaction.borrowing import lend
+        from omnimeter.interaction.intrinsics import lend
 
         arrays = (*state, *others)
         self._given = (load, kernels, state, *others)  # keeps the arrays alive
@@ -134,12 +125,12 @@ class KernelEnvironment(Environment):
 
     Args:
         kernels: How it moves.
-        state: Its state, a NamedTuple of one-dimensional arrays that nobody else holds.
+        state: Its state, a NamedTuple of one-dimensional arrays that it owns.
         actions: The number of actions.
         space: The observations there can be, in the first seat.
         rewards: The lowest and the highest possible reward.
         others: The observations there can be in each further seat.
-        views: The form of observation in each seat, where the class has several.
+        views: The view of each seat, where the class has several.
     """
 
     def __init__(
@@ -167,7 +158,7 @@ class KernelEnvironment(Environment):
     def view_of(self, seat: int) -> str | None:  # noqa: D102 - see Environment
         return self.views[seat] if self.views else None
 
-    def start(self, rng: Chance) -> Percept:  # noqa: D102 - see Environment
+    def start(self, rng: Seed) -> Percept:  # noqa: D102 - see Environment
         self.state = contiguous(self.state)
         self._seen = np.zeros(len(self.space.sizes), dtype=np.int64)
         self._lent = _Lent(environment_entries, self.kernels, self.state, self._seen)
@@ -184,7 +175,7 @@ class KernelEnvironment(Environment):
         # a Percept, without the detour over its constructor
         return _new_tuple(Percept, (reward, int(seen[0]) if self.space.single else seen.copy()))
 
-    def start_joint(self, rng: Chance) -> list[Percept]:  # noqa: D102 - see Environment
+    def start_joint(self, rng: Seed) -> list[Percept]:  # noqa: D102 - see Environment
         if self.seats == 1:
             return [self.start(rng)]
         self.state = contiguous(self.state)
@@ -258,12 +249,13 @@ class KernelAgent(Agent):
     def prepare(self, briefing: Briefing) -> State:
         """A fresh state for an exercise, a NamedTuple of one-dimensional arrays."""
 
-    def begin(self, briefing: Briefing, rng: Chance) -> None:  # noqa: D102 - see Agent
+    def begin(self, briefing: Briefing, rng: Seed) -> None:  # noqa: D102 - see Agent
         state = contiguous(self.prepare(briefing))
         self._seen = np.zeros(len(briefing.space.sizes), dtype=np.int64)
         self._lent = _Lent(agent_entries, self.kernels, state, self._seen)
         seed_state(state, rng)
-        self._lent.entries.begin(self._lent.loan)
+        if self.kernels.begin is not None:
+            self._lent.entries.begin(self._lent.loan)
 
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
         self._seen[:] = observation
@@ -274,4 +266,5 @@ class KernelAgent(Agent):
 
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Agent
         self._seen[:] = observation
-        self._lent.entries.finish(self._lent.loan, reward)
+        if self.kernels.finish is not None:
+            self._lent.entries.finish(self._lent.loan, reward)

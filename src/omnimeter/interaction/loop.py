@@ -1,4 +1,8 @@
-"""The stepwise loop in which agents and an environment meet."""
+"""The stepwise loop in which one agent or several act in an environment.
+
+``docs/standard.md`` is the normative text: sections 3 to 6 for one agent, "Several agents at once"
+for a joint run. ``omnimeter.interaction.dispatch`` decides which exercises come here.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import time
 import traceback
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
@@ -25,7 +29,6 @@ from omnimeter.contract import (
     Fault,
     Observation,
     OmnimeterError,
-    Percept,
     Space,
     Stream,
     Timeout,
@@ -41,131 +44,45 @@ from omnimeter.interaction.handles import (
     infrastructure_error,
     read_move,
     shown,
-    view_of,
 )
-from omnimeter.interaction.kernels import start
-
-
-@dataclass(slots=True)
-class Events:
-    """What has happened so far.
-
-    Attributes:
-        record: Whether actions and observations are kept too.
-        space: The observations there can be.
-        now: The nanosecond that it is.
-        first_reward: The reward given before the first action.
-        rewards: The reward of each completed interaction.
-        times: When each was completed.
-        actions: The actions, if they are kept.
-        observations: What was seen, component after component, if it is kept.
-    """
-
-    record: bool
-    space: Space = single(1)
-    now: int = 0
-    first_reward: float = 0.0
-    rewards: array[float] = field(default_factory=lambda: array("d"))
-    times: array[int] = field(default_factory=lambda: array("q"))
-    actions: array[int] = field(default_factory=lambda: array("q"))
-    observations: array[int] = field(default_factory=lambda: array("q"))
-
-    def begin(self, percept: Percept) -> None:
-        """Write down the first reward and observation."""
-        if self.record:
-            self._see(percept.observation)
-        self.first_reward = percept.reward
-
-    def add(self, action: int, reward: float, observation: Observation) -> None:
-        """Write down a completed interaction."""
-        if self.record:
-            self._see(observation)
-            self.actions.append(action)
-        self.rewards.append(reward)
-        self.times.append(self.now)
-
-    def _see(self, observation: Observation) -> None:
-        vector = self.space.vector(observation)
-        if vector.shape != (len(self.space.sizes),):
-            raise ValueError(f"the observation {shown(observation)} does not fit {self.space}")
-        self.observations.extend(vector.tolist())
-
-    def trace(self, end: int, ending: Ending, fault: Fault | None = None) -> Trace:
-        """What happened, as arrays."""
-        width = len(self.space.sizes)
-        return Trace(
-            rewards=np.array(self.rewards, dtype=np.float64),
-            times=np.array(self.times, dtype=np.int64),
-            end_ns=end,
-            ending=ending,
-            first_reward=self.first_reward,
-            fault=fault,
-            actions=np.array(self.actions, dtype=np.int64) if self.record else None,
-            observations=np.array(self.observations, dtype=np.int64).reshape(-1, width)
-            if self.record
-            else None,
-        )
-
+from omnimeter.interaction.kernels import seed_for
 
 Streams = Callable[[str], Stream]
-"""Gives each side of an exercise its chance: ``Exercise.stream`` is one."""
+"""Gives each side of an exercise its randomness: ``Exercise.stream`` is one."""
 
 
-def take(
+def run_stepwise(
     environment_class: EnvironmentClass,
-    agent: Agent | AgentHandle,
+    agents: Sequence[Agent | AgentHandle],
     exercise: Exercise,
     *,
     record: bool = False,
-) -> Trace:
-    """Build the environment of an exercise and let an agent take it, step by step."""
+) -> list[Trace]:
+    """Build the environment of an exercise and let one agent, or all of a joint run, act in it.
+
+    Args:
+        environment_class: Where the instance comes from; as many seats as needed are asked for.
+        agents: One agent, or those of a joint run in the order of ``exercise.joint``.
+        exercise: The exercise, of any agent of a joint run.
+        record: Whether to keep actions and observations too.
+
+    Returns:
+        One trace for each agent. A fault of an agent or of the environment is in its trace.
+
+    Raises:
+        OmnimeterError: The class does not accept these agents, for example so many.
+    """
+    participants = [_Participant(agent, record) for agent in agents]
     try:
-        seen = as_seen_by(environment_class, agent)
+        views = [each.view() if environment_class.views else None for each in participants]
+        if all(each.trace is not None for each in participants):
+            return _leave_all(participants, 0)
+        environment = build(seated(environment_class, views), exercise, len(agents))
     except AgentFault as trouble:
-        return Events(record).trace(0, Ending.FAULT, trouble.fault)
-    try:
-        environment = seen.build(exercise.instance)
-    except BaseException as error:
-        return Events(record).trace(0, Ending.FAULT, environment_error(error).fault)
-    return interact(
-        environment,
-        agent,
-        exercise.budget,
-        exercise.stream,
-        clock=exercise.clock,
-        timeout=exercise.timeout,
-        record=record,
-    )
-
-
-def as_seen_by(environment_class: EnvironmentClass, agent: Agent | AgentHandle) -> EnvironmentClass:
-    """The class with the form of observation that an agent asks for, where there are several.
-
-    Raises:
-        AgentFault: The agent cannot say what it asks for, or the class fails.
-        OmnimeterError: The class refuses.
-    """
-    if not environment_class.views:
-        return environment_class
-    return seated(environment_class, [view_of(agent)])
-
-
-def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> EnvironmentClass:
-    """The class for one agent per view.
-
-    Raises:
-        AgentFault: The class failed, which is our failure, not the agents'.
-        OmnimeterError: It refuses so many.
-    """
-    try:
-        found = environment_class.seating(views)
-        if not isinstance(found, EnvironmentClass):
-            raise TypeError(f"seating gave {shown(found)} instead of an environment class")
-    except OmnimeterError:
-        raise
-    except BaseException as error:
-        raise environment_error(error) from error
-    return found
+        return _fail_all(participants, trouble.fault)
+    conditions = _Conditions.of(exercise.budget, exercise.clock, exercise.timeout, exercise.stream)
+    seeds = [own.stream("agent").seed for own in own_exercises(exercise)]
+    return _interact(environment, participants, exercise.stream, seeds, conditions)
 
 
 def interact(
@@ -178,147 +95,348 @@ def interact(
     timeout: Timeout | None = None,
     record: bool = False,
 ) -> Trace:
-    """Let an agent take one exercise, and say what happened. Never raises for a fault of theirs.
+    """Let one agent act in an environment. A fault of either is in the trace.
 
     Args:
-        environment: Where.
-        agent: Who, or the seat in which it sits.
-        budget: For how long.
-        streams: The chance of the sides ``"environment"``, ``"agent"`` and ``"harness"``.
+        environment: The environment.
+        agent: The agent, or a handle of it.
+        budget: How long it lasts.
+        streams: The randomness of the sides ``"environment"``, ``"agent"`` and ``"harness"``.
         clock: Which time counts.
         timeout: The longest that one action may take.
         record: Whether to keep actions and observations too.
     """
-    seat = LocalAgent(agent) if isinstance(agent, Agent) else agent
-    events = Events(record)
-    terms = _Terms.of(budget, clock, timeout, streams)
-    try:
-        percept, briefing = _start(environment, streams("environment").seed, events)
-        seat.begin(briefing, streams("agent").seed)
-        return _converse(environment, seat, percept, terms, events)
-    except AgentFault as trouble:
-        return events.trace(events.now, Ending.FAULT, trouble.fault)
+    participants, seeds = [_Participant(agent, record)], [streams("agent").seed]
+    conditions = _Conditions.of(budget, clock, timeout, streams)
+    (trace,) = _interact(environment, participants, streams, seeds, conditions)
+    return trace
 
 
-def _start(environment: Environment, seed: int, events: Events) -> tuple[Percept, Briefing]:
+def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> EnvironmentClass:
+    """The class for one agent per view, each of which gets the view that it asks for.
+
+    Raises:
+        AgentFault: The class failed, which is our failure, not the agents'.
+        OmnimeterError: It does not accept so many agents.
+    """
+    if len(views) == 1 and not environment_class.views:
+        return environment_class
     try:
-        events.space = environment.space
-        reward, observation = start(environment, seed)
-        percept = Percept(read_reward(reward), observation)
-        events.begin(percept)
-        return percept, environment.briefing()
+        result = environment_class.seating(views)
+        if not isinstance(result, EnvironmentClass):
+            raise TypeError(f"seating gave {shown(result)} instead of an environment class")
+    except OmnimeterError:
+        raise
     except BaseException as error:
-        raise environment_error(error) from error
+        raise AgentFault(environment_fault(error)) from error
+    return result
 
 
-def _converse(
-    environment: Environment, seat: AgentHandle, percept: Percept, terms: _Terms, events: Events
-) -> Trace:
-    (reward, observation), actions = percept, environment.actions
-    most, end, wall, tick, latest = terms.most, terms.end, terms.wall, terms.tick, terms.latest
-    ending, over, busy = Ending.BUDGET, False, False
-    chosen = spent = 0  # the agent's own action, and the time since the present slot began
-    while len(events.rewards) < most:
-        if spent <= latest and chosen >= 0 and not busy:  # it is free, and has not stopped
-            left = terms.left(events, spent) if wall else FOREVER
-            answer, elapsed = terms.ask(seat, reward, observation, left)
-            if answer is None:  # everything was over before there was an answer
-                busy = True
-                spent += left + 1
-            else:
-                chosen, declared = read_move(answer, actions)
-                spent += _waited(elapsed, declared, left) if wall else declared or tick
-        if spent > latest:
-            action, delay, spent = terms.instead(actions), latest, spent - latest
-        elif busy:
-            over = True
-            break
-        elif chosen < 0:
-            ending, over = Ending.STOPPED, True
-            break
-        else:
-            action, delay, spent = chosen, spent, 0
-        if delay > end - events.now:
-            over = True
-            break
-        events.now += delay
+def own_exercises(exercise: Exercise) -> list[Exercise]:
+    """The exercise of each agent of a joint run, in the order of their seats, or of one agent."""
+    return [exercise.of(agent) for agent in exercise.joint] or [exercise]
+
+
+def build(environment_class: EnvironmentClass, exercise: Exercise, agents: int) -> Environment:
+    """Build the environment of an exercise for a number of agents.
+
+    Raises:
+        AgentFault: It cannot be built, or has another number of seats.
+    """
+    expected = len(exercise.joint or (exercise.agent,))
+    try:
+        environment = environment_class.build(exercise.instance)
+        if not environment.seats == agents == expected:
+            raise ValueError(
+                f"there are {environment.seats} seats and {agents} agents for an exercise of "
+                f"{expected}"
+            )
+    except BaseException as error:
+        raise AgentFault(environment_fault(error)) from error
+    return environment
+
+
+def briefings_of(environment: Environment, agents: int) -> list[Briefing]:
+    """What each agent is told; an environment for one agent need not know of seats."""
+    if agents == 1:
+        return [environment.briefing()]
+    return [environment.briefing(seat) for seat in range(agents)]
+
+
+def _interact(
+    environment: Environment,
+    participants: Sequence[_Participant],
+    streams: Streams,
+    seeds: Sequence[int],
+    conditions: _Conditions,
+) -> list[Trace]:
+    """An exercise of one agent or several, each with its seed, from its start to its end."""
+    try:
+        for seat, each in enumerate(participants):
+            each.space = environment.space_of(seat)
+        seed = seed_for(environment, streams("environment").seed)
+        joint = len(participants) > 1
+        percepts = environment.start_joint(seed) if joint else [environment.start(seed)]
+        for each, reward, observation in _read(participants, percepts):
+            each.start(reward, observation)
+        briefings = briefings_of(environment, len(participants))
+    except BaseException as error:
+        return _fail_all(participants, environment_fault(error))
+    for each, briefing, own_seed in zip(participants, briefings, seeds, strict=True):
+        if each.trace is None:
+            each.begin(briefing, own_seed)
+    return _loop(environment, participants, conditions)
+
+
+def _loop(
+    environment: Environment, participants: Sequence[_Participant], conditions: _Conditions
+) -> list[Trace]:
+    """One round after the other: all choose, then the environment reacts."""
+    present, joint = _present(participants), len(participants) > 1
+    actions, end, now = environment.actions, conditions.end, 0
+    for count in range(conditions.max_interactions):
+        delay = GONE
+        for each in present:
+            own_delay = each.choose(conditions, actions, now, count)
+            delay = own_delay if own_delay > delay else delay
+        if joint or delay == GONE:
+            present = _present(present)
+            if not present:
+                break
+        if delay > end - now:
+            return _leave_all(participants, now, conditions)
+        now += delay
         try:
-            if action < 0:
-                reward = 0.0
+            if joint:
+                percepts = environment.step_joint([each.action for each in participants])
+                for each, reward, observation in _read(participants, percepts):
+                    each.receive(now, reward, observation)
+            elif each.action < 0:  # a late action without a replacement
+                each.receive(now, 0.0, each.observation)
             else:
-                given, observation = environment.step(action)
+                given, observation = environment.step(each.action)
                 reward = given if type(given) is float and isfinite(given) else read_reward(given)
-            events.add(action, reward, observation)
+                each.receive(now, reward, observation)
         except BaseException as error:
-            raise environment_error(error) from error
-    seat.finish(reward, observation)
-    return events.trace(terms.over_at(events.now, spent) if over else events.now, ending)
+            return _fail_all(participants, environment_fault(error), now)
+    return _leave_all(participants, now)
 
 
-def _waited(elapsed: int, declared: int, left: int) -> int:
-    """What an action took: a declared delay is really waited for, as far as the budget goes."""
-    if declared:
-        time.sleep(max(0, min(declared, left - elapsed)) / 1e9)
-    return elapsed + declared
+def _present(participants: Sequence[_Participant]) -> list[_Participant]:
+    return [each for each in participants if each.trace is None]
+
+
+def _read(
+    participants: Sequence[_Participant], percepts: Sequence[tuple[object, Observation]]
+) -> list[tuple[_Participant, float, Observation]]:
+    """What those present are given: all of it is checked before any of it is recorded."""
+    return [
+        (each, read_reward(reward), observation)
+        for each, (reward, observation) in zip(participants, percepts, strict=True)
+        if each.trace is None
+    ]
+
+
+def _leave_all(
+    participants: Sequence[_Participant], now: int, conditions: _Conditions | None = None
+) -> list[Trace]:
+    for each in _present(participants):
+        each.leave(Ending.BUDGET, now, conditions)
+    return [each.trace for each in participants if each.trace is not None]
+
+
+def _fail_all(participants: Sequence[_Participant], fault: Fault, now: int = 0) -> list[Trace]:
+    for each in _present(participants):
+        each.fail(fault, now)
+    return [each.trace for each in participants if each.trace is not None]
+
+
+GONE = -1
+"""The delay of a participant that has stopped, failed or run out of time."""
+
+
+class _Participant:
+    """One agent of an exercise, what it is given, and what has happened to it so far.
+
+    Attributes:
+        space: The observations there can be.
+        observation: What it sees now.
+        action: What is done next: its own action, another one in place of a late one, -1 when the
+            environment stands still, and 0 once it is gone.
+        trace: What happened, once that is over; ``None`` as long as it is present.
+    """
+
+    def __init__(self, agent: Agent | AgentHandle, record: bool) -> None:
+        self._handle = LocalAgent(agent) if isinstance(agent, Agent) else agent
+        self._ask = self._handle.ask
+        self._record = record
+        self._first_reward = self._reward = 0.0
+        self._rewards, self._times = array("d"), array("q")
+        self._actions, self._observations = array("q"), array("q")
+        self._chosen = self._spent = 0  # its own action, and the time since its slot began
+        self._busy = False
+        self.space: Space = single(1)
+        self.observation: Observation = 0
+        self.action = 0
+        self.trace: Trace | None = None
+
+    def view(self) -> str | None:
+        """The view that it asks for."""
+        try:
+            return self._handle.view
+        except AgentFault as trouble:
+            self.fail(trouble.fault)
+            return None
+
+    def start(self, reward: float, observation: Observation) -> None:
+        """Take the first reward and observation."""
+        if self._record:
+            self._see(observation)
+        self._first_reward = self._reward = reward
+        self.observation = observation
+
+    def begin(self, briefing: Briefing, seed: int) -> None:
+        try:
+            self._handle.begin(briefing, seed)
+        except AgentFault as trouble:
+            self.fail(trouble.fault)
+
+    def choose(self, conditions: _Conditions, actions: int, now: int, count: int) -> int:
+        """Set the next action; give the nanoseconds until it happens, or ``GONE``."""
+        spent, latest = self._spent, conditions.latest
+        if spent <= latest and self._chosen >= 0 and not self._busy:  # free, and has not stopped
+            try:
+                if conditions.wall:
+                    spent += self._ask_timed(conditions, actions, now, count)
+                else:
+                    answer, _ = self._ask(self._reward, self.observation, None)
+                    if type(answer) is int and 0 <= answer < actions:  # nearly always
+                        self._chosen, declared = answer, 0
+                    else:
+                        self._chosen, declared = read_move(answer, actions)
+                    spent += declared or conditions.tick
+            except AgentFault as trouble:
+                return self.fail(trouble.fault, now)
+        if spent > latest:
+            self.action, self._spent = conditions.replacement(actions), spent - latest
+            return latest
+        if self._busy or self._chosen < 0:
+            self._spent = spent
+            ending = Ending.BUDGET if self._busy else Ending.STOPPED
+            return self.leave(ending, now, conditions)
+        self.action = self._chosen
+        self._spent = 0
+        return spent
+
+    def _ask_timed(self, conditions: _Conditions, actions: int, now: int, count: int) -> int:
+        """The nanoseconds of its answer under a wall clock; what it declares is waited for."""
+        left = conditions.left(now, self._spent, count)
+        answer: object = None
+        if left > 0 or conditions.stop == FOREVER:
+            answer, elapsed = self._ask(self._reward, self.observation, left)
+            if elapsed > left and conditions.stop != FOREVER:
+                answer = None
+        if answer is None:  # the exercise was over before there was an answer
+            self._busy = True
+            return left + 1
+        self._chosen, declared = read_move(answer, actions)
+        if declared:
+            time.sleep(max(0, min(declared, left - elapsed)) / 1e9)
+        return elapsed + declared
+
+    def receive(self, now: int, reward: float, observation: Observation) -> None:
+        """Take what the action brought."""
+        if self._record:
+            self._see(observation)
+            self._actions.append(self.action)
+        self._rewards.append(reward)
+        self._times.append(now)
+        self._reward = reward
+        self.observation = observation
+
+    def _see(self, observation: Observation) -> None:
+        vector = self.space.vector(observation)
+        if vector.shape != (len(self.space.sizes),):
+            raise ValueError(f"the observation {shown(observation)} does not fit {self.space}")
+        self._observations.extend(vector.tolist())
+
+    def leave(self, ending: Ending, now: int, conditions: _Conditions | None = None) -> int:
+        """Finish: now, or at the end of the time that the conditions give."""
+        try:
+            self._handle.finish(self._reward, self.observation)
+        except AgentFault as trouble:
+            return self.fail(trouble.fault, now)
+        end = now if conditions is None else conditions.over_at(now, self._spent)
+        return self._end(end, ending)
+
+    def fail(self, fault: Fault, now: int = 0) -> int:
+        """Drop out for a fault, its own or not."""
+        return self._end(now, Ending.FAULT, fault)
+
+    def _end(self, end: int, ending: Ending, fault: Fault | None = None) -> int:
+        observations = np.array(self._observations, dtype=np.int64)
+        self.action = 0
+        self.trace = Trace(
+            rewards=np.array(self._rewards, dtype=np.float64),
+            times=np.array(self._times, dtype=np.int64),
+            end_ns=end,
+            ending=ending,
+            first_reward=self._first_reward,
+            fault=fault,
+            actions=np.array(self._actions, dtype=np.int64) if self._record else None,
+            observations=observations.reshape(-1, len(self.space.sizes)) if self._record else None,
+        )
+        return GONE
 
 
 @dataclass(frozen=True, slots=True)
-class _Terms:
+class _Conditions:
     """How long an exercise lasts, in interactions and nanoseconds.
 
     Attributes:
-        most: After how many interactions it is over.
+        max_interactions: After how many interactions it is over.
         end: When it is over.
         timed: Whether it lasts for a time at all.
         wall: Whether the agent's own time counts.
         tick: What an action takes otherwise.
         latest: How long a slot is: an action that takes longer is replaced, once for every slot.
-        chance: Draws an action in place of a late one; without it nothing takes its place.
+        rng: Draws an action in place of a late one; without it the environment stands still.
         stop: When the real time is over, by the clock that ``perf_counter_ns`` reads.
     """
 
-    most: int
+    max_interactions: int
     end: int
     timed: bool
     wall: bool
     tick: int
-    latest: int = FOREVER
-    chance: np.random.Generator | None = None
-    stop: int = FOREVER
+    latest: int
+    rng: np.random.Generator | None
+    stop: int
 
     @staticmethod
-    def of(budget: Budget, clock: Clock, timeout: Timeout | None, streams: Streams) -> _Terms:
-        timed, wall = budget.seconds is not None, clock.kind is ClockKind.WALL
-        terms = _Terms(budget.max_interactions, budget.end_ns, timed, wall, nanoseconds(clock.tick))
-        if budget.wall_limit is not None:
-            terms = replace(terms, stop=time.perf_counter_ns() + nanoseconds(budget.wall_limit))
-        if timeout is None:
-            return terms
-        drawn = timeout.rule is TimeoutRule.RANDOM_ACTION
-        chance = streams("harness").generator() if drawn else None
-        latest = max(1, nanoseconds(timeout.seconds))  # time must pass
-        return replace(terms, latest=latest, chance=chance)
+    def of(budget: Budget, clock: Clock, timeout: Timeout | None, streams: Streams) -> _Conditions:
+        drawn = timeout is not None and timeout.rule is TimeoutRule.RANDOM_ACTION
+        limit = budget.wall_limit
+        return _Conditions(
+            max_interactions=budget.max_interactions,
+            end=budget.end_ns,
+            timed=budget.seconds is not None,
+            wall=clock.kind is ClockKind.WALL,
+            tick=nanoseconds(clock.tick),
+            # time must pass
+            latest=FOREVER if timeout is None else max(1, nanoseconds(timeout.seconds)),
+            rng=streams("harness").generator() if drawn else None,
+            stop=FOREVER if limit is None else time.perf_counter_ns() + nanoseconds(limit),
+        )
 
-    def left(self, events: Events, spent: int) -> int:
+    def left(self, now: int, spent: int, count: int) -> int:
         """How long a busy agent can be waited for until its exercise is over without it."""
-        left = self.end - events.now - spent
+        left = self.end - now - spent
         if self.latest != FOREVER:
-            left = min(left, (self.most - len(events.rewards)) * self.latest - spent)
+            left = min(left, (self.max_interactions - count) * self.latest - spent)
         if self.stop != FOREVER:
-            real = self.stop - time.perf_counter_ns()
-            left = real if real < left else left  # calls of min and max would take longer
-        return left if left > 0 else 0
-
-    def ask(
-        self, seat: AgentHandle, reward: float, observation: Observation, left: int
-    ) -> tuple[object, int]:
-        """The agent's answer, as a seat gives it; none when the real time is over."""
-        if self.stop == FOREVER:
-            return seat.ask(reward, observation, left)
-        if left == 0:
-            return None, 0
-        answer, elapsed = seat.ask(reward, observation, left)
-        return (answer if elapsed <= left else None), elapsed
+            left = min(left, self.stop - time.perf_counter_ns())
+        return max(left, 0)
 
     def over_at(self, now: int, spent: int) -> int:
         """When an exercise that is over ends: at its end, or when the real time was over."""
@@ -326,17 +444,21 @@ class _Terms:
             return min(now + spent, self.end)
         return self.end if self.timed else now
 
-    def instead(self, actions: int) -> int:
-        """The action in place of one that came too late, or -1 when the world stands still."""
-        return -1 if self.chance is None else int(self.chance.integers(actions))
+    def replacement(self, actions: int) -> int:
+        """The action in place of a late one; -1 when the environment stands still."""
+        return -1 if self.rng is None else int(self.rng.integers(actions))
 
 
 def read_reward(given: object) -> float:
-    """What an environment gave as a reward."""
+    """The reward that an environment gave, as a float.
+
+    Raises:
+        AgentFault: It is not a finite number.
+    """
     if not isinstance(given, str | bytes):  # float would read them
         try:
             number = float(given)  # type: ignore[arg-type]
-        except Exception:  # a stranger's __float__ may raise anything
+        except Exception:  # a third party's __float__ may raise anything
             number = float("nan")
         if isfinite(number):
             return number
@@ -350,96 +472,12 @@ def invalid_reward(given: object) -> AgentFault:
     )
 
 
-def environment_error(error: BaseException) -> AgentFault:
+def environment_fault(error: BaseException) -> Fault:
     """The fault of an environment that raised an exception: our failure, not the agent's."""
-    if isinstance(error, AgentFault | KeyboardInterrupt):
+    if isinstance(error, AgentFault):
+        return error.fault
+    if isinstance(error, KeyboardInterrupt):
         raise error
     detail = "".join(traceback.format_exception(error))
-    return infrastructure_error(
-        f"The environment raised {type(error).__name__}: {shown(error, str)}", detail
-    )
-
-
-class Member:
-    """One of those who take an exercise together.
-
-    Args:
-        agent: Who, or the seat in which it sits.
-        record: Whether to keep actions and observations too.
-
-    Attributes:
-        action: What it does next: 0, to be done in its place, once it has dropped out.
-        delay: The nanoseconds that this takes.
-        trace: What happened to it, once that is over; ``None`` as long as it is there.
-    """
-
-    def __init__(self, agent: Agent | AgentHandle, record: bool) -> None:
-        self._seat = LocalAgent(agent) if isinstance(agent, Agent) else agent
-        self._events = Events(record)
-        self._percept = Percept(0.0, 0)
-        self.action = 0
-        self.delay = 0
-        self.trace: Trace | None = None
-
-    def view(self) -> str | None:
-        """The form of observation that it asks for."""
-        try:
-            return self._seat.view
-        except AgentFault as trouble:
-            self.fail(trouble.fault)
-            return None
-
-    def see(self, percept: Percept, space: Space) -> None:
-        """Take its first reward and observation."""
-        self._events.space = space
-        self._events.begin(percept)
-        self._percept = percept
-
-    def begin(self, briefing: Briefing, seed: int) -> None:
-        """Get ready."""
-        try:
-            self._seat.begin(briefing, seed)
-        except AgentFault as trouble:
-            self.fail(trouble.fault)
-
-    def choose(self, actions: int, tick: int, end: int | None) -> None:
-        """Choose an action, or drop out.
-
-        Args:
-            actions: How many there are.
-            tick: What an action takes when it declares nothing.
-            end: When its time is over if it stops, where there is such a time.
-        """
-        try:
-            answer, _ = self._seat.ask(*self._percept, FOREVER)
-            action, declared = read_move(answer, actions)
-        except AgentFault as trouble:
-            self.fail(trouble.fault)
-            return
-        self.action, self.delay = action, declared or tick
-        if action < 0:
-            self.leave(Ending.STOPPED, end)
-
-    def wait(self, delay: int) -> None:
-        """Let some nanoseconds pass."""
-        self._events.now += delay
-
-    def receive(self, percept: Percept) -> None:
-        """Take what its action brought."""
-        self._events.add(self.action, percept.reward, percept.observation)
-        self._percept = percept
-
-    def leave(self, ending: Ending, end: int | None) -> None:
-        """Finish, at a given time or now."""
-        try:
-            self._seat.finish(*self._percept)
-        except AgentFault as trouble:
-            self.fail(trouble.fault)
-            return
-        self.action = 0
-        self.trace = self._events.trace(self._events.now if end is None else end, ending)
-
-    def fail(self, fault: Fault) -> None:
-        """Drop out for a fault, its own or not."""
-        self.action = 0
-        self.trace = self._events.trace(self._events.now, Ending.FAULT, fault)
+    message = f"The environment raised {type(error).__name__}: {shown(error, str)}"
+    return infrastructure_error(message, detail).fault

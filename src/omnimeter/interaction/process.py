@@ -52,11 +52,11 @@ class Limits:
     """Hard limits of time and memory.
 
     Attributes:
-        seconds_per_action: Our patience with one action, whatever the budget; then the agent is
-            ended. The same holds for ``finish``.
+        seconds_per_action: The longest that one action may take, whatever the budget; then the
+            agent is ended. The same holds for ``finish``.
         memory_mb: Megabytes of address space beyond those of an idle process; ``None`` for no
             limit. What the agent imports counts.
-        seconds_to_begin: Our patience with loading the agent and with ``begin``.
+        seconds_to_begin: The longest that loading the agent and ``begin`` may take.
     """
 
     seconds_per_action: float = 10.0
@@ -72,7 +72,8 @@ class Limits:
                 )
         if self.memory_mb is not None and self.memory_mb <= 0:
             raise InvalidInputError(
-                f"The limit memory_mb is {self.memory_mb}.", "Give a positive number, or none."
+                f"The limit memory_mb is {self.memory_mb}.",
+                "Give a positive number, or None for no limit.",
             )
 
     @property
@@ -87,7 +88,7 @@ TAIL = 8_000
 """Bytes that are kept of what a child prints."""
 
 SLICE = 100.0
-"""Milliseconds after which a silent child is looked at: it may be dead, and its pipe still held
+"""Milliseconds after which a silent child is checked: it may be dead, and its pipe still held
 open by a child of its own."""
 
 LAST_MOMENT = 1.0
@@ -97,7 +98,7 @@ _CHUNK = 65_536
 _MOST_CHUNKS = 16  # what the largest pipe of an ordinary user holds
 
 
-class ChildFailure(Exception):  # noqa: N818 - who uses it decides whose error it was
+class ChildFailure(Exception):  # noqa: N818 - the caller decides whose error it was
     """What a child did instead of answering: the end of a sentence about it."""
 
 
@@ -201,12 +202,12 @@ class Child:
         return left > 0
 
     def _hear_prints(self) -> None:
-        """Take what was printed out of its pipe, so that nobody has to wait to print more."""
+        """Empty the pipe of what is printed, so that printing does not block."""
         try:
             chunk = os.read(self._prints, _CHUNK)
         except BlockingIOError:
             return
-        if not chunk:  # nobody can print any more
+        if not chunk:  # all writers have closed it
             with suppress(KeyError):
                 self._poll.unregister(self._prints)
         self._tail = (self._tail + chunk)[-TAIL:]
@@ -219,24 +220,24 @@ class Child:
         how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
         return ChildFailure(f"ended its process ({how})")
 
-    def words(self) -> str:
+    def output(self) -> str:
         """The end of what it has printed."""
         self._hear_prints()
         return self._tail.decode(errors="replace")
 
     def kill(self) -> str:
-        """End the process and all of its group at once; give its last words."""
+        """End the process and all of its group at once; give the end of its output."""
         # The group outlives its first process, which may have been waited for a moment ago. Its
-        # number is not given to anybody else so soon.
+        # number is not given to another process so soon.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
         for _ in range(_MOST_CHUNKS):
-            words = self.words()
+            output = self.output()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert pipe is not None  # as asked for
             pipe.close()
-        return words
+        return output
 
     def close(self) -> None:
         """Let the process end by itself, for a moment; then end it."""
@@ -277,7 +278,7 @@ class Conversation:
         """Send a message and give the answer to it, or ``None`` when there is none in time.
 
         Raises:
-            AgentFault: The message cannot be sent to anybody.
+            AgentFault: The message cannot be sent.
             ChildFailure: The child has ended, or floods its channel.
             WireError: The answer cannot be understood.
         """
@@ -308,8 +309,8 @@ class Conversation:
 __all__ = ["HOST", "AgentProcess", "Limits"]
 
 HOST = (sys.executable, "-P", "-u", "-X", "faulthandler", "-m", "omnimeter.interaction.host")
-"""Runs Python agents. Nothing in the current directory can stand in for a module that it needs;
-what an agent prints is seen at once, even if it hangs or crashes."""
+"""Runs Python agents. No file in the current directory can shadow a module that it needs; what an
+agent prints is seen at once, even if it hangs or crashes."""
 
 GRACE = 200_000_000
 """Nanoseconds in which an agent whose time was over must become free again."""
@@ -327,7 +328,7 @@ _VARIABLES = {
 
 
 class AgentProcess(AgentHandle):
-    """The seat of one agent, for one exercise after the other, in a process of its own.
+    """An agent in a process of its own, for one exercise after the other.
 
     The process is started when it is first needed. Each ``begin`` makes a new agent in it. After a
     hang, a crash or too much memory it is ended, and the next ``begin`` starts another one.
@@ -377,7 +378,7 @@ class AgentProcess(AgentHandle):
 
     @property
     def view(self) -> str | None:
-        """The form of observation that the agent asks for; none where it does not know of forms.
+        """The view that the agent asks for; ``None`` where its program does not know of views.
 
         Raises:
             InvalidInputError: There is no such agent, or it cannot be made.
@@ -415,15 +416,15 @@ class AgentProcess(AgentHandle):
         self._refuse(reply)
         self._expect("ready", reply)
 
-    def ask(self, reward: float, observation: Observation, left: int) -> tuple[object, int]:  # noqa: D102 - see AgentHandle
+    def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102 - see AgentHandle
         message = percept_to_json("act", reward, observation)
-        patience = nanoseconds(self.limits.seconds_per_action)
+        longest = nanoseconds(self.limits.seconds_per_action)
         before = perf_counter_ns()
-        limit = patience if left > patience else left + TRANSPORT
+        limit = longest if left is None or left > longest else left + TRANSPORT
         reply = self._exchange_until(message, before + limit)
         round_trip = perf_counter_ns() - before
         if reply is None:
-            if left > patience:
+            if left is None or left > longest:
                 raise self._too_slow(self.limits.seconds_per_action, "for one action")
             return None, left
         self._expect("move", reply)
@@ -453,7 +454,7 @@ class AgentProcess(AgentHandle):
         return self._child
 
     def _greet(self) -> None:
-        """Agree on the wire format. No agent is loaded before, so nothing is an agent's fault."""
+        """Agree on the wire format. No agent is loaded before, so no fault is an agent's."""
         hello = {
             "type": "hello",
             "wire": VERSION,
@@ -487,14 +488,14 @@ class AgentProcess(AgentHandle):
 
     def _expect(self, kind: str, reply: Message) -> None:
         """Turn every other answer into a fault."""
-        found = reply["type"]
-        if found == kind:
+        given = reply["type"]
+        if given == kind:
             return
-        if found == "memory":
+        if given == "memory":
             raise agent_error(self.limits.memory_message, _quoted(self._end()))
-        if found != "fault" or self._child is None:
-            raise self._failed(str(WireError(f"{found!r} is no answer here")))
-        details = text_of(reply, "detail"), _quoted(self._child.words())
+        if given != "fault" or self._child is None:
+            raise self._failed(str(WireError(f"{given!r} is no answer here")))
+        details = text_of(reply, "detail"), _quoted(self._child.output())
         raise agent_error(text_of(reply, "message"), "\n".join(filter(None, details)))
 
     @staticmethod
@@ -521,10 +522,10 @@ class AgentProcess(AgentHandle):
             self._end()
 
     def _end(self) -> str:
-        """End the process, if there is one; give its last words."""
+        """End the process, if there is one; give the end of its output."""
         child, self._child = self._child, None
         return "" if child is None else child.kill()
 
 
-def _quoted(words: str) -> str:
-    return f"The agent's last output:\n{words}" if words else ""
+def _quoted(output: str) -> str:
+    return f"The agent's last output:\n{output}" if output else ""

@@ -26,7 +26,7 @@ LONGEST_LINE = 1_000_000
 """Bytes that an agent's process may send for one answer."""
 
 LONGEST_TEXT = 8_000
-"""Characters of a traceback that are sent: its end, which says most."""
+"""Characters of a traceback that are sent: its end."""
 
 Message = Mapping[str, Any]
 
@@ -42,12 +42,12 @@ class WireError(Exception):
         super().__init__(f"broke the wire format: {reason}")
 
 
-def _refuse(constant: str) -> float:
+def _reject(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-_decode = json.JSONDecoder(parse_constant=_refuse).decode
+_decode = json.JSONDecoder(parse_constant=_reject).decode
 
 
 def line(turn: int, message: Message) -> bytes:
@@ -70,7 +70,7 @@ def read(text: bytes) -> Message:
     """The message of a line: an object with at least an integer ``turn`` and a ``type``.
 
     Raises:
-        WireError: It is no such thing.
+        WireError: It is not such a message.
     """
     try:
         message = _decode(text.decode())
@@ -181,12 +181,12 @@ def fault_to_json(fault: Fault) -> Message:
     return {"type": "fault", "message": fault.message, "detail": fault.detail[-LONGEST_TEXT:]}
 
 
-def refusal_to_json(error: OmnimeterError) -> Message:
-    """Why there is no such agent."""
+def rejection_to_json(error: OmnimeterError) -> Message:
+    """Why the agent cannot be made."""
     return {"type": "refused", "message": error.message, "advice": error.advice}
 
 
 def text_of(message: Message, field: str) -> str:
-    """A text in a message of a stranger; empty when there is none."""
+    """A text in a message of an agent's process; empty when there is none."""
     text = message.get(field, "")
     return text if isinstance(text, str) else shown(text)

@@ -18,7 +18,7 @@ from omnimeter.agents.simulated import Apprentice
 from omnimeter.contract import FloatArray, Trace
 from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import Estimate, difference, mean, paired_difference
-from omnimeter.interaction import KernelAgent
+from omnimeter.kernels import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, Total
 from omnimeter.reproductions.shared import (
     PUBLISHED_FIELD,

@@ -9,10 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from omnimeter.contract import Budget, EnvironmentClass, Exercise, Spec, StoreError, Trace, stream
+from omnimeter.contract import (
+    Agent,
+    Budget,
+    EnvironmentClass,
+    Exercise,
+    Spec,
+    StoreError,
+    Trace,
+    stream,
+)
 from omnimeter.estimation import Estimate
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
 from omnimeter.reports.style import MUTED, SMALL, STYLE, moved_apart
 
 if TYPE_CHECKING:
@@ -156,15 +164,15 @@ def exercises(
 
 
 def simulate(
-    environment_class: KernelEnvironmentClass,
-    agent: KernelAgent,
+    environment_class: EnvironmentClass,
+    agent: Agent,
     seconds: float,
     runs: int,
     seed: int = 0,
 ) -> Iterator[Trace]:
     """The traces of one agent over a time, run by run, so that memory stays flat."""
     taken = exercises(environment_class, Budget(seconds=seconds), runs, seed)
-    return run_batch(environment_class, agent, taken)
+    return run_single(environment_class, agent, taken)
 
 
 HEIGHT_OF_TITLE = 0.26

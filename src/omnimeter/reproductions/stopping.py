@@ -13,7 +13,7 @@ from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import NANOSECONDS, FloatArray, IntArray
 from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import mean
-from omnimeter.interaction import KernelAgent
+from omnimeter.kernels import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
 from omnimeter.reproductions.shared import (
     Report,

@@ -15,8 +15,8 @@ from omnimeter.contract import (
     OmnimeterError,
     stream,
 )
-from omnimeter.interaction.handles import AgentFault, read_move
-from omnimeter.interaction.loop import as_seen_by
+from omnimeter.interaction.handles import AgentFault, read_move, view_of
+from omnimeter.interaction.loop import seated
 from omnimeter.testing.environments import exercise, left_alone, seeded_globally
 
 
@@ -67,7 +67,7 @@ class AgentSuite:
             rng = stream(self.seed, "suite", "instance", number).generator()
             instance = environment_class.draw(rng)
             agent = self.make()
-            seen = as_seen_by(environment_class, agent)
+            seen = seated(environment_class, [view_of(agent)])
             briefing = seen.build(instance).briefing()
             try:
                 agent.begin(briefing, stream(self.seed, "suite", "briefing").generator())
@@ -164,20 +164,18 @@ class AgentSuite:
 
     def test_compiled_and_stepwise_agree(self) -> None:
         """With kernels, the compiled loop leaves the same traces as the ordinary one."""
-        from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, interact
-        from omnimeter.interaction.batch import run_batch
+        from omnimeter.interaction import run_single
 
-        agent = self.make()
-        if not isinstance(agent, KernelAgent):
+        if self.make().kernels is None:
             return
         for environment_class, instance in self.places():
-            if not isinstance(environment_class, KernelEnvironmentClass):
-                continue
-            each = exercise(instance, self.interactions, self.seed, 0)
-            (compiled,) = run_batch(environment_class, agent, [each], record=True)
-            environment = environment_class.build(instance)
-            plain = interact(environment, self.make(), each.budget, each.stream, record=True)
-            assert compiled.same_as(plain), (
+            each = [exercise(instance, self.interactions, self.seed, 0)]
+            both = [
+                run_single(environment_class, self.make, each, record=True, compiled=compiled)
+                for compiled in (True, False)
+            ]
+            (compiled,), (stepwise,) = both
+            assert compiled.same_as(stepwise), (
                 "The compiled loop and the ordinary one differ. All that an agent knows must be "
                 "in its state, which prepare makes anew."
             )

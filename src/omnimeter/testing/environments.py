@@ -514,23 +514,21 @@ class EnvironmentClassSuite(SeatingRules, BandRules):
     def test_compiled_and_stepwise_agree(self) -> None:
         """With kernels, the compiled loop leaves the same traces as the ordinary one."""
         from omnimeter.agents.simple import RandomAgent
-        from omnimeter.interaction import KernelEnvironmentClass, interact
-        from omnimeter.interaction.batch import run_batch
-        from omnimeter.interaction.loop import as_seen_by
+        from omnimeter.interaction import run_single
 
         environment_class = self.make()
-        if not isinstance(environment_class, KernelEnvironmentClass):
+        if environment_class.kernels is None:
             return
         exercises = [
             exercise(instance, self.interactions, self.seed, number)
             for number, instance in enumerate(self.drawn_instances())
         ]
-        compiled = run_batch(environment_class, RandomAgent(), exercises, record=True)
-        for each, trace in zip(exercises, compiled, strict=True):
-            agent = RandomAgent()
-            environment = as_seen_by(environment_class, agent).build(each.instance)
-            plain = interact(environment, agent, each.budget, each.stream, record=True)
-            assert trace.same_as(plain), (
+        both = [
+            run_single(environment_class, RandomAgent, exercises, record=True, compiled=compiled)
+            for compiled in (True, False)
+        ]
+        for trace, stepwise in zip(*both, strict=True):
+            assert trace.same_as(stepwise), (
                 "The compiled loop and the ordinary one differ. All that an environment knows "
                 "must be in the state, and every kernel must write what it changes."
             )

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import AgentKernels, Briefing, InvalidInputError, kernel
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.randomness import below, generator_state, uniform
+from omnimeter.contract import Briefing, InvalidInputError
+from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel, uniform
 
 LARGEST_TABLE = 2**20
 ROW, ACTION = 0, 1
@@ -88,7 +87,7 @@ class TableLearner(KernelAgent):
         exploration: How often an action is drawn at random, in [0, 1].
     """
 
-    kernels = AgentKernels(TableState, begin, act, finish)
+    kernels = AgentKernels(TableState, begin=begin, act=act, finish=finish)
 
     def __init__(self, rate: float = 0.2, discount: float = 0.8, exploration: float = 0.1) -> None:
         if not (0 < rate <= 1 and 0 <= discount < 1 and 0 <= exploration <= 1):

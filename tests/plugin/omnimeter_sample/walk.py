@@ -6,9 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import EnvironmentKernels, Instance, kernel, single
-from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
-from omnimeter.interaction.randomness import below, generator_state
+from omnimeter.contract import Instance, single
+from omnimeter.kernels import (
+    EnvironmentKernels,
+    KernelEnvironment,
+    KernelEnvironmentClass,
+    below,
+    generator_state,
+    kernel,
+)
 from omnimeter_sample.ring import ACTIONS, LEFT, RIGHT, check_size, draw_ring
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from omnimeter.contract import EnvironmentKernels, FloatArray, Instance, IntArray, kernel
-from omnimeter.interaction.randomness import forward
+from omnimeter.contract import FloatArray, Instance, IntArray
+from omnimeter.kernels import EnvironmentKernels, forward, kernel
 
 Transitions = Sequence[Sequence[int]]
 """The state that each action leads to, a row per state."""

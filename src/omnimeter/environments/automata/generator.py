@@ -20,7 +20,7 @@ from omnimeter.environments.automata.dynamics import (
 )
 from omnimeter.environments.automata.population import TOLERANCE, Population, no_such, population
 from omnimeter.environments.automata.validity import horizon, read, rewards
-from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
+from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass
 
 FIGURE_6 = Automaton(transitions=((0, 1, 0), (0, 1, 0)), marks=(0, 1))
 """Stands for the simple automaton of Fig. 6 (anytime test, section 6.2), whose drawing is lost.

@@ -9,20 +9,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from omnimeter.contract import (
-    EnvironmentKernels,
-    Instance,
-    IntArray,
-    InvalidInputError,
-    UnknownNameError,
-)
+from omnimeter.contract import Instance, IntArray, InvalidInputError, UnknownNameError
 from omnimeter.environments.lambda_class import dynamics, observing
 from omnimeter.environments.lambda_class.drawing import draw_pattern, format_pattern, parse_pattern
 from omnimeter.environments.lambda_class.dynamics import LambdaState
 from omnimeter.environments.lambda_class.observing import FORMS, space_of
 from omnimeter.environments.lambda_class.space import read_space
-from omnimeter.interaction import KernelEnvironment
-from omnimeter.interaction.randomness import generator_state
+from omnimeter.kernels import EnvironmentKernels, KernelEnvironment, generator_state
 
 Frame = Literal["implemented", "conceptual"]
 Consumption = Literal["before", "after"]

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import FloatArray, IntArray, kernel
-from omnimeter.interaction.randomness import below, forward, next_bits
+from omnimeter.contract import FloatArray, IntArray
+from omnimeter.kernels import below, forward, kernel, next_bits
 
 GOOD, EVIL, FIRST_SEAT = range(3)
 """Whose cell is where in ``places``; after the seats come the further objects."""

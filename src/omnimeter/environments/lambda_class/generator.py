@@ -43,7 +43,7 @@ from omnimeter.environments.lambda_class.drawing import (
 from omnimeter.environments.lambda_class.observing import FORMS
 from omnimeter.environments.lambda_class.scene import scene
 from omnimeter.environments.lambda_class.space import CellSpace, format_space, read_space
-from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
+from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass
 
 Redraw = Literal["all", "connections"]
 Form = Literal["structure", "state", "string", "string-others", "adjacent", "foresight"]

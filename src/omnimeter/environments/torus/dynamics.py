@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import EnvironmentKernels, FloatArray, IntArray, kernel
-from omnimeter.interaction.randomness import below, forward
+from omnimeter.contract import FloatArray, IntArray
+from omnimeter.kernels import EnvironmentKernels, below, forward, kernel
 
 LEFT, RIGHT, UP, DOWN, STAY = range(5)
 """The actions; only the first four lead to another cell."""

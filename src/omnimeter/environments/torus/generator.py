@@ -17,8 +17,7 @@ from omnimeter.environments.torus.dynamics import (
     nearness_table,
     scene,
 )
-from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
-from omnimeter.interaction.randomness import generator_state
+from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
 SMALLEST = 3
 """On fewer cells left and right lead to the same one."""

@@ -12,10 +12,9 @@ import numpy as np
 
 from omnimeter.agents.model_learner import ACTIONS, ModelLearner, ModelState
 from omnimeter.agents.model_learner import act as pursue
-from omnimeter.agents.simple import begin, finish
-from omnimeter.contract import AgentKernels, Briefing, FloatArray, IntArray, Spec, kernel
+from omnimeter.contract import Briefing, FloatArray, IntArray, Spec
 from omnimeter.estimation import Estimate, mean, paired_difference
-from omnimeter.interaction.randomness import below
+from omnimeter.kernels import AgentKernels, below, kernel
 from omnimeter.protocols.anytime import AnytimeUntimed
 from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES, SMALL
@@ -57,7 +56,7 @@ class Limited(ModelLearner):
         easy: The most observations that an easy environment has.
     """
 
-    kernels = AgentKernels(ModelState, begin, act, finish)
+    kernels = AgentKernels(ModelState, act=act)
 
     def __init__(self, easy: int = 3) -> None:
         super().__init__()

@@ -8,8 +8,7 @@ from functools import cached_property
 
 from omnimeter.contract import Exercise, Moment, Outcome, Payoff, Protocol, Score, Spec
 from omnimeter.execution.workers import make_agent, make_environment_class, outcome_of
-from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
 from omnimeter.protocols.evaluation import Evaluation
 from omnimeter.reproductions.shared import Report, silent
 
@@ -75,11 +74,7 @@ def _outcomes(agent: Spec, exercises: Sequence[Exercise], payoff: Payoff) -> Ite
         RuntimeError: An exercise did not come to its end.
     """
     environment_class = make_environment_class(exercises[0].environment_class)
-    made = make_agent(agent)
-    if isinstance(environment_class, KernelEnvironmentClass) and isinstance(made, KernelAgent):
-        traces = run_batch(environment_class, made, exercises)
-    else:
-        traces = (take(environment_class, make_agent(agent), each) for each in exercises)
+    traces = run_single(environment_class, lambda: make_agent(agent), exercises)
     for exercise, trace in zip(exercises, traces, strict=True):
         if trace.fault is not None:
             raise RuntimeError(f"{agent.label} failed: {trace.fault.message}")

@@ -14,7 +14,7 @@ from omnimeter.contract import Exercise, FloatArray, Instance, InvalidInputError
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.estimation import Estimate, difference, mean, paired_difference
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
 from omnimeter.reproductions.lambda_thesis.relations import (
     ENVIRONMENTS,
     SIZES,
@@ -160,7 +160,7 @@ def read_differently(environments: int, interactions: int, report: Report) -> li
 
 
 def _read(reading: str, cells: int, agent: Reference, taken: Sequence[Exercise]) -> Read:
-    traces = run_batch(Lambda(cells=cells), agent.make(), taken)
+    traces = run_single(Lambda(cells=cells), agent.make, taken)
     shares = np.array(
         [[np.mean(trace.rewards > 0), np.mean(trace.rewards < 0)] for trace in traces]
     )

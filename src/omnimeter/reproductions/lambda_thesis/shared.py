@@ -11,12 +11,10 @@ import numpy as np
 from omnimeter.agents.lambda_agents import Follower, Oracle
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.agents.temporal_difference import QLearning
-from omnimeter.contract import Budget, Exercise, FloatArray, IntArray, Spec, Trace
+from omnimeter.contract import Agent, Budget, Exercise, FloatArray, IntArray, Spec, Trace
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, bootstrap, mean
-from omnimeter.interaction import KernelAgent
-from omnimeter.interaction.batch import run_batch
-from omnimeter.interaction.joint import run_joint
+from omnimeter.interaction import run, run_single
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.reports.style import MUTED
 from omnimeter.reproductions import shared
@@ -41,7 +39,7 @@ class Reference:
 
     name: str
     title: str
-    make: Callable[[], KernelAgent]
+    make: Callable[[], Agent]
     colour: str
     line: str
     marker: str
@@ -91,7 +89,7 @@ def alone(
     environment_class: Lambda, agent: Reference, taken: Sequence[Exercise], points: IntArray
 ) -> FloatArray:
     """The average reward of an agent alone: one row per exercise, one column per point."""
-    traces = run_batch(environment_class, agent.make(), taken)
+    traces = run_single(environment_class, agent.make, taken)
     return np.array([averages(trace, points) for trace in traces])
 
 
@@ -104,7 +102,7 @@ def joint(
     """What ``alone`` gives, for each of some agents who are in the same environment at once."""
     specs = tuple(agent.spec for agent in agents)
     exercises = [replace(exercise, agent=specs[0], joint=specs) for exercise in taken]
-    runs = run_joint(environment_class, [agent.make() for agent in agents], exercises)
+    runs = run(environment_class, [agent.make for agent in agents], exercises)
     kept = np.array([[averages(trace, points) for trace in traces] for traces in runs])
     return {agent.name: kept[:, seat] for seat, agent in enumerate(agents)}
 

@@ -18,7 +18,7 @@ from omnimeter.agents.temporal_difference import QLearning
 from omnimeter.contract import Exercise, FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, mean, paired_difference
-from omnimeter.interaction.batch import run_batch
+from omnimeter.interaction import run_single
 from omnimeter.reproductions.lambda_thesis.relations import SIZES, STOP
 from omnimeter.reproductions.lambda_thesis.shared import INTERACTIONS, exercises
 from omnimeter.reproductions.shared import (
@@ -151,7 +151,7 @@ def session_rewards(agent: QLearning, each: int, interactions: int) -> FloatArra
     """
     return np.array(
         [
-            [trace.rewards.mean() for trace in run_batch(environments, agent, taken)]
+            [trace.rewards.mean() for trace in run_single(environments, agent, taken)]
             for environments, taken in _sessions(each, interactions)
         ]
     )
