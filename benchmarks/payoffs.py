@@ -1,6 +1,6 @@
-"""What judging a trace costs, against making it.
+"""The cost of the payoffs of a trace, relative to running the exercise.
 
-Run ``python benchmarks/payoffs.py``. There is no bar: it shows which payoffs would be worth work.
+Run ``python benchmarks/payoffs.py``. There is no limit: it shows which payoffs would be worth work.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def main() -> int:
         payoff = make(Kind.PAYOFF, Spec(entry.id))
         rivals[entry.id] = partial(payoff, trace)
         rivals[f"{entry.id} at {ENDS} ends"] = partial(payoff.along, trace, ends)
-    taken = {name: best / INTERACTIONS for name, best in fastest(rivals).items()}
+    costs = {name: best / INTERACTIONS for name, best in fastest(rivals).items()}
     print(f"{'':32}{'ns per interaction':>20}{'of the loop':>14}")
-    for name, cost in taken.items():
-        print(f"{name:32}{cost:20.2f}{cost / taken['the loop']:13.2f}x")
+    for name, cost in costs.items():
+        print(f"{name:32}{cost:20.2f}{cost / costs['the loop']:13.2f}x")
     return 0
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 
 def compressed_length(text: str) -> int:
-    """How many bytes zlib makes of a text, at its default level.
+    """The number of bytes of a text compressed by zlib with its defaults.
 
-    Builds of zlib differ by a byte here and there, so lengths found on different machines may.
+    Builds of zlib differ by a byte here and there, and so may lengths on different machines.
     """
     return len(zlib.compress(text.encode()))
 
@@ -22,11 +22,11 @@ def kt_max(bits: int, steps: int) -> float:
     among the steps are counted as bits before anything is rounded.
 
     Args:
-        bits: How many bits describe the environment.
+        bits: The length of the environment's description.
         steps: The largest number of machine steps from an action to its answer.
 
     Raises:
-        ValueError: There is no such description.
+        ValueError: The bits are negative, or there is no step.
     """
     if bits < 0 or steps < 1:
         raise ValueError(f"there is no description of {bits} bits that answers in {steps} steps")
@@ -35,7 +35,7 @@ def kt_max(bits: int, steps: int) -> float:
 
 
 def elias_gamma(number: int) -> str:
-    """The code word of a number from 1 up: as many zeros as digits follow the first, then it.
+    """The code word of a number from 1 up: a zero per binary digit but one, then the digits.
 
     1 is ``1``, 2 is ``010``, 3 is ``011``, 4 is ``00100``.
 
@@ -48,14 +48,14 @@ def elias_gamma(number: int) -> str:
 
 
 def elias_gamma_length(number: int) -> int:
-    """How many bits ``elias_gamma`` takes: always an odd number."""
+    """The number of bits of ``elias_gamma``: always odd."""
     if number < 1:
         raise ValueError(f"Elias gamma writes numbers from 1 up, not {number}")
     return 2 * number.bit_length() - 1
 
 
 def read_elias_gamma(bits: str, at: int = 0) -> tuple[int, int]:
-    """The number whose code word begins at a place, and the place after it.
+    """The number whose code word begins at a position, and the position after it.
 
     Raises:
         ValueError: The text ends within the word.
@@ -85,7 +85,7 @@ def truncated_binary(number: int, count: int) -> str:
 
 
 def truncated_binary_length(number: int, count: int) -> int:
-    """How many bits ``truncated_binary`` takes."""
+    """The number of bits of ``truncated_binary``."""
     if not 0 <= number < count:
         raise ValueError(f"{number} is not one of the numbers 0 to {count - 1}")
     digits, short = _shape(count)
@@ -93,7 +93,7 @@ def truncated_binary_length(number: int, count: int) -> int:
 
 
 def read_truncated_binary(bits: str, at: int, count: int) -> tuple[int, int]:
-    """The number, one of ``count``, whose code word begins at a place, and the place after it.
+    """The number, one of ``count``, whose code word begins at a position, and the one after it.
 
     Raises:
         ValueError: The text ends within the word.
@@ -106,7 +106,7 @@ def read_truncated_binary(bits: str, at: int, count: int) -> tuple[int, int]:
 
 
 def _shape(count: int) -> tuple[int, int]:
-    """How many digits the short words have, and how many short words there are."""
+    """The number of digits of the short words, and the number of short words."""
     if count < 1:
         raise ValueError(f"there is no code for {count} numbers")
     digits = count.bit_length() - 1
@@ -123,19 +123,16 @@ def _ended(bits: str, at: int) -> ValueError:
     return ValueError(f"the code ends after {len(bits)} bits, within the word that begins at {at}")
 
 
-class _Part(NamedTuple):
-    """Something said: parts compare in the order in which they are preferred."""
+class _Expression(NamedTuple):
+    """The code of a part of a path; expressions compare in the order of preference."""
 
     bits: int
     letters: int
     code: str
 
 
-_NOTHING = _Part(0, 0, "")
-
-
 def primitive_period(path: str) -> str:
-    """The shortest path that is the same when it is repeated for ever."""
+    """The shortest path that is the same when both are repeated for ever."""
     return path[: (path + path).find(path, 1)]
 
 
@@ -145,7 +142,7 @@ def letter_item(letter: str, alphabet: str) -> str:
 
 
 def repetition_item(times: int, sequence: str) -> str:
-    """The code of the item that does a sequence, given by its code, so many times."""
+    """The code of the item that repeats a sequence, given by its code."""
     return "1" + elias_gamma(times - 1) + sequence
 
 
@@ -153,8 +150,8 @@ def shortest_expression(path: str, alphabet: str) -> str:
     """The code of the shortest expression of a path; the path itself is not reduced to its period.
 
     Of several with equally many bits it is the one with the fewest letters, and of those the first
-    in alphabetical order. It is found exactly: what repeats is found first, the shorter the
-    earlier, and then the best way through the path is put together from left to right.
+    in alphabetical order. It is exact: repetitions are searched first, from short to long periods,
+    and then the best sequence of items is composed from left to right.
 
     Args:
         path: At least one letter.
@@ -165,77 +162,71 @@ def shortest_expression(path: str, alphabet: str) -> str:
     """
     if not path or not set(path) <= set(alphabet):
         raise ValueError(f"{path!r} is not a path over the letters {alphabet}")
-    items = _letters(path, alphabet)
+    codes = {letter: letter_item(letter, alphabet) for letter in set(path)}
+    items: Items = [
+        {position + 1: _Expression(len(codes[letter]), 1, codes[letter])}
+        for position, letter in enumerate(path)
+    ]
     for period in range(1, len(path) // 2 + 1):
         _add_repetitions(path, period, items)
-    return _sequence(items, 0, len(path)).code
+    return _best_sequence(items, 0, len(path)).code
 
 
-Items = list[dict[int, _Part]]
-"""For each place of a path the items that begin there, by the place where they end."""
-
-
-def _letters(path: str, alphabet: str) -> Items:
-    codes = {letter: letter_item(letter, alphabet) for letter in set(path)}
-    return [
-        {place + 1: _Part(len(codes[letter]), 1, codes[letter])}
-        for place, letter in enumerate(path)
-    ]
+Items = list[dict[int, _Expression]]
+"""For each position of a path the items that begin there, by the position where they end."""
 
 
 def _add_repetitions(path: str, period: int, items: Items) -> None:
-    """The items that do a sequence of ``period`` letters several times."""
-    last = len(path) - 2 * period
-    for start in range(last + 1):
+    """Add the items that repeat a sequence of ``period`` letters."""
+    for start in range(len(path) - 2 * period + 1):
         body = path[start : start + period]
         if not path.startswith(body, start + period):
             continue
-        said = _sequence(items, start, start + period)
+        once = _best_sequence(items, start, start + period)
         times, end = 2, start + 2 * period
         while True:
-            code = repetition_item(times, said.code)
-            item = _Part(len(code), said.letters, code)
-            other = items[start].get(end)
-            items[start][end] = item if other is None else min(item, other)
+            code = repetition_item(times, once.code)
+            item = _Expression(len(code), once.letters, code)
+            items[start][end] = min(item, items[start].get(end, item))
             if not path.startswith(body, end):
                 break
             times, end = times + 1, end + period
 
 
-def _sequence(items: Items, first: int, end: int) -> _Part:
+def _best_sequence(items: Items, first: int, end: int) -> _Expression:
     """The best expression of a part of the path, given all items within.
 
-    For each place the best ways to it are kept by the number of their items, because this number
-    is written down too. A way with more items that is not better can never become so.
+    For each position the best sequences up to it are kept by the number of their items, because
+    this number is coded too. A sequence with more items that is not better can never become so.
     """
-    ways: list[dict[int, _Part]] = [{} for _ in range(end - first + 1)]
-    ways[0][0] = _NOTHING
-    for place in range(first, end):
+    sequences: list[dict[int, _Expression]] = [{} for _ in range(end - first + 1)]
+    sequences[0][0] = _Expression(0, 0, "")
+    for position in range(first, end):
         best = None
-        for count, way in sorted(ways[place - first].items()):
-            if best is not None and best[:2] <= way[:2]:
+        for count, sequence in sorted(sequences[position - first].items()):
+            if best is not None and best[:2] <= sequence[:2]:
                 continue
-            best = way
-            for after, item in items[place].items():
-                if after <= end:
-                    _keep(ways[after - first], count + 1, way, item)
-    return min(_counted(count, way) for count, way in ways[-1].items())
-
-
-def _keep(ways: dict[int, _Part], count: int, way: _Part, item: _Part) -> None:
-    longer = _Part(way.bits + item.bits, way.letters + item.letters, way.code + item.code)
-    other = ways.get(count)
-    if other is None or longer < other:
-        ways[count] = longer
-
-
-def _counted(count: int, way: _Part) -> _Part:
-    code = elias_gamma(count) + way.code
-    return _Part(len(code), way.letters, code)
+            best = sequence
+            for after, item in items[position].items():
+                if after > end:
+                    continue
+                longer = _Expression(
+                    sequence.bits + item.bits,
+                    sequence.letters + item.letters,
+                    sequence.code + item.code,
+                )
+                other = sequences[after - first].get(count + 1)
+                if other is None or longer < other:
+                    sequences[after - first][count + 1] = longer
+    complete = []
+    for count, sequence in sequences[-1].items():
+        code = elias_gamma(count) + sequence.code
+        complete.append(_Expression(len(code), sequence.letters, code))
+    return min(complete)
 
 
 def expand(code: str, alphabet: str) -> str:
-    """The path that an expression says.
+    """The path of an expression.
 
     Raises:
         ValueError: The code ends too early, or goes on after the expression.
@@ -247,7 +238,7 @@ def expand(code: str, alphabet: str) -> str:
 
 
 def read_expression(code: str, at: int, alphabet: str) -> tuple[str, int]:
-    """The path of the expression that begins at a place, and the place after it."""
+    """The path of the expression that begins at a position, and the position after it."""
     count, at = read_elias_gamma(code, at)
     path = []
     for _ in range(count):

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omnimeter.agents.opportunists import Rester, Stopper, Waiter
+from omnimeter.agents.shared import MAX_TABLE_SIZE, observation_index, table_size
 from omnimeter.agents.simple import (
     ConstantAgent,
     ExampleRobot,
@@ -27,7 +28,6 @@ from omnimeter.agents.simple import (
     ScriptedAgent,
 )
 from omnimeter.agents.specialists import CupPresser
-from omnimeter.agents.tables import LARGEST_TABLE, key_of, number_of_keys
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
     NANOSECONDS,
@@ -88,7 +88,7 @@ print(json.dumps({"|".join(pair): test_agents.digests(*pair) for pair in test_ag
 def exercises(
     environment_class: KernelEnvironmentClass, budget: Budget, count: int, agent: str = "agent"
 ) -> list[Exercise]:
-    """The same instances and the same chance of the environment for every agent."""
+    """The same instances and the same seed of the environment for every agent."""
     rng = stream(3, "instances").generator()
     return [
         Exercise(
@@ -106,43 +106,43 @@ def run(
     agent: str = "agent",
 ) -> list[Trace]:
     """Compiled traces, with everything recorded."""
-    taken = exercises(environment_class, budget, count, agent)
-    return list(run_single(environment_class, maker(), taken, record=True))
+    given = exercises(environment_class, budget, count, agent)
+    return list(run_single(environment_class, maker(), given, record=True))
 
 
 def digest(traces: list[Trace]) -> str:
     """The bits of everything that happened."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for trace in traces:
         for column in (trace.rewards, trace.times, trace.actions, trace.observations):
             assert column is not None
-            found.update(column.tobytes())
+            result.update(column.tobytes())
         ends = (trace.end_ns, trace.ending, trace.first_reward, trace.fault and trace.fault.kind)
-        found.update(repr(ends).encode())
-    return found.hexdigest()
+        result.update(repr(ends).encode())
+    return result.hexdigest()
 
 
 def digests(agent: str, environment: str) -> list[str]:
     """What the batch gives, and what the loop gives with the Python objects."""
     environment_class, maker = CLASSES[environment], AGENTS[agent]
-    taken = [
+    given = [
         exercise
         for budget in BUDGETS
         for exercise in exercises(environment_class, budget, 3, agent)
     ]
-    batch = list(run_single(environment_class, maker(), taken, record=True))
+    batch = list(run_single(environment_class, maker(), given, record=True))
     single = [
         interact(
             environment_class.build(each.instance), maker(), each.budget, each.stream, record=True
         )
-        for each in taken
+        for each in given
     ]
     return [digest(batch), digest(single)]
 
 
 @pytest.fixture(scope="module")
 def plain_digests() -> dict[str, list[str]]:
-    """The same in a Python that compiles nothing."""
+    """The same in a Python that compiles no kernels."""
     done = subprocess.run(
         [sys.executable, "-c", PLAIN, os.path.dirname(__file__)],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
@@ -151,8 +151,8 @@ def plain_digests() -> dict[str, list[str]]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, list[str]] = json.loads(done.stdout)
-    return found
+    digests_of_pairs: dict[str, list[str]] = json.loads(done.stdout)
+    return digests_of_pairs
 
 
 @pytest.mark.parametrize(("agent", "environment"), PAIRS)
@@ -232,7 +232,7 @@ def test_action_that_does_not_exist_is_a_fault_of_the_agent() -> None:
         lambda: Waiter(wait=1e-10),
     ],
 )
-def test_wrong_parameters_are_refused(wrong: Maker) -> None:
+def test_wrong_parameters_are_rejected(wrong: Maker) -> None:
     with pytest.raises(InvalidInputError) as caught:
         wrong()
     assert caught.value.advice
@@ -266,18 +266,18 @@ def test_script_is_played_in_time(
 
 @settings(max_examples=50)
 @given(st.data())
-def test_keys_count_observations_in_order(data: st.DataObject) -> None:
+def test_indices_count_observations_in_order(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
     seen = [data.draw(st.integers(0, size - 1)) for size in sizes]
-    key = key_of(np.array(seen), np.array(sizes))
-    assert key == np.ravel_multi_index(seen, sizes)
-    assert 0 <= key < number_of_keys(Space(tuple(sizes)))
+    index = observation_index(np.array(seen), np.array(sizes))
+    assert index == np.ravel_multi_index(seen, sizes)
+    assert 0 <= index < table_size(Space(tuple(sizes)))
 
 
-def test_table_cannot_be_of_any_size() -> None:
-    assert number_of_keys(Space((2,) * 24)) == LARGEST_TABLE
+def test_table_has_a_maximum_size() -> None:
+    assert table_size(Space((2,) * 24)) == MAX_TABLE_SIZE
     with pytest.raises(InvalidInputError, match="observations"):
-        number_of_keys(Space((2,) * 25))
+        table_size(Space((2,) * 25))
 
 
 def test_policy_does_what_its_table_says() -> None:
@@ -285,27 +285,27 @@ def test_policy_does_what_its_table_says() -> None:
     (trace,) = run(lambda: PolicyAgent(table), Buttons(), Budget(interactions=200))
     assert trace.actions is not None
     assert trace.observations is not None
-    keys = trace.observations[:-1] @ [9, 3, 1]
-    assert trace.actions.tolist() == [table[key] for key in keys]
-    assert len(set(keys.tolist())) == 4
+    indices = trace.observations[:-1] @ [9, 3, 1]
+    assert trace.actions.tolist() == [table[index] for index in indices]
+    assert len(set(indices.tolist())) == 4
 
 
 @pytest.mark.parametrize(
-    ("agent", "said"),
+    ("agent", "message"),
     [
         (PolicyAgent([0, 1]), "2 actions, but there are 27 observations"),
         (CupPresser(), "0 or 1 for each of the 3 actions"),
     ],
 )
-def test_some_agents_do_not_fit_everywhere(agent: KernelAgent, said: str) -> None:
+def test_some_agents_do_not_fit_everywhere(agent: KernelAgent, message: str) -> None:
     (exercise,) = exercises(Buttons(), Budget(interactions=5), 1)
     environment = Buttons().build(exercise.instance)
-    with pytest.raises(InvalidInputError, match=said):
+    with pytest.raises(InvalidInputError, match=message):
         agent.prepare(environment.briefing())
     trace = interact(environment, agent, exercise.budget, exercise.stream)
     assert trace.fault is not None
     assert trace.fault.kind is FaultKind.AGENT_ERROR
-    assert said in trace.fault.message
+    assert message in trace.fault.message
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, -0.5])
@@ -322,8 +322,8 @@ def test_stopper_stops_as_soon_as_its_average_is_good(environment: str, threshol
         assert np.all(np.diff(trace.times) == NANOSECONDS // 10)
 
 
-def test_first_reward_makes_nobody_lucky() -> None:
-    """The bananas begin with a reward of 1, which no action brought."""
+def test_first_reward_does_not_count() -> None:
+    """The bananas begin with a reward of 1, which is not attributed to any action."""
     traces = run(Stopper, Buttons("bananas"), Budget(interactions=50), 20)
     assert {trace.first_reward for trace in traces} == {1.0}
     assert all(len(trace) >= 1 and trace.rewards[-1] == 1.0 for trace in traces)
@@ -385,7 +385,7 @@ def test_cup_presser_chooses_evenly_or_from_the_left() -> None:
 
 @pytest.mark.parametrize("rule", ["published", "rest"])
 @pytest.mark.parametrize("cups", [3, 5, 8])
-def test_cup_presser_beats_chance(cups: int, rule: str) -> None:
+def test_cup_presser_beats_the_random_agent(cups: int, rule: str) -> None:
     """Anytime test, section 6.1: its limit is above 0, where random agents are."""
     environment_class = Cups(cups, cups, rule)  # type: ignore[arg-type]
     budget, count = Budget(interactions=2_000), 200
@@ -394,9 +394,9 @@ def test_cup_presser_beats_chance(cups: int, rule: str) -> None:
         traces = run(maker, environment_class, budget, count)
         return np.array([trace.rewards.mean() for trace in traces])
 
-    chance, presser = means(RandomAgent), means(CupPresser)
+    baseline, presser = means(RandomAgent), means(CupPresser)
     left = means(partial(CupPresser, "first"))
-    error = 4 * sqrt((chance.var() + presser.var() + left.var()) / count)
-    assert abs(chance.mean()) < 4 * chance.std() / sqrt(count)
+    error = 4 * sqrt((baseline.var() + presser.var() + left.var()) / count)
+    assert abs(baseline.mean()) < 4 * baseline.std() / sqrt(count)
     assert presser.mean() > 4 * presser.std() / sqrt(count)
-    assert left.mean() > max(presser.mean(), chance.mean() + error)
+    assert left.mean() > max(presser.mean(), baseline.mean() + error)

@@ -37,8 +37,8 @@ def traces(agent: KernelAgent, given: list[Exercise]) -> list[Trace]:
     return list(run_single(Automata(), agent, given, record=True))
 
 
-def average(found: list[Trace]) -> float:
-    return float(np.mean([trace.rewards for trace in found]))
+def average(results: list[Trace]) -> float:
+    return float(np.mean([trace.rewards for trace in results]))
 
 
 def states(instance: Instance) -> int:
@@ -48,10 +48,10 @@ def states(instance: Instance) -> int:
 def test_it_does_well_where_it_is_easy() -> None:
     easy = [each for each in exercises(17, 30) if states(each.instance) <= 3]
     assert easy
-    found = traces(Cheat(), easy)
-    assert average(found) > 0.3
+    cheating = traces(Cheat(), easy)
+    assert average(cheating) > 0.3
     honest = traces(ModelLearner(), easy)
-    assert all(one.same_as(other) for one, other in zip(found, honest, strict=True))
+    assert all(one.same_as(other) for one, other in zip(cheating, honest, strict=True))
 
 
 def test_it_fails_elsewhere_as_well_as_others_succeed() -> None:
@@ -61,7 +61,7 @@ def test_it_fails_elsewhere_as_well_as_others_succeed() -> None:
     assert average(traces(Cheat(), hard)) < -0.3
 
 
-def test_what_is_easy_can_be_said() -> None:
+def test_what_is_easy_is_a_parameter() -> None:
     hard = [each for each in exercises(60, 80) if states(each.instance) == 6]
     assert hard
     assert average(traces(Cheat(easy=6), hard)) > 0.3
@@ -74,7 +74,7 @@ def test_compiled_and_stepwise_are_the_same() -> None:
     assert compiled.same_as(run_stepwise(Automata(), [Cheat()], each, record=True)[0])
 
 
-def test_it_hopes_for_what_it_wants() -> None:
+def test_initial_values_are_optimistic_about_what_it_wants() -> None:
     easy, hard = (
         Cheat().prepare(Briefing(2, Space((size,)), rewards=(-3.0, 1.0))) for size in (3, 4)
     )
@@ -82,6 +82,6 @@ def test_it_hopes_for_what_it_wants() -> None:
     assert hard.table == pytest.approx(2.6 * 10)
 
 
-def test_nothing_is_easier_than_nothing() -> None:
+def test_easy_is_not_negative() -> None:
     with pytest.raises(InvalidInputError, match="-1 observations"):
         Cheat(easy=-1)

@@ -17,7 +17,7 @@ from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.observing import FORMS
 from omnimeter.kernels import KernelAgent
 
-# Good, Evil, itself (and somebody else), then where actions 0 to 3 lead.
+# Good, Evil, itself (and perhaps another agent), then where actions 0 to 3 lead.
 
 FOLLOWING = Briefing(4, Space((5,) * 7), view="structure")
 
@@ -32,7 +32,7 @@ def choices(agent: Agent, observation: list[int], count: int = 6000) -> Counter[
         ([3, 1, 0, 0, 1, 3, 3], 2),  # the lowest that leads to Good
         ([0, 1, 0, 1, 0, 0, 2], 1),  # to Good, not to its own cell by its number
         ([0, 1, 0, 0, 1, 0, 2], 0),  # with Good it stays
-        ([4, 2, 0, 0, 0, 2, 2], 0),  # nothing is left but to stay
+        ([4, 2, 0, 0, 0, 2, 2], 0),  # it can only stay
         ([4, 0, 0, 0, 2, 0, 2], 1),  # away from Evil
         ([4, 0, 0, 0, 0, 0, 0], 0),  # Evil cannot be avoided
         ([4, 1, 0, 1, 1, 1, 1], 0),  # nor here
@@ -54,13 +54,13 @@ def test_follower_without_a_choice(observation: list[int], action: int) -> None:
         ([4, 3, 0, 0, 1, 2, 0], {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}),
     ],
 )
-def test_follower_by_chance(observation: list[int], shares: dict[int, float]) -> None:
+def test_follower_breaks_ties_at_random(observation: list[int], shares: dict[int, float]) -> None:
     agent = Follower()
     agent.begin(FOLLOWING, 0)
     check_shares(choices(agent, observation), shares)
 
 
-def test_follower_in_company() -> None:
+def test_follower_among_other_agents() -> None:
     agent = Follower()
     agent.begin(Briefing(2, Space((5,) * 7), view="structure"), 0)
     assert choices(agent, [3, 1, 0, 4, 4, 0, 3], 5) == {1: 5}
@@ -80,7 +80,7 @@ def test_follower_goes_to_good_and_avoids_evil(
     assert reached == good if good in exits else reached != evil or set(exits) == {evil}
 
 
-# The same, then where Good and Evil intend to go, then the worth of each action.
+# The same, then where Good and Evil intend to go, then the next reward of each action.
 
 FORESEEING = Briefing(4, Space((5,) * 9 + (4,) * 4), view="foresight")
 
@@ -93,8 +93,8 @@ FORESEEING = Briefing(4, Space((5,) * 9 + (4,) * 4), view="foresight")
         (
             [1, 2, 0, 0, 1, 3, 3, 0, 2, 0, 3, 0, 0],
             0,
-        ),  # Good comes before worth
-        ([0, 1, 0, 0, 1, 2, 3, 4, 4, 0, 3, 1, 1], 1),  # the greatest worth
+        ),  # Good comes before rewards
+        ([0, 1, 0, 0, 1, 2, 3, 4, 4, 0, 3, 1, 1], 1),  # the greatest reward
         ([0, 1, 0, 0, 1, 2, 2, 4, 4, 0, 0, 2, 2], 2),  # two ways to it
         ([0, 1, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0], 0),  # one cell only
     ],
@@ -114,13 +114,13 @@ def test_oracle_without_a_choice(observation: list[int], action: int) -> None:
         ([0, 1, 0, 0, 1, 2, 3, 4, 0, 0, 1, 2, 2], {2: 1 / 2, 3: 1 / 2}),
     ],
 )
-def test_oracle_by_chance(observation: list[int], shares: dict[int, float]) -> None:
+def test_oracle_breaks_ties_at_random(observation: list[int], shares: dict[int, float]) -> None:
     agent = Oracle()
     agent.begin(FORESEEING, 0)
     check_shares(choices(agent, observation), shares)
 
 
-def test_oracle_in_company() -> None:
+def test_oracle_among_other_agents() -> None:
     agent = Oracle()
     agent.begin(Briefing(2, Space((5,) * 8 + (2,) * 2), view="foresight"), 0)
     assert choices(agent, [3, 1, 0, 4, 0, 3, 3, 1, 0, 1], 5) == {1: 5}
@@ -128,27 +128,27 @@ def test_oracle_in_company() -> None:
 
 @pytest.mark.parametrize("objects", [[], ["still"], ["still"] * 4])
 @pytest.mark.parametrize(("agent", "needed"), [(Follower, "structure"), (Oracle, "foresight")])
-@pytest.mark.parametrize("form", FORMS)
-def test_other_forms_are_refused(
-    form: Any, agent: type[KernelAgent], needed: str, objects: list[str]
+@pytest.mark.parametrize("view", FORMS)
+def test_other_views_are_rejected(
+    view: Any, agent: type[KernelAgent], needed: str, objects: list[str]
 ) -> None:
-    """Among them are forms whose vectors have the right sizes by chance."""
-    world = Lambda(cells=4, actions=4, objects=objects, observation=form)
+    """Among them are views whose vectors happen to have the right sizes."""
+    world = Lambda(cells=4, actions=4, objects=objects, observation=view)
     briefing = world.build(world.draw(stream(0).generator())).briefing()
-    if form == needed:
+    if view == needed:
         agent().begin(briefing, 0)
         return
-    told = rf"needs the form {needed}; here it is {form}\."
-    with pytest.raises(InvalidInputError, match=told) as refusal:
+    message = rf"needs the view {needed}; here it is {view}\."
+    with pytest.raises(InvalidInputError, match=message) as error:
         agent().begin(briefing, 0)
-    assert refusal.value.advice == "Leave observation out."
+    assert error.value.advice == "Leave observation out."
 
 
 @pytest.mark.parametrize("agent", [Follower, Oracle])
-def test_other_classes_are_refused(agent: type[KernelAgent]) -> None:
-    with pytest.raises(InvalidInputError, match="there is no such form") as refusal:
+def test_other_classes_are_rejected(agent: type[KernelAgent]) -> None:
+    with pytest.raises(InvalidInputError, match="there is no such view") as error:
         agent().begin(Briefing(4, Space((5,) * 7)), 0)
-    assert "lambda-v1" in refusal.value.advice
+    assert "lambda-v1" in error.value.advice
     with pytest.raises(InvalidInputError, match="an observation has 6 components"):
         agent().begin(Briefing(4, Space((5,) * 6), view=agent.view), 0)
 

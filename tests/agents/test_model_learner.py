@@ -40,8 +40,8 @@ def test_by_hand() -> None:
     agent = ModelLearner(gamma=0.5, hope=1.0)
     state = begun(agent, TWO)
     assert state.table.tolist() == [2, 2, 2, 2]  # 1 for ever
-    first = agent.act(0.7, 0)  # the first reward is nobody's
-    assert state.tries.tolist() == [0, 0, 0, 0]
+    first = agent.act(0.7, 0)  # the first reward is not attributed to any action
+    assert state.visits.tolist() == [0, 0, 0, 0]
     assert agent.act(0.0, 0) == 1 - first  # 0 + 2/2 for what it did, 2 for what it did not
     assert state.table[first] == 1
     agent.act(-1.0, 1)
@@ -49,14 +49,14 @@ def test_by_hand() -> None:
     assert state.table[2:].tolist() == [2, 2]
 
 
-def test_what_comes_now_and_then_is_averaged_and_the_last_way_counts() -> None:
+def test_rewards_are_averaged_and_the_last_successor_counts() -> None:
     agent = ModelLearner(gamma=0.0)
     state = begun(agent, Briefing(1, Space((3,))))
     for reward, seen in [(0.0, 0), (0.5, 1), (0.0, 0), (0.0, 2), (0.0, 0), (-0.5, 1)]:
         agent.act(reward, [seen])
-    assert state.tries.tolist() == [3, 1, 1]
+    assert state.visits.tolist() == [3, 1, 1]
     assert state.rewards.tolist() == [0.0, 0.0, 0.0]
-    assert state.following.tolist() == [1, 0, 0]
+    assert state.successors.tolist() == [1, 0, 0]
 
 
 PERCEPTS = st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 3)), min_size=1, max_size=60)
@@ -70,13 +70,13 @@ def test_values_are_what_the_model_says(
     state = begun(agent, Briefing(3, Space((4,), single=True)))
     for reward, seen in percepts:
         agent.act(reward, seen)
-    state.numbers[EFFORT] = 10_000  # time to think to the end
+    state.numbers[EFFORT] = 10_000  # enough to plan to the end
     agent.finish(0.0, 0)
     agent.act(0.0, 0)
-    known = state.tries > 0
+    known = state.visits > 0
     assert state.numbers[KNOWN] == known.sum()
     best = state.table.reshape(4, 3).max(axis=1)
-    expected = state.rewards + gamma * best[state.following]
+    expected = state.rewards + gamma * best[state.successors]
     assert state.table[known] == pytest.approx(expected[known], abs=1e-4)
     assert (state.table[~known] == (2 * hope - 1) / (1 - gamma)).all()
 
@@ -98,8 +98,8 @@ PLAIN = Automata()
 
 def drawn(low: float, high: float, count: int = 20, place: Automata = PLAIN) -> list[Instance]:
     rng = stream(4, "automata").generator()
-    found = [place.draw_between(rng, low, high) for _ in range(count)]
-    return [each for each in found if each is not None]
+    results = [place.draw_between(rng, low, high) for _ in range(count)]
+    return [each for each in results if each is not None]
 
 
 def traces(
@@ -112,8 +112,8 @@ def traces(
     return list(run_single(place, agent, exercises, record=True))
 
 
-def average(found: list[Trace], first: int = 0) -> float:
-    return float(np.mean([trace.rewards[first:] for trace in found]))
+def average(results: list[Trace], first: int = 0) -> float:
+    return float(np.mean([trace.rewards[first:] for trace in results]))
 
 
 def optimum(instance: Instance) -> float:
@@ -154,7 +154,7 @@ def test_compiled_and_stepwise_are_the_same() -> None:
         assert compiled.same_as(run_stepwise(PLAIN, [ModelLearner()], each, record=True)[0])
 
 
-def test_it_does_not_fall_apart_where_states_look_alike() -> None:
+def test_it_copes_with_states_that_are_observed_alike() -> None:
     merged = Automata(symbols=3)
     instances = drawn(60, 80, 40, merged)
     assert instances
@@ -177,11 +177,11 @@ def tried(trace: Trace) -> int:
     return len(set(zip(trace.observations[:-1, 0], trace.actions, strict=True)))
 
 
-# Refusals.
+# Errors.
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"gamma": 1.0}, "gamma is 1.0"),
         ({"gamma": -0.1}, "gamma is -0.1"),
@@ -192,19 +192,22 @@ def tried(trace: Trace) -> int:
         ({"effort": 2**70}, "effort is 1180591620717411303424"),
     ],
 )
-def test_impossible_numbers_are_refused(wrong: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidInputError, match=told):
+def test_invalid_parameters_are_rejected(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
         ModelLearner(**wrong)
 
 
 @pytest.mark.parametrize(
-    ("briefing", "told"),
+    ("briefing", "message"),
     [
-        (Briefing(2, Space((2,) * 20)), "A model cannot know each of 2 actions"),
+        (
+            Briefing(2, Space((2,) * 20)),
+            "A table cannot have 2097152 entries",
+        ),
         (Briefing(2, Space((2,)), rewards=(-1.0, inf)), "highest reward, and here one is missing"),
         (Briefing(2, Space((2,)), rewards=(-inf, 1.0)), "highest reward, and here one is missing"),
     ],
 )
-def test_impossible_places_are_refused(briefing: Briefing, told: str) -> None:
-    with pytest.raises(InvalidInputError, match=told):
+def test_unsuitable_environments_are_rejected(briefing: Briefing, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
         ModelLearner().begin(briefing, 0)  # type: ignore[arg-type]

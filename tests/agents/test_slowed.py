@@ -40,11 +40,11 @@ from omnimeter.kernels import KernelAgent
 PLACE = Buttons("balanced")
 
 SHARED = QLearning()
-"""One object that a place can name."""
+"""One object that a path can name."""
 
 
-class Moody(Agent):
-    """Declares now this, now that, and remembers what it was told."""
+class Varying(Agent):
+    """Answers in several ways in turn, and remembers what it was told."""
 
     view = "state"
     answers: tuple[Any, ...] = (0, Move(1, 0.5), Move(2), STOP)
@@ -82,15 +82,15 @@ def taken(agent: Agent, **changes: Any) -> Trace:
 
 
 def moves(agent: Agent, count: int = 200) -> list[tuple[int, int]]:
-    """Actions and declared nanoseconds, always with the same chances."""
+    """Actions and declared nanoseconds, always with the same seeds."""
     environment = PLACE.build(exercise().instance)
     reward, seen = environment.start(stream(2, "environment").generator())
     agent.begin(environment.briefing(), stream(2, "agent").generator())
-    found = []
+    results = []
     for _ in range(count):
-        found.append(read_move(agent.act(reward, seen), environment.actions))
-        reward, seen = environment.step(found[-1][0])
-    return found
+        results.append(read_move(agent.act(reward, seen), environment.actions))
+        reward, seen = environment.step(results[-1][0])
+    return results
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_wall_clock_really_waits() -> None:
 
 
 def test_what_an_agent_says_and_is_told_passes_through() -> None:
-    inside = Moody()
+    inside = Varying()
     copy = Delayed(inside, 1.0)
     assert copy.view == "state"
     trace = taken(copy)
@@ -161,8 +161,8 @@ def test_what_an_agent_says_and_is_told_passes_through() -> None:
 @pytest.mark.parametrize(
     "answer", [None, 7, "left", Move(9, 1.0), Move(0, -0.5), Move(0, 0.0), Move(0, 1e7)]
 )
-def test_what_is_wrong_stays_wrong(answer: Any) -> None:
-    inside = Moody()
+def test_invalid_answers_stay_invalid(answer: Any) -> None:
+    inside = Varying()
     inside.answers = (answer,)
     plain, copied = taken(inside), taken(Delayed(inside, 1.0))
     assert plain.fault is not None
@@ -172,7 +172,7 @@ def test_what_is_wrong_stays_wrong(answer: Any) -> None:
         assert copied.fault == plain.fault
 
 
-def test_an_object_that_others_use_is_left_alone() -> None:
+def test_a_shared_object_is_not_changed() -> None:
     for _ in range(2):
         assert slowed("test_slowed:SHARED", 0.5).pace == 0.5  # type: ignore[attr-defined]
     assert SHARED.pace == 0
@@ -182,8 +182,8 @@ def test_a_slowed_agent_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("def choose(observation):\n    return 1\n")
     spec = parse(Kind.AGENT, f"slowed(agent={file}:choose, seconds=0.5)")
-    with AgentProcess(spec) as seat:
-        trace = run_stepwise(PLACE, [seat], exercise(budget=Budget(seconds=2.2)), record=True)[0]
+    with AgentProcess(spec) as handle:
+        trace = run_stepwise(PLACE, [handle], exercise(budget=Budget(seconds=2.2)), record=True)[0]
     assert trace.fault is None
     assert trace.times.tolist() == [500_000_000 * number for number in range(1, 5)]
     assert set(np.asarray(trace.actions)) == {1}
@@ -200,9 +200,9 @@ def test_specs_rebuild_the_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "message"),
     [
-        ({"agent": "nobody", "seconds": 1}, "no agent 'nobody'"),
+        ({"agent": "unknown", "seconds": 1}, "no agent 'unknown'"),
         ({"agent": {}, "seconds": 1}, "has no id"),
         ({"agent": {"id": 3}, "seconds": 1}, "has no id"),
         ({"agent": "q-learning(alpha=7)", "seconds": 1}, "alpha is 7"),
@@ -213,8 +213,8 @@ def test_specs_rebuild_the_copy() -> None:
         ({"agent": "slowed(agent=q-learning,seconds=1e6)", "seconds": 1}, "take 1000001.0 seconds"),
     ],
 )
-def test_what_cannot_be_slowed(parameters: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidInputError, match=told):
+def test_what_cannot_be_slowed(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
         make(Kind.AGENT, Spec("slowed-v1", parameters))
 
 

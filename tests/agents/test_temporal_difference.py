@@ -39,7 +39,7 @@ HALVES = {"alpha": 0.5, "gamma": 0.5}
 def test_q_learning_by_hand() -> None:
     agent = QLearning(**HALVES, ties="first")
     table = begun(agent, TWO).table
-    assert agent.act(0.7, 0) == 0  # the first reward is nobody's
+    assert agent.act(0.7, 0) == 0  # the first reward is not attributed to any action
     assert table.tolist() == [2, 2, 2, 2]
     assert agent.act(1.0, 1) == 0
     assert table.tolist() == [2.5, 2, 2, 2]  # 2 + (2 + 2/2 - 2) / 2
@@ -118,7 +118,7 @@ def test_sarsa_chooses_before_it_learns() -> None:
     assert table.tolist() == [1.5 + (1 - 1.5) / 2, 2, 2, 2]  # at last it counts on action 1
 
 
-def test_nothing_is_learnt_without_an_action() -> None:
+def test_the_table_stays_without_an_action() -> None:
     for kind in LEARNERS:
         agent = kind()
         table = begun(agent, TWO).table
@@ -126,7 +126,7 @@ def test_nothing_is_learnt_without_an_action() -> None:
         assert table.tolist() == [2, 2, 2, 2]
 
 
-def test_an_exercise_begins_with_an_empty_mind() -> None:
+def test_an_exercise_begins_with_a_new_table() -> None:
     for kind in LEARNERS:
         agent = kind(ties="first", exploration=0.0)
         agent.begin(TWO, 0)
@@ -185,7 +185,7 @@ def test_the_best_are_chosen_alike(
     counts = Counter(agent.act(0.0, 0) for _ in range(6000))
     if len(shares) == 1:
         assert counts == {2: 6000}
-        assert int(state.rng[0]) == before  # no chance where there is no choice
+        assert int(state.rng[0]) == before  # no random number where there is no choice
     else:
         check_shares(counts, shares)
 
@@ -238,15 +238,15 @@ def average(traces: list[Trace]) -> float:
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_learners_learn(kind: type[QLearning]) -> None:
-    by_chance = average(run(RandomAgent(), Buttons("bananas")))
-    assert abs(by_chance - 1 / 3) < 0.03
+    baseline = average(run(RandomAgent(), Buttons("bananas")))
+    assert abs(baseline - 1 / 3) < 0.03
     explored = 2 / 3 * kind().exploration
     assert average(run(kind(), Buttons("bananas"))) == pytest.approx(1 - explored, abs=0.03)
 
 
 def test_q_learning_finds_the_best_of_the_balanced_buttons() -> None:
     # All that matters is seen there, and the best is known. In the cups the turn is hidden: a
-    # greedy learner by colours can do worse than chance.
+    # greedy learner by colours can do worse than a random agent.
     assert abs(average(run(RandomAgent(), Buttons("balanced")))) < 0.05
     assert average(run(QLearning(), Buttons("balanced"))) == 1
 
@@ -262,16 +262,16 @@ def test_without_exploration_they_are_one(ties: str) -> None:
     for place in places:
         greedy = run(QLearning(ties=ties), place, 300)
         assert same(greedy, run(ExpectedSarsa(exploration=0.0, ties=ties), place, 300))
-        # Where the same can be seen twice running, SARSA has chosen before it learns.
+        # Where the same can be observed twice in a row, SARSA has chosen before it learns.
         alike = same(greedy, run(Sarsa(exploration=0.0, ties=ties), place, 300))
         assert alike == (place is places[0])
 
 
-# Refusals.
+# Errors.
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"alpha": 0.0}, "alpha is 0.0"),
         ({"alpha": 1.5}, "alpha is 1.5"),
@@ -285,10 +285,10 @@ def test_without_exploration_they_are_one(ties: str) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", LEARNERS)
-def test_learners_refuse_impossible_numbers(
-    kind: type[QLearning], wrong: dict[str, float], told: str
+def test_learners_reject_invalid_parameters(
+    kind: type[QLearning], wrong: dict[str, float], message: str
 ) -> None:
-    with pytest.raises(InvalidInputError, match=told):
+    with pytest.raises(InvalidInputError, match=message):
         kind(**wrong)
 
 
@@ -300,12 +300,12 @@ def test_learners_take_the_extremes() -> None:
 
 
 @pytest.mark.parametrize(("sizes", "actions"), [((300,) * 3, 2), ((2,) * 23, 3)])
-def test_learners_refuse_large_tables(sizes: tuple[int, ...], actions: int) -> None:
+def test_learners_reject_large_tables(sizes: tuple[int, ...], actions: int) -> None:
     with pytest.raises(InvalidInputError, match="A table cannot have"):
         QLearning().begin(Briefing(actions, Space(sizes)), 0)
 
 
-def test_learners_refuse_rewards_without_a_lowest() -> None:
+def test_learners_reject_rewards_without_a_lowest() -> None:
     for kind in LEARNERS:
         with pytest.raises(InvalidInputError, match="lowest possible one"):
             kind().begin(Briefing(2, Space((2,)), rewards=(-inf, 1.0)), 0)

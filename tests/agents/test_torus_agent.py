@@ -69,7 +69,7 @@ def test_it_does_well_where_good_makes_its_move(move: str) -> None:
 
 
 def along(size: int, row: int) -> float:
-    """The mean reward of who stays with Good, Evil passing so many rows further up."""
+    """The mean reward of an agent that stays with Good while Evil passes so many rows above."""
     return float(1 - nearness_table(size).reshape(size, size)[row].mean())
 
 
@@ -99,7 +99,7 @@ def limit(size: int, row: int) -> float:
 
 
 def test_the_long_run_is_what_the_chain_says() -> None:
-    """Not close to 1 on 9 x 9: Evil is never far, and beside Evil a half is not more than a half.
+    """Not close to 1 on 9 x 9: Evil is never far, and next to Evil a half is not more than a half.
 
     Where Evil passes two rows away or more, the agent stays with Good for ever. Where it passes
     next to Good, or meets it, the agent loses Good on every round.
@@ -110,12 +110,12 @@ def test_the_long_run_is_what_the_chain_says() -> None:
     starts = np.array([8, 18, 18, 18, 18])  # Evil's first cells in these rows, above and below
     overall = float(starts @ by_row / 80)
     assert overall == pytest.approx(0.540, abs=5e-4)
-    found = rewards(TorusAgent(), "L", "R", 4000, 1000)[:, 1500:].mean()
-    assert found == pytest.approx(overall, abs=0.045)
+    late = rewards(TorusAgent(), "L", "R", 4000, 1000)[:, 1500:].mean()
+    assert late == pytest.approx(overall, abs=0.045)
 
 
 def test_the_limit_tends_to_one_as_the_torus_grows() -> None:
-    """Even if the three rows in which Good is lost again and again paid nothing."""
+    """Even if the three rows in which Good is lost again and again paid 0."""
     bounds = []
     for size in (9, 25, 101, 401):
         rows = [along(size, row) for row in range(2, size - 1)]

@@ -1,4 +1,4 @@
-"""The shortest way to say a path, and what every prefix code must keep."""
+"""The shortest expression of a path, and the rules of every prefix code."""
 
 from __future__ import annotations
 
@@ -46,28 +46,30 @@ def read(code: str, at: int, alphabet: str) -> Read:
 
 
 @cache
-def every_expression(alphabet: str, most: int) -> dict[str, Read]:
+def every_expression(alphabet: str, max_bits: int) -> dict[str, Read]:
     """All expressions with up to so many bits."""
-    found = {}
-    for bits in range(1, most + 1):
+    expressions = {}
+    for bits in range(1, max_bits + 1):
         for number in range(2**bits):
             code = f"{number:0{bits}b}"
             try:
-                said = read(code, 0, alphabet)
+                result = read(code, 0, alphabet)
             except (ValueError, IndexError):
                 continue
-            if said.end == bits:
-                found[code] = said
-    return found
+            if result.end == bits:
+                expressions[code] = result
+    return expressions
 
 
-@pytest.mark.parametrize(("alphabet", "most"), [("a", 13), ("ab", 14), ("abc", 14), (LETTERS, 16)])
-def test_the_shortest_is_found_among_all(alphabet: str, most: int) -> None:
+@pytest.mark.parametrize(
+    ("alphabet", "max_bits"), [("a", 13), ("ab", 14), ("abc", 14), (LETTERS, 16)]
+)
+def test_the_shortest_of_all_expressions(alphabet: str, max_bits: int) -> None:
     best: dict[str, tuple[int, int, str]] = {}
-    for code, said in every_expression(alphabet, most).items():
-        if len(said.path) <= 12:
-            key = (len(code), said.letters, code)
-            best[said.path] = min(key, best.get(said.path, key))
+    for code, result in every_expression(alphabet, max_bits).items():
+        if len(result.path) <= 12:
+            key = (len(code), result.letters, code)
+            best[result.path] = min(key, best.get(result.path, key))
     assert len(best) > 10
     for path, (_, _, code) in best.items():
         assert shortest_expression(path, alphabet) == code, path
@@ -120,17 +122,17 @@ def test_codes_as_they_are_documented() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "LX", "l"])
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_invalid_paths_are_rejected(path: str) -> None:
     with pytest.raises(ValueError, match="is not a path over the letters LRUDS"):
         shortest_expression(path, LETTERS)
 
 
 @pytest.mark.parametrize("code", ["", "0", "1", "10", "0100", "11"])
-def test_codes_that_end_too_early_are_refused(code: str) -> None:
+def test_codes_that_end_too_early_are_rejected(code: str) -> None:
     with pytest.raises(ValueError, match="ends after"):
         expand(code, LETTERS)
 
 
-def test_a_code_that_goes_on_is_refused() -> None:
+def test_a_code_that_goes_on_is_rejected() -> None:
     with pytest.raises(ValueError, match="ends after 4 of 5 bits"):
         expand("10001", LETTERS)

@@ -23,15 +23,15 @@ NUMBERS = st.integers(1, 10**9)
 BITS = st.text("01", max_size=20)
 
 
-def check_prefix_free(words: list[str]) -> None:
-    ordered = sorted(words)
-    assert len(set(words)) == len(words)
+def check_prefix_free(codes: list[str]) -> None:
+    ordered = sorted(codes)
+    assert len(set(codes)) == len(codes)
     assert not any(later.startswith(word) for word, later in pairwise(ordered))
 
 
 def test_elias_gamma_is_as_published() -> None:
-    words = {1: "1", 2: "010", 3: "011", 4: "00100", 7: "00111", 8: "0001000", 17: "000010001"}
-    assert {number: elias_gamma(number) for number in words} == words
+    codes = {1: "1", 2: "010", 3: "011", 4: "00100", 7: "00111", 8: "0001000", 17: "000010001"}
+    assert {number: elias_gamma(number) for number in codes} == codes
 
 
 @given(NUMBERS, BITS, BITS)
@@ -59,16 +59,16 @@ def test_truncated_binary_is_read_back(
 
 
 @pytest.mark.parametrize("count", range(1, 40))
-def test_truncated_binary_wastes_nothing(count: int) -> None:
-    words = [truncated_binary(number, count) for number in range(count)]
-    check_prefix_free(words)
-    assert sum(2.0 ** -len(word) for word in words) == 1.0
+def test_truncated_binary_uses_all_codes(count: int) -> None:
+    codes = [truncated_binary(number, count) for number in range(count)]
+    check_prefix_free(codes)
+    assert sum(2.0 ** -len(word) for word in codes) == 1.0
 
 
 def test_elias_gamma_is_prefix_free() -> None:
-    words = [elias_gamma(number) for number in range(1, 1024)]
-    check_prefix_free(words)
-    assert sum(2.0 ** -len(word) for word in words) == 1 - 2.0**-10
+    codes = [elias_gamma(number) for number in range(1, 1024)]
+    check_prefix_free(codes)
+    assert sum(2.0 ** -len(word) for word in codes) == 1 - 2.0**-10
 
 
 @pytest.mark.parametrize("number", [0, -1])
@@ -79,13 +79,13 @@ def test_elias_gamma_has_no_word_below_one(number: int) -> None:
 
 
 @pytest.mark.parametrize(("number", "count"), [(-1, 3), (3, 3), (0, 0)])
-def test_truncated_binary_refuses_what_is_not_among_the_numbers(number: int, count: int) -> None:
+def test_truncated_binary_rejects_other_numbers(number: int, count: int) -> None:
     for code in (truncated_binary, truncated_binary_length):
         with pytest.raises(ValueError, match="not one of"):
             code(number, count)
 
 
-def test_a_text_that_ends_too_early_is_refused() -> None:
+def test_a_text_that_ends_too_early_is_rejected() -> None:
     for bits in ("", "0", "000", "001", "0010"):
         with pytest.raises(ValueError, match="ends"):
             read_elias_gamma(bits)
@@ -103,6 +103,6 @@ def test_kt_max_is_bits_plus_the_logarithm_of_steps(bits: int, steps: int) -> No
 
 
 @pytest.mark.parametrize(("bits", "steps"), [(-1, 1), (0, 0)])
-def test_kt_max_refuses_what_cannot_be(bits: int, steps: int) -> None:
+def test_kt_max_rejects_invalid_arguments(bits: int, steps: int) -> None:
     with pytest.raises(ValueError, match="no description"):
         kt_max(bits, steps)

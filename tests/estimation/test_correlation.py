@@ -55,8 +55,8 @@ def coverage(draw, count, repetitions):
     strength, steepness = truth(draw)
     x, y = draw(np.random.default_rng([7, count]), (repetitions, count))
     held = [
-        (together.low <= strength <= together.high, slope.low <= steepness <= slope.high)
-        for together, slope in (
+        (estimate.low <= strength <= estimate.high, slope.low <= steepness <= slope.high)
+        for estimate, slope in (
             (correlation(a, b), regression(a, b).slope) for a, b in zip(x, y, strict=True)
         )
     ]
@@ -80,8 +80,8 @@ def test_values_are_those_of_scipy(draw, count):
 def test_intervals_of_normal_points_are_near_the_textbook_ones():
     x, y = normal(np.random.default_rng(3), 2_000)
     book = stats.pearsonr(x, y).confidence_interval(0.95)
-    found = correlation(x, y)
-    assert (found.low, found.high) == pytest.approx((book.low, book.high), abs=0.005)
+    estimate = correlation(x, y)
+    assert (estimate.low, estimate.high) == pytest.approx((book.low, book.high), abs=0.005)
     assert regression(x, y).slope.high - regression(x, y).slope.low == pytest.approx(
         2 * 1.96 * stats.linregress(x, y).stderr, rel=0.1
     )
@@ -97,37 +97,37 @@ def test_slope_of_three_points_by_hand():
 
 
 @given(points)
-def test_intervals_hold_the_value_and_agree_with_the_probability(pairs):
+def test_intervals_hold_the_value_and_agree_with_the_p_value(pairs):
     x, y = zip(*pairs, strict=True)
-    found = correlation(x, y)
-    assert 0 <= found.probability <= 1
-    assert -1 <= found.low <= found.high <= 1
-    assert found.count == len(pairs)
-    if not isnan(found.value):
-        assert found.low - 1e-9 <= found.value <= found.high + 1e-9
+    estimate = correlation(x, y)
+    assert 0 <= estimate.p_value <= 1
+    assert -1 <= estimate.low <= estimate.high <= 1
+    assert estimate.count == len(pairs)
+    if not isnan(estimate.value):
+        assert estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9
         mirrored = correlation(x, [-value for value in y])
-        assert mirrored.value == pytest.approx(-found.value, abs=1e-9)
+        assert mirrored.value == pytest.approx(-estimate.value, abs=1e-9)
 
 
 @pytest.mark.parametrize("draw", [normal, independent, rewards, widening])
-def test_probability_is_small_just_where_the_interval_leaves_0(draw):
+def test_p_value_is_small_just_where_the_interval_leaves_0(draw):
     rng = np.random.default_rng(5)
     for _ in range(200):
-        found = correlation(*draw(rng, 20))
-        assert (found.probability < 0.05) == (found.low > 0 or found.high < 0)
+        estimate = correlation(*draw(rng, 20))
+        assert (estimate.p_value < 0.05) == (estimate.low > 0 or estimate.high < 0)
 
 
 def test_a_constant_has_no_correlation():
-    found = correlation([1, 2, 3], [5, 5, 5])
-    assert isnan(found.value)
-    assert (found.low, found.high, found.probability) == (-1, 1, 1)
+    estimate = correlation([1, 2, 3], [5, 5, 5])
+    assert isnan(estimate.value)
+    assert (estimate.low, estimate.high, estimate.p_value) == (-1, 1, 1)
 
 
-def test_points_on_a_line_say_nothing_of_the_spread_about_it():
-    found = correlation([1, 2, 3, 4], [2, 4, 6, 8])
-    assert (found.value, found.low, found.high) == (1, -1, 1)
-    assert found.probability == pytest.approx(2 / 24)
-    assert correlation([0, 0, 1, 1], [0, 0, -1, -1]).probability == pytest.approx(2 * 4 / 24)
+def test_points_on_a_line_leave_the_spread_unknown():
+    estimate = correlation([1, 2, 3, 4], [2, 4, 6, 8])
+    assert (estimate.value, estimate.low, estimate.high) == (1, -1, 1)
+    assert estimate.p_value == pytest.approx(2 / 24)
+    assert correlation([0, 0, 1, 1], [0, 0, -1, -1]).p_value == pytest.approx(2 * 4 / 24)
     slope = regression([1, 2, 3, 4], [0.1, 0.2, 0.3, 0.4]).slope
     assert (slope.low, slope.high) == (-inf, inf)
     assert slope.value == pytest.approx(0.1)
@@ -135,14 +135,14 @@ def test_points_on_a_line_say_nothing_of_the_spread_about_it():
 
 def test_what_hangs_on_a_single_point_is_not_known():
     x, y = [0, 0, 0, 1], [0.1, 0.2, 0.3, 0.9]
-    found = correlation(x, y)
-    assert (found.low, found.high, found.probability) == (-1, 1, 1)
+    estimate = correlation(x, y)
+    assert (estimate.low, estimate.high, estimate.p_value) == (-1, 1, 1)
     assert isinf(regression(x, y).slope.high)
     assert isinf(regression([0, 1], [0, 1]).slope.high)
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "level", "word"),
+    ("x", "y", "confidence", "message"),
     [
         ([1.0], [1.0], 0.95, "single point"),
         ([1.0, 2.0], [1.0], 0.95, "cannot be paired"),
@@ -151,10 +151,10 @@ def test_what_hangs_on_a_single_point_is_not_known():
         ([1.0, 2.0], [1.0, 2.0], 1.0, "confidence"),
     ],
 )
-def test_bad_points_are_refused(x, y, level, word):
+def test_bad_points_are_rejected(x, y, confidence, message):
     for relation in (correlation, regression):
-        with pytest.raises(ValueError, match=word):
-            relation(x, y, level)
+        with pytest.raises(ValueError, match=message):
+            relation(x, y, confidence)
 
 
 def test_a_line_needs_two_different_places():
@@ -174,9 +174,9 @@ def test_a_line_needs_two_different_places():
     ],
 )
 def test_intervals_hold_as_often_as_documented(draw, of_slope, count):
-    found_correlation, found_slope = coverage(draw, count, 10_000)
-    assert 0.93 <= found_correlation <= 0.975
-    assert of_slope[0] <= found_slope <= of_slope[1]
+    correlation_coverage, slope_coverage = coverage(draw, count, 10_000)
+    assert 0.93 <= correlation_coverage <= 0.975
+    assert of_slope[0] <= slope_coverage <= of_slope[1]
 
 
 @pytest.mark.slow

@@ -53,9 +53,9 @@ def coverage_of_means(draw, count, repetitions):
 def exact_coverage(estimates, shares):
     """How often estimates from 0 .. n successes hold each true share."""
     count = len(estimates) - 1
-    chances = stats.binom.pmf(np.arange(count + 1), count, shares[:, None])
+    probabilities = stats.binom.pmf(np.arange(count + 1), count, shares[:, None])
     low, high = np.array([(estimate.low, estimate.high) for estimate in estimates]).T
-    return (chances * ((low <= shares[:, None]) & (shares[:, None] <= high))).sum(axis=1)
+    return (probabilities * ((low <= shares[:, None]) & (shares[:, None] <= high))).sum(axis=1)
 
 
 @pytest.mark.parametrize("count", SIZES)
@@ -77,8 +77,8 @@ def test_means_are_covered_closely_where_it_is_claimed(draw, count):
     [(exponential, (0.90, 0.92, 0.93, 0.95)), (lognormal, (0.84, 0.87, 0.90, 0.93))],
 )
 def test_skewed_means_are_covered_as_little_as_documented(draw, documented):
-    found = [coverage_of_means(draw, count, 30_000) for count in SIZES]
-    assert found == pytest.approx(documented, abs=0.01)
+    coverages = [coverage_of_means(draw, count, 30_000) for count in SIZES]
+    assert coverages == pytest.approx(documented, abs=0.01)
 
 
 @pytest.mark.parametrize("count", [10, 20, 50, 100, 200])
@@ -97,7 +97,7 @@ def test_means_of_rare_rewards_are_covered_as_documented(count):
 
 @pytest.mark.parametrize("count", [2, 3, 5, 10, 50])
 def test_equal_values_miss_no_more_than_allowed(count):
-    """Whatever is drawn from (0, b) with chances that just hide: the worst case of the proof."""
+    """Two values, of which one has a probability that just hides it: the proof's worst case."""
     for share in np.linspace(0.001, 0.999, 500):
         for value, other in [(0.0, 1.0), (0.4, 1.0), (1.0, 0.0), (0.6, 0.0)]:
             truth = value * (1 - share) + other * share

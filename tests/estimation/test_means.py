@@ -30,12 +30,16 @@ def interval(estimate):
     return (estimate.low, estimate.high)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
-def test_the_mean_has_the_interval_of_student(level):
-    expected = stats.ttest_1samp(A, 0).confidence_interval(level)
-    estimate = mean(A, level)
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
+def test_the_mean_has_the_interval_of_student(confidence):
+    expected = stats.ttest_1samp(A, 0).confidence_interval(confidence)
+    estimate = mean(A, confidence)
     assert interval(estimate) == pytest.approx(tuple(expected))
-    assert (estimate.value, estimate.confidence, estimate.count) == (pytest.approx(0.32), level, 5)
+    assert (estimate.value, estimate.confidence, estimate.count) == (
+        pytest.approx(0.32),
+        confidence,
+        5,
+    )
 
 
 def test_the_paired_difference_has_the_interval_of_student():
@@ -59,16 +63,16 @@ def test_the_proportion_has_the_interval_of_wilson(successes, count):
     assert estimate.value == successes / count
 
 
-@given(count=st.integers(1, 200), share=st.floats(0, 1), level=st.floats(0.01, 0.999))
-def test_the_interval_of_a_proportion_holds_it(count, share, level):
-    estimate = proportion(round(share * count), count, level)
+@given(count=st.integers(1, 200), share=st.floats(0, 1), confidence=st.floats(0.01, 0.999))
+def test_the_interval_of_a_proportion_holds_it(count, share, confidence):
+    estimate = proportion(round(share * count), count, confidence)
     assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
     assert estimate.low < estimate.high
 
 
-@given(values=rewards, level=st.floats(0.01, 0.999))
-def test_the_interval_of_a_mean_holds_it_and_keeps_to_the_support(values, level):
-    estimate = mean(values, level, support=WIDE)
+@given(values=rewards, confidence=st.floats(0.01, 0.999))
+def test_the_interval_of_a_mean_holds_it_and_keeps_to_the_support(values, confidence):
+    estimate = mean(values, confidence, support=WIDE)
     assert -1 <= estimate.low <= estimate.value <= estimate.high <= 1
     assert estimate.low < estimate.high
 
@@ -95,7 +99,7 @@ def test_equal_values_at_a_border_leave_one_side():
     assert mean([-1.0] * 10, support=WIDE).low == -1
 
 
-def test_equal_values_say_nothing_where_no_support_is_known():
+def test_equal_values_without_a_support_have_an_infinite_interval():
     assert interval(mean([0.5] * 10)) == (-inf, inf)
     low, high = interval(mean([0.5] * 10, support=(0, inf)))
     assert (0 < low < 0.5, high) == (True, inf)
@@ -112,13 +116,13 @@ def test_values_that_differ_by_rounding_are_equal():
 def test_small_numbers_are_not_taken_for_rounding():
     small, smaller = np.array(A) * 1e-200, np.array(B) * 1e-200
     assert np.array(interval(mean(small))) * 1e200 == pytest.approx(interval(mean(A)))
-    found = interval(difference(small, smaller))
-    assert np.array(found) * 1e200 == pytest.approx(interval(difference(A, B)))
+    estimate = interval(difference(small, smaller))
+    assert np.array(estimate) * 1e200 == pytest.approx(interval(difference(A, B)))
     assert paired_test(small, smaller) == pytest.approx(paired_test(A, B))
     assert mean(small, support=WIDE) == mean(np.full(5, small[0]), support=WIDE)
 
 
-def test_one_value_says_nothing():
+def test_one_value_has_the_widest_interval():
     assert mean([0.3], support=WIDE) == Estimate(0.3, -1.0, 1.0, 0.95, 1)
     assert mean([0.3]) == Estimate(0.3, -inf, inf, 0.95, 1)
     assert interval(paired_difference([0.3], [0.1], support=WIDE)) == (-2, 2)
@@ -139,7 +143,7 @@ def test_rounding_beyond_the_support_is_cut_off():
 
 
 @pytest.mark.parametrize("values", [[], [nan, 1.0], [inf], [[1.0, 2.0]], [0.5, 1.1]])
-def test_samples_without_sense_are_refused(values):
+def test_invalid_samples_are_rejected(values):
     with pytest.raises(ValueError, match="sample"):
         mean(values, support=WIDE)
     with pytest.raises(ValueError, match="sample"):
@@ -148,16 +152,16 @@ def test_samples_without_sense_are_refused(values):
         paired_difference(values, A, support=WIDE)
 
 
-@pytest.mark.parametrize("level", [0, 1, 95, nan])
-def test_levels_without_sense_are_refused(level):
+@pytest.mark.parametrize("confidence", [0, 1, 95, nan])
+def test_invalid_confidences_are_rejected(confidence):
     with pytest.raises(ValueError, match="confidence"):
-        mean(A, level)
+        mean(A, confidence)
     with pytest.raises(ValueError, match="confidence"):
-        difference(A, B, level)
+        difference(A, B, confidence)
     with pytest.raises(ValueError, match="confidence"):
-        proportion(1, 2, level)
+        proportion(1, 2, confidence)
     with pytest.raises(ValueError, match="confidence"):
-        bootstrap(A, np.median, np.random.default_rng(1), level)
+        bootstrap(A, np.median, np.random.default_rng(1), confidence)
 
 
 def test_pairs_need_partners():
@@ -168,7 +172,7 @@ def test_pairs_need_partners():
 
 
 @pytest.mark.parametrize(("successes", "count"), [(0, 0), (3, 2), (-1, 2)])
-def test_impossible_successes_are_refused(successes, count):
+def test_impossible_successes_are_rejected(successes, count):
     with pytest.raises(ValueError, match="successes"):
         proportion(successes, count)
 
@@ -201,7 +205,7 @@ def test_the_bootstrap_falls_back_where_its_correction_is_not_defined():
 
 
 @pytest.mark.parametrize("values", [[0.5], [0.5] * 10, [0.5] * 99 + [1.0]])
-def test_a_bootstrap_without_any_change_says_nothing(values):
+def test_a_bootstrap_without_any_change_has_the_widest_interval(values):
     rng = np.random.default_rng(1)
     assert interval(bootstrap(values, np.median, rng, support=WIDE)) == WIDE
     assert interval(bootstrap(values, np.median, rng)) == (-inf, inf)
@@ -219,10 +223,10 @@ def test_holm():
     assert holm([]).tolist() == []
 
 
-@given(probabilities=st.lists(st.floats(0, 1), min_size=1, max_size=10))
-def test_holm_never_favours(probabilities):
-    adjusted = holm(probabilities)
-    given_order = np.argsort(probabilities, kind="stable")
-    assert np.all(adjusted >= probabilities)
+@given(p_values=st.lists(st.floats(0, 1), min_size=1, max_size=10))
+def test_holm_never_lowers_a_p_value(p_values):
+    adjusted = holm(p_values)
+    given_order = np.argsort(p_values, kind="stable")
+    assert np.all(adjusted >= p_values)
     assert np.all(adjusted <= 1)
     assert np.all(np.diff(adjusted[given_order]) >= 0)

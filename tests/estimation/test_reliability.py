@@ -1,4 +1,4 @@
-"""Reliability: how settled a running estimate is, and how much of a table of scores is error."""
+"""Reliability: how stable a running estimate is, and how much of a table of scores is error."""
 
 import math
 
@@ -18,7 +18,7 @@ def oscillating() -> np.ndarray:
     return 0.47 + 0.2 * np.sin(2 * np.pi * (STEPS - STEPS[-1]) / 15)
 
 
-def settled() -> np.ndarray:
+def converged() -> np.ndarray:
     """The right of Figure 7.1: early swings, then 0.47."""
     return 0.47 + 0.5 * np.exp(-STEPS / 8) * np.sin(STEPS / 2)
 
@@ -28,8 +28,8 @@ def climbing() -> np.ndarray:
     return 0.47 + np.where(STEPS < 50, 0.0, 0.3 * (STEPS - 50) / 50)
 
 
-def test_a_settled_estimate_is_more_stable_than_one_that_swings_or_climbs():
-    assert stability(settled()) > 0.99
+def test_a_converged_estimate_is_more_stable_than_one_that_swings_or_climbs():
+    assert stability(converged()) > 0.99
     assert stability(oscillating()) < 0.95
     assert stability(climbing()) < 0.95
 
@@ -42,7 +42,7 @@ def test_a_climb_that_ended_long_ago_is_forgiven():
 @pytest.mark.parametrize(
     ("running", "expected"),
     [
-        ([0.3], 0.0),  # nothing has been shown
+        ([0.3], 0.0),  # a single estimate
         ([0.3, 0.3], 1.0),
         ([0.0, 1.0], 0.5),  # half of the scale from -1 to 1
         ([1.0, -1.0], 0.0),  # the whole scale
@@ -55,8 +55,8 @@ def test_stability_by_hand(running, expected):
 
 
 def test_the_part_and_the_scale_can_be_chosen():
-    assert stability([0.5, 0.0, 0.0], over=1.0, span=1.0) == pytest.approx(1 - math.sqrt(0.125))
-    assert stability([0.5, 0.0, 0.0], over=0.1) == 1.0
+    assert stability([0.5, 0.0, 0.0], tail=1.0, span=1.0) == pytest.approx(1 - math.sqrt(0.125))
+    assert stability([0.5, 0.0, 0.0], tail=0.1) == 1.0
 
 
 def test_spread_and_drift_both_count():
@@ -67,8 +67,8 @@ def test_spread_and_drift_both_count():
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30), st.floats(0.01, 1))
-def test_stability_is_a_share(running, over):
-    assert 0 <= stability(running, over) <= 1
+def test_stability_is_a_share(running, tail):
+    assert 0 <= stability(running, tail) <= 1
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=30), st.floats(0, 1))
@@ -83,17 +83,17 @@ def test_smaller_movements_about_the_same_end_are_more_stable(running, factor):
     [
         {"running": []},
         {"running": [0.0, math.nan]},
-        {"running": [0.0], "over": 0.0},
-        {"running": [0.0], "over": 1.1},
+        {"running": [0.0], "tail": 0.0},
+        {"running": [0.0], "tail": 1.1},
         {"running": [0.0], "span": 0.0},
     ],
 )
-def test_stability_refuses_what_cannot_be(wrong):
+def test_stability_rejects_invalid_arguments(wrong):
     with pytest.raises(ValueError, match=r"sample|share"):
         stability(**wrong)
 
 
-# From repeated repetitions
+# From several repetitions
 
 
 SHROUT_AND_FLEISS = [
@@ -108,19 +108,19 @@ SHROUT_AND_FLEISS = [
 
 
 def test_the_published_example():
-    found = intraclass(SHROUT_AND_FLEISS)
-    assert found.value == pytest.approx(0.9093, abs=5e-5)
-    assert (found.low, found.high) == pytest.approx((0.6758, 0.9860), abs=2e-4)
-    assert (found.confidence, found.count) == (0.95, 24)
+    estimate = intraclass(SHROUT_AND_FLEISS)
+    assert estimate.value == pytest.approx(0.9093, abs=5e-5)
+    assert (estimate.low, estimate.high) == pytest.approx((0.6758, 0.9860), abs=2e-4)
+    assert (estimate.confidence, estimate.count) == (0.95, 24)
 
 
 def test_the_interval_is_the_f_interval():
     rng = np.random.default_rng(5)
     table = rng.normal(size=(7, 1)) + rng.normal(size=(1, 3)) + rng.normal(size=(7, 3))
-    found = intraclass(table, confidence=0.9)
-    ratio = 1 / (1 - found.value)
-    assert found.low == pytest.approx(1 - stats.f.ppf(0.95, 6, 12) / ratio)
-    assert found.high == pytest.approx(1 - 1 / (ratio * stats.f.ppf(0.95, 12, 6)))
+    estimate = intraclass(table, confidence=0.9)
+    ratio = 1 / (1 - estimate.value)
+    assert estimate.low == pytest.approx(1 - stats.f.ppf(0.95, 6, 12) / ratio)
+    assert estimate.high == pytest.approx(1 - 1 / (ratio * stats.f.ppf(0.95, 12, 6)))
 
 
 @given(st.integers(0, 2**32), st.floats(0.01, 100), st.floats(-10, 10))
@@ -147,20 +147,20 @@ def test_more_repetitions_are_more_reliable():
         [[0.1, 0.3], [0.1, 0.3]],  # no difference and no error
     ],
 )
-def test_where_nothing_can_be_said(table):
-    found = intraclass(table)
-    assert math.isnan(found.value)
-    assert (found.low, found.high) == (0.0, 1.0)
+def test_reliability_is_undefined(table):
+    estimate = intraclass(table)
+    assert math.isnan(estimate.value)
+    assert (estimate.low, estimate.high) == (0.0, 1.0)
 
 
-def test_without_any_error_nothing_is_known_of_its_spread():
-    found = intraclass([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
-    assert (found.value, found.low, found.high) == (1.0, 0.0, 1.0)
+def test_without_any_error_its_spread_is_unknown():
+    estimate = intraclass([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+    assert (estimate.value, estimate.low, estimate.high) == (1.0, 0.0, 1.0)
 
 
 def test_equal_means_do_not_prove_that_agents_are_equal():
-    found = intraclass([[1.0, -1.0], [-1.0, 1.0]])
-    assert (found.value, found.low, found.high) == (0.0, 0.0, 1.0)
+    estimate = intraclass([[1.0, -1.0], [-1.0, 1.0]])
+    assert (estimate.value, estimate.low, estimate.high) == (0.0, 0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def coverage(agents: int, repetitions: int, reliability: float, simulations: int
     hits = 0
     for _ in range(simulations):
         table = rng.normal(size=(1, repetitions)) + rng.normal(size=(agents, repetitions))
-        found = intraclass(table + spread * rng.normal(size=(agents, 1)))
-        hits += found.low <= reliability <= found.high
+        estimate = intraclass(table + spread * rng.normal(size=(agents, 1)))
+        hits += estimate.low <= reliability <= estimate.high
     return hits / simulations
 
 

@@ -20,11 +20,11 @@ def test_one_stratum_is_the_plain_mean():
 @pytest.mark.parametrize("thin", [[0.5], [0.5, 0.5]])
 def test_a_stratum_of_unknown_spread_is_not_taken_for_certain(thin):
     values = [0.1, 0.4, 0.3]
-    found = stratified_mean([values, thin], support=(-1, 1))
+    estimate = stratified_mean([values, thin], support=(-1, 1))
     parts = [mean(each, 0.975, (-1, 1)) for each in (values, thin)]
-    assert found.value == pytest.approx((sum(values) / 3 + 0.5) / 2)
-    assert found.low == pytest.approx((parts[0].low + parts[1].low) / 2)
-    assert found.high == pytest.approx((parts[0].high + parts[1].high) / 2)
+    assert estimate.value == pytest.approx((sum(values) / 3 + 0.5) / 2)
+    assert estimate.low == pytest.approx((parts[0].low + parts[1].low) / 2)
+    assert estimate.high == pytest.approx((parts[0].high + parts[1].high) / 2)
 
 
 def test_the_distance_of_strata_is_no_uncertainty():
@@ -48,8 +48,8 @@ def test_the_interval_covers(kind, count):
     covered = 0
     for _ in range(3000):
         values = means[:, None] + spreads[:, None] * draws()
-        found = stratified_mean(list(values))
-        covered += found.low <= means.mean() <= found.high
+        estimate = stratified_mean(list(values))
+        covered += estimate.low <= means.mean() <= estimate.high
     assert 0.93 <= covered / 3000 <= 0.975
 
 
@@ -57,10 +57,10 @@ def test_differences_are_paired_within_strata():
     first = [[0.5, 0.6, 0.9], [-0.2, 0.1, 0.0]]
     second = [[0.4, 0.4, 0.6], [-0.6, -0.2, -0.5]]
     gaps = [[0.1, 0.2, 0.3], [0.4, 0.3, 0.5]]
-    found = stratified_difference(first, second, support=(-1, 1))
+    estimate = stratified_difference(first, second, support=(-1, 1))
     expected = stratified_mean(gaps, support=(-2, 2))
-    assert found.value == pytest.approx(expected.value)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert estimate.value == pytest.approx(expected.value)
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
     assert stratified_test(first, second) < 0.05
     assert stratified_test(first, first) == 1.0
 
@@ -69,6 +69,6 @@ def test_the_test_agrees_with_the_interval():
     rng = np.random.default_rng(3)
     for _ in range(200):
         first, second = rng.normal(0.2, 1, (2, 3, 8))
-        found = stratified_difference(list(first), list(second))
-        beyond = not found.low <= 0 <= found.high
+        estimate = stratified_difference(list(first), list(second))
+        beyond = not estimate.low <= 0 <= estimate.high
         assert (stratified_test(list(first), list(second)) < 0.05) == beyond

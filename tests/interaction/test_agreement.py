@@ -7,73 +7,64 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from time import process_time_ns
 from typing import Any
 
 import pytest
 
-from agreement import Pair, compiled, digest, pairs, stepwise
+from agreement import Pair, compiled, digest, pairs, parts, stepwise
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Budget, Ending, Exercise, Spec, stream
 from omnimeter.interaction import dispatch, run_single
 
 HERE = Path(__file__).parents[1] / "support"
 
+PARTS = 15
+"""Compiling all pairs takes minutes: so many tests share them, which can run on several cores."""
+
 
 @pytest.fixture
-def everybody(plugin: str) -> dict[str, Pair]:
-    """All pairs, by name."""
+def all_pairs(plugin: str) -> dict[str, Pair]:
+    """All pairs, by label."""
+    return cached_pairs()
+
+
+@cache
+def cached_pairs() -> dict[str, Pair]:
     return dict(pairs())
 
 
-def elsewhere(plugin: str, beginning: str = "", **variables: str) -> dict[str, str]:
-    """What comes of all pairs, or of those whose label begins so, in a process of its own."""
+def digests_elsewhere(plugin: str, *labels: str, **variables: str) -> dict[str, str]:
+    """The digests of these pairs, or of all, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, str(HERE / "agreement.py"), plugin, beginning],
+        [sys.executable, str(HERE / "agreement.py"), plugin, *labels],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    digests: dict[str, str] = json.loads(done.stdout)
+    return digests
 
 
-def test_all_runs_of_all_pairs_are_the_same(everybody: dict[str, Pair], plugin: str) -> None:
-    expected = {label: digest(stepwise(pair)) for label, pair in everybody.items()}
-    assert elsewhere(plugin, NUMBA_DISABLE_JIT="1") == expected
-    found = {label: digest(compiled(pair)) for label, pair in everybody.items() if pair.compiles}
-    assert found == {label: expected[label] for label in found}
+@pytest.fixture(scope="module")
+def plain_digests(plugin_path: str) -> dict[str, str]:
+    """The digests of all pairs in a Python that compiles no kernels."""
+    return digests_elsewhere(plugin_path, NUMBA_DISABLE_JIT="1")
 
 
-@pytest.mark.parametrize("beginning", ["random-v1", pytest.param("", marks=pytest.mark.slow)])
-def test_no_kernel_reads_outside_its_arrays(
-    everybody: dict[str, Pair], plugin: str, beginning: str
-) -> None:
-    """All environments with the random agent; everybody, compiled anew, where time allows."""
-    expected = {
-        label: digest(compiled(pair) if pair.compiles else stepwise(pair))
-        for label, pair in everybody.items()
-        if label.startswith(beginning)
-    }
-    assert len(expected) > 5
-    assert elsewhere(plugin, beginning, NUMBA_BOUNDSCHECK="1") == expected
+def test_all_pairs_run_plain(all_pairs: dict[str, Pair], plain_digests: dict[str, str]) -> None:
+    assert plain_digests.keys() == all_pairs.keys()
+    for label, pair in all_pairs.items():
+        assert plain_digests[label] == digest(stepwise(pair)), label
 
 
-def test_all_parts_take_part(everybody: dict[str, Pair]) -> None:
-    """Without them nothing above is tested."""
-    assert sum(pair.compiles for pair in everybody.values()) > 80
-    assert not all(pair.compiles for pair in everybody.values())
-    ours = {pair.agent.id for pair in everybody.values()}
-    assert {"apprentice-v1", "random-v1", "sample-table-v1", "sample-plain-v1"} <= ours
-    places = {pair.exercises[0].environment_class for pair in everybody.values()}
-    assert {Spec("cups-v1", {"rule": "rest"}), Spec("sample-walk-v1")} <= places
-
-
-def test_pairs_with_kernels_are_really_compiled(
-    everybody: dict[str, Pair], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("part", range(PARTS))
+def test_all_runs_of_all_pairs_are_the_same(
+    all_pairs: dict[str, Pair], part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_stepwise = dispatch.run_stepwise
     fallen_back = []
@@ -83,15 +74,43 @@ def test_pairs_with_kernels_are_really_compiled(
         fallen_back.extend(traces)
         return traces
 
+    chosen = parts(all_pairs, PARTS)[part]
+    expected = {label: digest(stepwise(pair)) for label, pair in chosen.items()}
     monkeypatch.setattr(dispatch, "run_stepwise", watched)
-    for label, pair in everybody.items():
+    for label, pair in chosen.items():
         if pair.compiles:
             fallen_back.clear()
-            traces = compiled(pair)
-            assert len(traces) == len(pair.exercises)
-            for trace in fallen_back:  # only agents that did not accept the environment
+            assert digest(compiled(pair)) == expected[label], label
+            for trace in fallen_back:  # only of agents that did not accept the environment
                 assert trace.ending is Ending.FAULT, label
                 assert "when beginning" in trace.fault.message, label
+
+
+@pytest.mark.parametrize(
+    ("agent", "part", "count"),
+    [("random-v1", part, 4) for part in range(4)]
+    + [pytest.param("", part, PARTS, marks=pytest.mark.slow) for part in range(PARTS)],
+)
+def test_no_kernel_reads_outside_its_arrays(
+    all_pairs: dict[str, Pair], plugin: str, agent: str, part: int, count: int
+) -> None:
+    """All environments with the random agent; all pairs, compiled anew, where time allows."""
+    chosen = {label: pair for label, pair in all_pairs.items() if label.startswith(agent)}
+    expected = {label: digest(stepwise(pair)) for label, pair in parts(chosen, count)[part].items()}
+    assert expected
+    assert digests_elsewhere(plugin, *expected, NUMBA_BOUNDSCHECK="1") == expected
+
+
+def test_all_parts_take_part(all_pairs: dict[str, Pair]) -> None:
+    """Without them nothing above is tested."""
+    assert sum(map(len, parts(all_pairs, PARTS))) == len(all_pairs)
+    assert all(parts(all_pairs, PARTS))
+    assert sum(pair.compiles for pair in all_pairs.values()) > 80
+    assert not all(pair.compiles for pair in all_pairs.values())
+    ours = {pair.agent.id for pair in all_pairs.values()}
+    assert {"apprentice-v1", "random-v1", "sample-table-v1", "sample-plain-v1"} <= ours
+    places = {pair.exercises[0].environment_class for pair in all_pairs.values()}
+    assert {Spec("cups-v1", {"rule": "rest"}), Spec("sample-walk-v1")} <= places
 
 
 @pytest.mark.usefixtures("plugin")

@@ -1,4 +1,4 @@
-"""The adjustments: their values, what they demand, and the suite that finds broken ones."""
+"""The adjustments: their values, what they demand, and the suite that detects broken ones."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def failures(adjustment: Callable[[], Adjustment]) -> dict[str, str]:
         def make(self) -> Adjustment:
             return adjustment()
 
-    found = {}
+    errors = {}
     for rule in RULES:
         try:
             getattr(Mine(), rule)()
         except AssertionError as error:
-            found[rule] = str(error)
-    return found
+            errors[rule] = str(error)
+    return errors
 
 
 def test_the_catalogue_has_them() -> None:
@@ -94,14 +94,14 @@ def test_parameters_are_written_like_those_of_other_parts() -> None:
     assert make(Kind.ADJUSTMENT, parse(Kind.ADJUSTMENT, "share(scale=50)")) == Share(50.0)
 
 
-def test_what_cannot_be_an_adjustment_is_refused(tmp_path) -> None:
+def test_an_object_without_bounds_is_rejected(tmp_path) -> None:
     file = tmp_path / "phi.py"
     file.write_text("class Phi:\n    def __call__(self, length, complexity):\n        return 1.0\n")
     with pytest.raises(InvalidInputError, match="an adjustment defines bounds"):
         resolve(Kind.ADJUSTMENT, f"{file}:Phi")
 
 
-# Broken ones: each breaks one rule, and only that is found
+# Broken ones: each breaks one rule, and no other is reported
 
 
 class Spent(Share):
@@ -128,7 +128,7 @@ class Deterred(Share):
         return 1 / (1 + length) / (1 + complexity)
 
 
-class Moody(Share):
+class Impure(Share):
     asked = 0
 
     def __call__(self, length: float, complexity: float) -> float:
@@ -141,7 +141,7 @@ BROKEN: dict[str, type[Share]] = {
     "test_value_lies_within_the_bounds": Modest,
     "test_value_never_rises_with_the_length": Patient,
     "test_value_never_falls_with_the_complexity": Deterred,
-    "test_value_depends_on_its_arguments_alone": Moody,
+    "test_value_depends_on_its_arguments_alone": Impure,
 }
 
 
@@ -150,10 +150,10 @@ def test_every_rule_has_one_that_breaks_it() -> None:
 
 
 @pytest.mark.parametrize(("rule", "broken"), BROKEN.items())
-def test_a_broken_rule_is_found_and_no_other(rule: str, broken: type[Share]) -> None:
-    found = failures(broken)
-    assert set(found) == {rule}
-    assert len(found[rule]) > 20, "the message must teach"
+def test_a_broken_rule_is_reported_and_no_other(rule: str, broken: type[Share]) -> None:
+    errors = failures(broken)
+    assert set(errors) == {rule}
+    assert len(errors[rule]) > 20, "the message must teach"
 
 
 def test_an_adjustment_can_be_named_instead_of_made() -> None:

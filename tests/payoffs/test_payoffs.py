@@ -49,10 +49,10 @@ delays = st.one_of(st.integers(0, 3), st.integers(0, 10 * NANOSECONDS))
 
 @st.composite
 def traces(draw):
-    taken = draw(st.lists(delays, max_size=30))
-    rewards = draw(st.lists(rewards_of_one, min_size=len(taken), max_size=len(taken)))
-    times = np.cumsum(np.array(taken, dtype=np.int64))
-    end = int(times[-1]) if taken else 0
+    gaps = draw(st.lists(delays, max_size=30))
+    rewards = draw(st.lists(rewards_of_one, min_size=len(gaps), max_size=len(gaps)))
+    times = np.cumsum(np.array(gaps, dtype=np.int64))
+    end = int(times[-1]) if gaps else 0
     return Trace(np.array(rewards, dtype=float), times, end + draw(delays))
 
 
@@ -62,7 +62,7 @@ def empty(end):
 
 @all_payoffs
 @pytest.mark.parametrize("end", [0, 5 * NANOSECONDS])
-def test_no_cycle_is_worth_nothing(payoff, end):
+def test_payoff_without_a_cycle_is_0(payoff, end):
     assert payoff(empty(end)) == 0
     assert payoff.along(empty(end), [0, end]).tolist() == [0, 0]
 
@@ -99,7 +99,7 @@ def test_payoffs_keep_within_their_bounds(payoff, trace):
 
 
 @all_averages
-def test_bounds_of_averages_hold_the_worth_of_no_cycle(payoff):
+def test_bounds_of_averages_contain_the_payoff_without_a_cycle(payoff):
     assert payoff.bounds((-1.0, 1.0)) == (-1.0, 1.0)
     assert payoff.bounds((0.2, 0.8)) == (0.0, 0.8)
 
@@ -123,7 +123,7 @@ def test_running_totals_are_as_good_as_exact_sums(values):
     )
 
 
-def test_a_million_small_rewards_lose_nothing():
+def test_a_million_small_rewards_add_up_exactly():
     assert total(np.full(1_000_000, 0.1)) == 100_000
     assert average(np.full(1_000_000, 0.1)) == 0.1
 
@@ -135,14 +135,14 @@ def test_totals_of_parts_add_up(first, second):
 
 
 @given(trace=traces())
-def test_diminishing_is_the_average_of_whoever_acts_to_the_end(trace):
+def test_diminishing_is_the_average_of_an_agent_that_acts_to_the_end(trace):
     if len(trace) and trace.times[-1] > 0:
         acting = trace.until(int(trace.times[-1]))
         assert Diminishing()(acting) == Average()(acting)
 
 
 @given(trace=traces())
-def test_diminishing_goes_to_nothing_for_whoever_stops(trace):
+def test_diminishing_goes_to_0_for_an_agent_that_stops(trace):
     last = int(trace.times[-1]) if len(trace) else 0
     assert Diminishing()(trace.until(len(trace) * last + 1)) == 0
 
@@ -202,7 +202,7 @@ def test_payoffs_are_values(payoff):
 
 
 @pytest.mark.parametrize(
-    ("sequence", "parameter", "wanted"),
+    ("sequence", "parameter", "message"),
     [
         ("geometric", 0, "ratio"),
         ("geometric", 1.0, "ratio"),
@@ -217,8 +217,8 @@ def test_payoffs_are_values(payoff):
         ("harmonic", 1, "Leave the parameter out"),
     ],
 )
-def test_a_wrong_parameter_is_named(sequence, parameter, wanted):
-    with pytest.raises(InvalidInputError, match=f"{sequence}.*parameter=.*{wanted}"):
+def test_a_wrong_parameter_is_named(sequence, parameter, message):
+    with pytest.raises(InvalidInputError, match=f"{sequence}.*parameter=.*{message}"):
         Discounted(sequence=sequence, parameter=parameter)
 
 
@@ -230,6 +230,6 @@ def test_a_misspelt_sequence_gets_a_hint():
 @pytest.mark.parametrize(
     "weights", [[1.0], [0.0, 1.0], [1.0, -1.0], [1.0, math.inf], [1.0, math.nan]]
 )
-def test_weights_that_are_no_discount_are_refused(weights):
+def test_invalid_weights_are_rejected(weights):
     with pytest.raises(InvalidInputError, match="weight"):
         discounted(np.array([1.0, 1.0]), np.array(weights))

@@ -38,7 +38,7 @@ def test_geometric_weights_add_up_to_the_closed_form(ratio):
 
 
 @pytest.mark.parametrize("ratio", [1e-200, 0.3, 0.99, 1 - 1e-6])
-def test_leaving_out_vanishing_powers_leaves_out_nothing(ratio):
+def test_powers_that_underflow_are_0_in_numpy_too(ratio):
     assert np.array_equal(geometric(MANY, ratio), np.power(ratio, MANY))
 
 
@@ -59,7 +59,7 @@ def test_harmonic_weights_are_summable_but_barely():
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
-def test_long_traces_keep_their_worth(sequence):
+def test_long_traces_keep_their_payoff(sequence):
     assert discounted(np.ones(1_000_000), sequence) == 1
     assert discounted(np.full(1_000_000, 0.1), sequence) == 0.1
     assert -1 <= discounted(np.tile([1.0, -1.0], 500_000), sequence) <= 1
@@ -67,7 +67,7 @@ def test_long_traces_keep_their_worth(sequence):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sequence", SEQUENCES)
-def test_very_long_traces_keep_their_worth(sequence):
+def test_very_long_traces_keep_their_payoff(sequence):
     assert discounted(np.full(10_000_000, 0.1), sequence) == 0.1
 
 

@@ -12,7 +12,7 @@ HALF_AN_HOUR = 1_800 * NANOSECONDS
 
 
 def steady(rewards, delay, seconds):
-    """A trace of somebody who takes the same time for each action."""
+    """A trace of an agent that takes the same time for each action."""
     times = np.arange(1, len(rewards) + 1) * nanoseconds(delay)
     return Trace(np.asarray(rewards, dtype=float), times, 100 * len(times) * NANOSECONDS).until(
         nanoseconds(seconds)

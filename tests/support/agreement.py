@@ -1,7 +1,7 @@
 """Agents of the catalogue in environment classes of the catalogue, and what came of it.
 
-``python agreement.py DIRECTORY BEGINNING`` puts the directory on the path and prints it for all
-pairs whose label begins so: runs in other processes, plain or with checked bounds, can be compared.
+``python agreement.py DIRECTORY LABEL ...`` puts the directory on the path and prints the digests of
+these pairs, or of all: runs in other processes, plain or with checked bounds, can be compared.
 """
 
 from __future__ import annotations
@@ -86,6 +86,21 @@ def pairs() -> Iterator[tuple[str, Pair]]:
                 yield label, Pair(environment_class, agent, exercises)
 
 
+def parts(everything: dict[str, Pair], count: int) -> list[dict[str, Pair]]:
+    """All pairs in parts of about the same size; what is compiled once is in one part."""
+    groups: dict[Any, dict[str, Pair]] = {}
+    for label, pair in everything.items():
+        key = None
+        if pair.compiles:
+            key = pair.environment_class.kernels, make(Kind.AGENT, pair.agent).kernels
+        groups.setdefault(key, {})[label] = pair
+    ordered = list(groups.values())
+    return [
+        {label: pair for group in ordered[part::count] for label, pair in group.items()}
+        for part in range(count)
+    ]
+
+
 def some(environment: Environment, turn: int, every: int) -> Iterator[Spec]:
     """The random agent and every so-many-th of the others, in all their variants."""
     for number, entry in enumerate(listing(Kind.AGENT)):
@@ -129,14 +144,14 @@ def digest(traces: list[Trace]) -> str:
 
 def main() -> None:
     """Print what the compiled loop gives, or the ordinary one for those who cannot be compiled."""
-    directory, beginning = sys.argv[1:]
+    directory, *labels = sys.argv[1:]
     sys.path.insert(0, directory)
-    found = {
+    digests = {
         label: digest(compiled(pair) if pair.compiles else stepwise(pair))
         for label, pair in pairs()
-        if label.startswith(beginning)
+        if not labels or label in labels
     }
-    print(json.dumps(found))
+    print(json.dumps(digests))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Agents of kernels with their state in view, and how often they choose what."""
+"""Agents with kernels and an accessible state, and how often they choose each action."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from omnimeter.kernels import KernelAgent
 
 
 def begun(agent: KernelAgent, briefing: Briefing, seed: int = 0) -> Any:
-    """The state of an agent that begins: it stays in view while the agent acts."""
+    """The state of an agent that begins, which can be inspected while the agent acts."""
     state = agent.prepare(briefing)
     agent.prepare = lambda _: state
     agent.begin(briefing, seed)

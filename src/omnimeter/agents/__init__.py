@@ -1,1 +1,1 @@
-"""The agents, one file each; reached by id through the catalogue."""
+"""The agents; reached by id through the catalogue."""

@@ -1,4 +1,4 @@
-"""Random agents that use their time to look better than they are (fixed-time payoffs)."""
+"""Random agents that use time to get a higher payoff than they deserve (fixed-time payoffs)."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.simple import delay_of, duration_of
-from omnimeter.contract import Briefing, FloatArray, IntArray, InvalidInputError
+from omnimeter.agents.shared import delay_from_rate, delay_from_seconds, require
+from omnimeter.contract import Briefing, FloatArray, IntArray
 from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
-ACTIONS, FAST, SLOW, NEXT, DONE, ELAPSED = range(6)
+ACTIONS, FAST, SLOW, NEXT, STEPS, ELAPSED = range(6)
 THRESHOLD, TOTAL, GROWTH = range(3)
 
 
 class OpportunistState(NamedTuple):
-    """The chance, and how lucky it was so far.
+    """The rewards and times so far.
 
     Attributes:
         rng: The state of the generator.
         numbers: The number of actions; the nanoseconds of a fast and of a slow action and of the
-            next one; how many actions were done; the nanoseconds that they took.
-        sums: The threshold; the sum of the rewards that the actions brought; the share of the
-            time so far that a slow action takes at least.
+            next one; how many actions were performed; the nanoseconds that they took.
+        sums: The threshold; the sum of the rewards of the actions; the share of the time so far
+            that a slow action takes at least.
     """
 
     rng: NDArray[np.uint64]
@@ -33,70 +33,64 @@ class OpportunistState(NamedTuple):
 
 @kernel
 def begin(state: Any) -> None:
-    """Nothing done, nothing earned."""
+    """No action performed, no reward counted."""
     state.numbers[NEXT] = state.numbers[FAST]
-    state.numbers[DONE] = 0
+    state.numbers[STEPS] = 0
     state.numbers[ELAPSED] = 0
     state.sums[TOTAL] = 0.0
 
 
 @kernel
-def lucky_so_far(state: Any, reward: Any) -> Any:
-    """Count the last action's reward in; say whether the average is above the threshold.
+def lucky_average(state: Any, reward: Any) -> Any:
+    """Count the last action's reward; return whether the average is above the threshold.
 
-    The reward given before the first action is nobody's and does not count.
+    The reward given before the first action is not attributed to any action and does not count.
     """
-    done = state.numbers[DONE]
-    if done == 0:
+    steps = state.numbers[STEPS]
+    if steps == 0:
         return False
     state.sums[TOTAL] += reward
-    return state.sums[TOTAL] / done > state.sums[THRESHOLD]
+    return state.sums[TOTAL] / steps > state.sums[THRESHOLD]
 
 
 @kernel
-def lucky_just_now(state: Any, reward: Any) -> Any:
-    """Whether the last action, if there was one, brought more than the threshold."""
-    return state.numbers[DONE] > 0 and reward > state.sums[THRESHOLD]
-
-
-@kernel
-def do_anything(state: Any, slow: Any) -> Any:
-    """One more action by chance, fast or slow."""
+def random_action(state: Any, slow: Any) -> Any:
+    """A random action, fast or slow."""
     time = state.numbers[FAST]
     if slow:
         time = max(state.numbers[SLOW], int(state.sums[GROWTH] * state.numbers[ELAPSED]))
     state.numbers[NEXT] = time
     state.numbers[ELAPSED] += time
-    state.numbers[DONE] += 1
+    state.numbers[STEPS] += 1
     return below(state.rng, state.numbers[ACTIONS])
 
 
 @kernel
-def act_or_stop(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """Any action, until lucky."""
-    return -1 if lucky_so_far(state, reward) else do_anything(state, False)
+def stopper_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """A random action, until lucky."""
+    return -1 if lucky_average(state, reward) else random_action(state, False)
 
 
 @kernel
-def act_or_rest(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """Any action, slowly as long as lucky."""
-    return do_anything(state, lucky_so_far(state, reward))
+def rester_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """A random action, slow as long as lucky."""
+    return random_action(state, lucky_average(state, reward))
 
 
 @kernel
-def act_or_wait(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """Any action, slowly after a good one."""
-    return do_anything(state, lucky_just_now(state, reward))
+def waiter_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """A random action, slow when the last one brought more than the threshold."""
+    return random_action(state, state.numbers[STEPS] > 0 and reward > state.sums[THRESHOLD])
 
 
 @kernel
 def delay(state: Any) -> Any:
-    """Fast or slow, as was decided together with the action."""
+    """Fast or slow, as was decided with the action."""
     return state.numbers[NEXT]
 
 
 class _Opportunist(KernelAgent):
-    """What the three have in common."""
+    """A random agent with a threshold and two speeds. Subclasses set ``kernels``."""
 
     def __init__(self, threshold: float, fast: int, slow: int, growth: float = 0.0) -> None:
         self.threshold = threshold
@@ -105,7 +99,7 @@ class _Opportunist(KernelAgent):
         self.growth = growth
 
     def prepare(self, briefing: Briefing) -> OpportunistState:
-        """Nothing done, nothing earned."""
+        """No action performed, no reward counted."""
         return OpportunistState(
             generator_state(),
             np.array([briefing.actions, self.fast, self.slow, self.fast, 0, 0]),
@@ -121,10 +115,10 @@ class Stopper(_Opportunist):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(OpportunistState, begin=begin, act=act_or_stop, delay=delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=stopper_act, delay=delay)
 
     def __init__(self, threshold: float = 0.0, rate: float | None = None) -> None:
-        delay = delay_of(rate)
+        delay = delay_from_rate(rate)
         super().__init__(threshold, delay, delay)
 
 
@@ -142,7 +136,7 @@ class Rester(_Opportunist):
             rests grow longer and longer.
     """
 
-    kernels = AgentKernels(OpportunistState, begin=begin, act=act_or_rest, delay=delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=rester_act, delay=delay)
 
     def __init__(
         self,
@@ -151,9 +145,8 @@ class Rester(_Opportunist):
         rest: float = 10.0,
         growth: float = 0.0,
     ) -> None:
-        if not 0 <= growth <= 1:
-            raise InvalidInputError(f"The growth is {growth}.", "Give a number from 0 to 1.")
-        super().__init__(threshold, delay_of(rate), duration_of(rest), growth)
+        require(0 <= growth <= 1, f"The growth is {growth}.", "Give a number from 0 to 1.")
+        super().__init__(threshold, delay_from_rate(rate), delay_from_seconds(rest), growth)
 
 
 class Waiter(_Opportunist):
@@ -166,9 +159,9 @@ class Waiter(_Opportunist):
         wait: Seconds that the action after a good reward takes.
     """
 
-    kernels = AgentKernels(OpportunistState, begin=begin, act=act_or_wait, delay=delay)
+    kernels = AgentKernels(OpportunistState, begin=begin, act=waiter_act, delay=delay)
 
     def __init__(
         self, threshold: float = 0.0, rate: float | None = 10.0, wait: float = 10.0
     ) -> None:
-        super().__init__(threshold, delay_of(rate), duration_of(wait))
+        super().__init__(threshold, delay_from_rate(rate), delay_from_seconds(wait))

@@ -8,76 +8,116 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.agents.tables import key_of, number_of_keys
-from omnimeter.contract import Briefing, IntArray, InvalidInputError, nanoseconds
-from omnimeter.contract.agent import LONGEST_DELAY
+from omnimeter.agents.shared import (
+    checked_actions,
+    delay_from_rate,
+    delay_from_seconds,
+    observation_index,
+    require,
+    table_size,
+)
+from omnimeter.contract import Briefing, IntArray
 from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
-MOST = 2**31
-"""No environment has as many actions: chance is exactly uniform only below."""
+ACTIONS, DELAY, ACTION = range(3)
+
+RANDOM_ACTION = -1
+"""In place of a constant action: a random one each time."""
+
+ROBOTS = {1: (0, 3.0), 2: (1, 3.0), 3: (2, 3.0), 4: (RANDOM_ACTION, 10.0)}
+"""The action and the rate of each robot of the papers."""
 
 
-def actions_of(given: Sequence[int], what: str) -> IntArray:
-    """The given actions as an array.
+class SimpleState(NamedTuple):
+    """The state of an agent that learns nothing.
 
-    An environment may still have fewer actions: that is an invalid action when it is performed.
-
-    Args:
-        given: The actions.
-        what: What they are to the person who gave them.
-
-    Raises:
-        InvalidInputError: There are none, or one of them cannot be an action anywhere.
+    Attributes:
+        rng: The state of the generator.
+        numbers: The number of actions; the delay in nanoseconds, 0 for the clock's own tick; what
+            else the agent needs, such as its action.
     """
-    if len(given) == 0:
-        raise InvalidInputError(f"The {what} is empty.", "Give at least one action.")
-    for action in given:
-        if not 0 <= action < MOST:
-            raise InvalidInputError(
-                f"The {what} holds {action}, which is not an action.",
-                "Actions are whole numbers from 0 up.",
-            )
-    return np.array(given, dtype=np.int64)
-
-
-def delay_of(rate: float | None) -> int:
-    """Nanoseconds between actions at a rate per second; 0, the clock's own tick, without one."""
-    if rate is None:
-        return 0
-    if not 0 < rate <= 1e9:
-        raise InvalidInputError(
-            f"The rate is {rate} actions per second.", "Give a number above 0, at most 1e9."
-        )
-    return nanoseconds(1 / rate)
-
-
-def duration_of(seconds: float) -> int:
-    """Nanoseconds of a time in seconds that an agent may take for one action."""
-    if not (0 < seconds <= LONGEST_DELAY and nanoseconds(seconds) > 0):
-        raise InvalidInputError(
-            f"An action cannot take {seconds} seconds.",
-            f"Give a number above 0, at most {LONGEST_DELAY:g}.",
-        )
-    return nanoseconds(seconds)
-
-
-class RandomState(NamedTuple):
-    """The state of the generator; the number of actions and the delay in nanoseconds."""
 
     rng: NDArray[np.uint64]
     numbers: IntArray
 
 
-@kernel
-def act_at_random(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """Any action, all with the same probability."""
-    return below(state.rng, state.numbers[0])
+class PolicyState(NamedTuple):
+    """A deterministic policy.
+
+    Attributes:
+        table: The action for each observation.
+        sizes: How many values each component of an observation can take.
+        numbers: As in ``SimpleState``.
+    """
+
+    table: IntArray
+    sizes: IntArray
+    numbers: IntArray
+
+
+class ScriptedState(NamedTuple):
+    """A list of actions and the position in it.
+
+    Attributes:
+        actions: The actions in their order.
+        delays: The nanoseconds that each takes, 0 for the clock's own tick.
+        position: Which action was performed last; whether to begin again after the last.
+    """
+
+    actions: IntArray
+    delays: IntArray
+    position: IntArray
 
 
 @kernel
-def random_delay(state: Any) -> Any:
+def constant_delay(state: Any) -> Any:
     """Always the same time."""
-    return state.numbers[1]
+    return state.numbers[DELAY]
+
+
+@kernel
+def random_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """Any action with uniform probability."""
+    return below(state.rng, state.numbers[ACTIONS])
+
+
+@kernel
+def constant_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """The one action, or a random one."""
+    action = state.numbers[ACTION]
+    if action == RANDOM_ACTION:
+        action = below(state.rng, state.numbers[ACTIONS])
+    return action
+
+
+@kernel
+def policy_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """The action in the table."""
+    return state.table[observation_index(observation, state.sizes)]
+
+
+@kernel
+def script_begin(state: Any) -> None:
+    """Go to before the first action."""
+    state.position[0] = -1
+
+
+@kernel
+def script_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """The next action of the script."""
+    position = state.position[0] + 1
+    if position == len(state.actions):
+        if state.position[1] == 0:
+            return -1
+        position = 0
+    state.position[0] = position
+    return state.actions[position]
+
+
+@kernel
+def script_delay(state: Any) -> Any:
+    """The time of the action just chosen."""
+    return state.delays[state.position[0]]
 
 
 class RandomAgent(KernelAgent):
@@ -87,81 +127,44 @@ class RandomAgent(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(RandomState, act=act_at_random, delay=random_delay)
+    kernels = AgentKernels(SimpleState, act=random_act, delay=constant_delay)
 
     def __init__(self, rate: float | None = None) -> None:
-        self.delay = delay_of(rate)
+        self.delay = delay_from_rate(rate)
 
-    def prepare(self, briefing: Briefing) -> RandomState:
+    def prepare(self, briefing: Briefing) -> SimpleState:
         """A fresh generator."""
-        return RandomState(generator_state(), np.array([briefing.actions, self.delay]))
+        return SimpleState(generator_state(), np.array([briefing.actions, self.delay]))
 
 
-ANY = -1
-"""In place of an action: each time another one, by chance."""
+class _ConstantRate(KernelAgent):
+    """One action, or ``RANDOM_ACTION``, at a constant rate."""
 
-ROBOTS = {1: (0, 3.0), 2: (1, 3.0), 3: (2, 3.0), 4: (ANY, 10.0)}
-"""The action and the rate of each robot of the papers."""
-
-
-class SteadyState(NamedTuple):
-    """What never changes, and the chance.
-
-    Attributes:
-        rng: The state of the generator.
-        numbers: The action, or ``ANY``; the number of actions; the delay in nanoseconds.
-    """
-
-    rng: NDArray[np.uint64]
-    numbers: IntArray
-
-
-@kernel
-def act_steadily(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """The one action, or any."""
-    action = state.numbers[0]
-    if action == ANY:
-        action = below(state.rng, state.numbers[1])
-    return action
-
-
-@kernel
-def steady_delay(state: Any) -> Any:
-    """Always the same time."""
-    return state.numbers[2]
-
-
-KERNELS = AgentKernels(SteadyState, act=act_steadily, delay=steady_delay)
-
-
-class _Steady(KernelAgent):
-    """What both kinds have in common."""
-
-    kernels = KERNELS
+    kernels = AgentKernels(SimpleState, act=constant_act, delay=constant_delay)
 
     def __init__(self, action: int, rate: float | None) -> None:
         self.action = action
-        self.delay = delay_of(rate)
+        self.delay = delay_from_rate(rate)
 
-    def prepare(self, briefing: Briefing) -> SteadyState:
-        """The one action, and a fresh generator."""
-        return SteadyState(generator_state(), np.array([self.action, briefing.actions, self.delay]))
+    def prepare(self, briefing: Briefing) -> SimpleState:
+        """The action, and a fresh generator."""
+        return SimpleState(generator_state(), np.array([briefing.actions, self.delay, self.action]))
 
 
-class ConstantAgent(_Steady):
-    """Always does the same, at a constant rate.
+class ConstantAgent(_ConstantRate):
+    """Always performs the same action, at a constant rate.
 
     Args:
-        action: What it does. Where there is no such action, an invalid action is recorded.
+        action: The action. Where there is no such action, an invalid action is recorded.
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
     def __init__(self, action: int = 0, rate: float | None = None) -> None:
-        actions_of([action], "parameter 'action'")
+        checked_actions([action], "parameter 'action'")
         super().__init__(action, rate)
 
 
-class ExampleRobot(_Steady):
+class ExampleRobot(_ConstantRate):
     """A robot of the papers' examples: presses B1, B2, B3 or any button.
 
     Robots 1, 2 and 3 always press that button, three times per second; robot 4 presses any with
@@ -174,39 +177,12 @@ class ExampleRobot(_Steady):
     """
 
     def __init__(self, number: Literal[1, 2, 3, 4] = 1) -> None:
-        if number not in ROBOTS:
-            raise InvalidInputError(f"There is no robot {number}.", "Give 1, 2, 3 or 4.")
+        require(number in ROBOTS, f"There is no robot {number}.", "Give 1, 2, 3 or 4.")
         super().__init__(*ROBOTS[number])
 
 
-class PolicyState(NamedTuple):
-    """The table.
-
-    Attributes:
-        table: The action for each observation, by its key.
-        sizes: How many values each component of an observation can take.
-        delay: The nanoseconds that an action takes, 0 for the clock's own tick.
-    """
-
-    table: IntArray
-    sizes: IntArray
-    delay: IntArray
-
-
-@kernel
-def act_by_policy(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """What the table says."""
-    return state.table[key_of(observation, state.sizes)]
-
-
-@kernel
-def delay(state: Any) -> Any:
-    """Always the same time."""
-    return state.delay[0]
-
-
 class PolicyAgent(KernelAgent):
-    """Does what a table says for what it sees, at a constant rate.
+    """Follows a deterministic policy, given as a table, at a constant rate.
 
     Args:
         table: The action for each observation. They stand in the order of counting, the last
@@ -215,64 +191,27 @@ class PolicyAgent(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(PolicyState, act=act_by_policy, delay=delay)
+    kernels = AgentKernels(PolicyState, act=policy_act, delay=constant_delay)
 
     def __init__(self, table: Sequence[int] | None = None, rate: float | None = None) -> None:
-        self.table = None if table is None else actions_of(table, "list 'table'")
-        self.delay = delay_of(rate)
+        self.table = None if table is None else checked_actions(table, "list 'table'")
+        self.delay = delay_from_rate(rate)
 
     def prepare(self, briefing: Briefing) -> PolicyState:
         """The table, if it fits the observations."""
-        count = number_of_keys(briefing.space)
+        count = table_size(briefing.space)
         table = np.arange(count) % briefing.actions if self.table is None else self.table.copy()
-        if len(table) != count:
-            raise InvalidInputError(
-                f"The table has {len(table)} actions, but there are {count} observations.",
-                f"Give {count} actions, or leave the table out.",
-            )
-        return PolicyState(table, np.array(briefing.space.sizes), np.array([self.delay]))
-
-
-class ScriptedState(NamedTuple):
-    """The script and the place in it.
-
-    Attributes:
-        actions: The actions in their order.
-        delays: The nanoseconds that each takes, 0 for the clock's own tick.
-        place: Which line was played last; whether the script begins again after its end.
-    """
-
-    actions: IntArray
-    delays: IntArray
-    place: IntArray
-
-
-@kernel
-def begin_script(state: Any) -> None:
-    """Open the script before its first line."""
-    state.place[0] = -1
-
-
-@kernel
-def act_by_script(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """The next line."""
-    place = state.place[0] + 1
-    if place == len(state.actions):
-        if state.place[1] == 0:
-            return -1
-        place = 0
-    state.place[0] = place
-    return state.actions[place]
-
-
-@kernel
-def scripted_delay(state: Any) -> Any:
-    """The time of the line just played."""
-    return state.delays[state.place[0]]
+        require(
+            len(table) == count,
+            f"The table has {len(table)} actions, but there are {count} observations.",
+            f"Give {count} actions, or leave the table out.",
+        )
+        numbers = np.array([briefing.actions, self.delay])
+        return PolicyState(table, np.array(briefing.space.sizes), numbers)
 
 
 class ScriptedAgent(KernelAgent):
-    """Plays a list of actions with given delays, whatever it sees; then repeats or stops.
+    """Performs a list of actions with given delays, whatever it observes; then repeats or stops.
 
     Args:
         actions: The actions in their order.
@@ -281,9 +220,7 @@ class ScriptedAgent(KernelAgent):
         repeat: Whether to begin again after the last action; otherwise it stops there.
     """
 
-    kernels = AgentKernels(
-        ScriptedState, begin=begin_script, act=act_by_script, delay=scripted_delay
-    )
+    kernels = AgentKernels(ScriptedState, begin=script_begin, act=script_act, delay=script_delay)
 
     def __init__(
         self,
@@ -291,18 +228,17 @@ class ScriptedAgent(KernelAgent):
         seconds: Sequence[float] | None = None,
         repeat: bool = True,
     ) -> None:
-        self.actions = actions_of(actions, "list 'actions'")
-        delays = [0] * len(actions) if seconds is None else [duration_of(each) for each in seconds]
-        if len(delays) != len(actions):
-            raise InvalidInputError(
-                f"There are {len(actions)} actions, but times for {len(delays)}.",
-                "Give one time in seconds for each action.",
-            )
+        self.actions = checked_actions(actions, "list 'actions'")
+        delays = [0] * len(actions) if seconds is None else [*map(delay_from_seconds, seconds)]
+        require(
+            len(delays) == len(actions),
+            f"There are {len(actions)} actions, but times for {len(delays)}.",
+            "Give one time in seconds for each action.",
+        )
         self.delays = np.array(delays, dtype=np.int64)
         self.repeat = repeat
 
-    def prepare(self, briefing: Briefing) -> ScriptedState:  # noqa: ARG002 - plays anywhere
-        """The script, closed."""
-        return ScriptedState(
-            self.actions.copy(), self.delays.copy(), np.array([-1, self.repeat], dtype=np.int64)
-        )
+    def prepare(self, briefing: Briefing) -> ScriptedState:  # noqa: ARG002 - fits everywhere
+        """The script, before its first action."""
+        position = np.array([-1, self.repeat], dtype=np.int64)
+        return ScriptedState(self.actions.copy(), self.delays.copy(), position)

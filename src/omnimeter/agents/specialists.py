@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from omnimeter.agents.simple import delay_of
-from omnimeter.contract import Briefing, IntArray, InvalidInputError
+from omnimeter.agents.shared import delay_from_rate, require
+from omnimeter.agents.simple import ACTION, ACTIONS, SimpleState, constant_delay
+from omnimeter.contract import Briefing
 from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
+FIRST = 2
+"""Where a cup presser's numbers say whether it chooses the first black cup."""
 
-class CupPresserState(NamedTuple):
-    """What never changes, and the chance.
+MOVES = "LRUDS"
+"""The actions of the torus in their order: left, right, up, down, stay."""
 
-    Attributes:
-        rng: The state of the generator.
-        numbers: Whether the first black cup is chosen; the delay in nanoseconds.
-    """
-
-    rng: NDArray[np.uint64]
-    numbers: IntArray
+ENOUGH = 0.5
+"""On the torus more than this is paid only where Good is."""
 
 
 @kernel
@@ -33,7 +30,7 @@ def cup_presser_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: 
         black += 1 - observation[cup]
     if black == 0:
         return below(state.rng, cups)
-    skipped = 0 if state.numbers[0] == 1 else below(state.rng, black)
+    skipped = 0 if state.numbers[FIRST] == 1 else below(state.rng, black)
     chosen = 0
     while observation[chosen] == 1 or skipped > 0:
         skipped -= 1 - observation[chosen]
@@ -42,9 +39,11 @@ def cup_presser_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: 
 
 
 @kernel
-def delay(state: Any) -> Any:
-    """Always the same time."""
-    return state.numbers[1]
+def torus_agent_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """The move when the last reward was enough, otherwise a random action."""
+    if reward > ENOUGH:
+        return state.numbers[ACTION]
+    return below(state.rng, state.numbers[ACTIONS])
 
 
 class CupPresser(KernelAgent):
@@ -58,79 +57,50 @@ class CupPresser(KernelAgent):
         rate: Actions per second under a virtual clock; by default the clock's own tick.
     """
 
-    kernels = AgentKernels(CupPresserState, act=cup_presser_act, delay=delay)
+    kernels = AgentKernels(SimpleState, act=cup_presser_act, delay=constant_delay)
 
     def __init__(
         self, choice: Literal["random", "first"] = "random", rate: float | None = None
     ) -> None:
         self.choice = choice
-        self.delay = delay_of(rate)
+        self.delay = delay_from_rate(rate)
 
-    def prepare(self, briefing: Briefing) -> CupPresserState:
+    def prepare(self, briefing: Briefing) -> SimpleState:
         """A fresh generator, if there is a cup for each button."""
-        if briefing.space.sizes != (2,) * briefing.actions:
-            raise InvalidInputError(
-                "The cup presser needs observations with a 0 or 1 for each of the "
-                f"{briefing.actions} actions; these have sizes {briefing.space.sizes}.",
-                "Use it with cups-v1, or another agent here.",
-            )
-        first = int(self.choice == "first")
-        return CupPresserState(generator_state(), np.array([first, self.delay]))
-
-
-MOVES = "LRUDS"
-"""The actions of the torus in their order: left, right, up, down, stay."""
-
-ENOUGH = 0.5
-"""On the torus more than this is paid only where Good is."""
-
-
-class TorusAgentState(NamedTuple):
-    """The chance, and what never changes.
-
-    Attributes:
-        rng: The state of the generator.
-        numbers: The move; the number of actions.
-    """
-
-    rng: NDArray[np.uint64]
-    numbers: IntArray
-
-
-@kernel
-def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """The move when the last reward was enough, otherwise any action."""
-    if reward > ENOUGH:
-        return state.numbers[0]
-    return below(state.rng, state.numbers[1])
+        require(
+            briefing.space.sizes == (2,) * briefing.actions,
+            "The cup presser needs observations with a 0 or 1 for each of the "
+            f"{briefing.actions} actions; these have sizes {briefing.space.sizes}.",
+            "Use it with cups-v1, or another agent here.",
+        )
+        numbers = np.array([briefing.actions, self.delay, self.choice == "first"])
+        return SimpleState(generator_state(), numbers)
 
 
 class TorusAgent(KernelAgent):
     """Moves at random until a reward greater than 0.5, then always the same way as long as it is.
 
     On the torus such a reward is only paid in the cell where Good is. Where Good repeats that very
-    move, the agent stays with it until Evil gets in the way (anytime test, section 6.3). It looks
-    at nothing but rewards.
+    move, the agent stays with it until Evil gets in the way (anytime test, section 6.3). It uses
+    rewards only, not observations.
 
     Args:
         move: What Good does, one of ``L``, ``R``, ``U``, ``D`` and ``S``.
     """
 
-    kernels = AgentKernels(TorusAgentState, act=act)
+    kernels = AgentKernels(SimpleState, act=torus_agent_act)
 
     def __init__(self, move: str = "L") -> None:
-        if len(move) != 1 or move not in MOVES:
-            raise InvalidInputError(
-                f"The move is {move!r}.", f"Give one of the letters {', '.join(MOVES)}."
-            )
+        valid = len(move) == 1 and move in MOVES
+        require(valid, f"The move is {move!r}.", f"Give one of the letters {', '.join(MOVES)}.")
         self.move = move
 
-    def prepare(self, briefing: Briefing) -> TorusAgentState:
+    def prepare(self, briefing: Briefing) -> SimpleState:
         """A fresh generator, if there is an action for the move."""
         action = MOVES.index(self.move)
-        if action >= briefing.actions:
-            raise InvalidInputError(
-                f"The move {self.move} is action {action}; there are only {briefing.actions}.",
-                "Use this agent with torus-v1, or another move.",
-            )
-        return TorusAgentState(generator_state(), np.array([action, briefing.actions]))
+        require(
+            action < briefing.actions,
+            f"The move {self.move} is action {action}; there are only {briefing.actions}.",
+            "Use this agent with torus-v1, or another move.",
+        )
+        return SimpleState(generator_state(), np.array([briefing.actions, 0, action]))

@@ -1,7 +1,7 @@
 """The students of the introduction to fixed-time payoffs, as scripted traces of half an hour.
 
-The figure that shows them is lost. The text keeps how many exercises each did and how many were
-right, and some words on when; every other moment is our choice, which ``STUDENTS`` states.
+The figure that shows them is lost. The text says how many exercises each did and how many were
+right, and a little about when; every other time is our choice, which ``STUDENTS`` states.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from omnimeter.contract import NANOSECONDS, Ending, FloatArray, IntArray, Trace, UnknownNameError
+from omnimeter.contract import NANOSECONDS, Ending, Trace, UnknownNameError
 
 HALF_AN_HOUR = 1800 * NANOSECONDS
 """The tau of the test."""
@@ -38,7 +38,7 @@ class Student:
 
 
 STUDENTS = {
-    # Right ones at equal distances: the text says nothing of when.
+    # Right ones at equal distances: the text does not say when.
     "s1": Student(15, 10),
     "s2": Student(42, 18),
     # "With only two attempts" found the way, "in about 10 minutes": the first was wrong, the
@@ -69,30 +69,17 @@ def student(name: str) -> Trace:
     if name not in STUDENTS:
         raise UnknownNameError("student", name, STUDENTS)
     course = STUDENTS[name]
+    steady = 0 if course.steady_from is None else course.exercises - course.steady_from + 1
+    early = course.exercises - steady
+    # Exactly so many early right ones, at equal distances, equally far from both ends.
+    right_by = (np.arange(early + 1) * (course.right - steady) + early // 2) // max(early, 1)
+    if course.minutes is None:
+        times = np.arange(1, course.exercises + 1) * course.last // course.exercises
+    else:
+        times = np.array(course.minutes, dtype=np.int64) * 60 * NANOSECONDS
     return Trace(
-        rewards=_rewards(course),
-        times=_times(course),
+        rewards=np.concatenate((np.diff(right_by), np.ones(steady))),
+        times=times,
         end_ns=HALF_AN_HOUR,
         ending=Ending.STOPPED if course.stops else Ending.BUDGET,
     )
-
-
-def _rewards(course: Student) -> FloatArray:
-    """The early right ones at equal distances, then only right ones."""
-    steady = 0 if course.steady_from is None else course.exercises - course.steady_from + 1
-    early = course.exercises - steady
-    return np.concatenate((_spread(course.right - steady, early), np.ones(steady)))
-
-
-def _spread(right: int, exercises: int) -> FloatArray:
-    """Exactly so many ones, at equal distances, as far from both ends."""
-    if exercises == 0:
-        return np.zeros(0)
-    reached = (np.arange(exercises + 1) * right + exercises // 2) // exercises
-    return np.diff(reached).astype(np.float64)
-
-
-def _times(course: Student) -> IntArray:
-    if course.minutes is not None:
-        return np.array(course.minutes, dtype=np.int64) * 60 * NANOSECONDS
-    return np.arange(1, course.exercises + 1) * course.last // course.exercises

@@ -1,7 +1,8 @@
 """Estimates with their intervals: functions of arrays that know nothing of agents.
 
-Where chance is needed, the generator is an argument. Intervals are two-sided and say their
-confidence.
+Where randomness is needed, the generator is an argument. Intervals are two-sided and have a stated
+confidence. Coverage given in docstrings is that of ``pytest tests/estimation``, slow tests
+included.
 """
 
 from omnimeter.estimation.correlation import Correlation, Line, correlation, regression

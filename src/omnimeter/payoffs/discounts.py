@@ -7,7 +7,6 @@ the fixed-time payoffs paper refers. Each is a function of an array of cycles k 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isfinite, log
 
 import numpy as np
@@ -23,10 +22,10 @@ DiscountSequence = DiscountFunction | FloatArray
 
 
 def geometric(cycles: IntArray, ratio: float) -> FloatArray:
-    """γ_k = ratio^k. Late weights are too small for a number and are 0, which harms nothing."""
+    """γ_k = ratio^k. Late weights underflow to 0, which is harmless."""
     powers = np.zeros(len(cycles))
-    felt = cycles * log(ratio) > _UNDERFLOW  # computing powers that vanish takes most of the time
-    powers[felt] = np.power(ratio, cycles[felt])
+    positive = cycles * log(ratio) > _UNDERFLOW  # powers that underflow take most of the time
+    powers[positive] = np.power(ratio, cycles[positive])
     return powers
 
 
@@ -36,7 +35,7 @@ def finite(cycles: IntArray, horizon: float) -> FloatArray:
 
 
 def quadratic(cycles: IntArray) -> FloatArray:
-    """γ_k = 1 / (k (k + 1)). All together make exactly 1."""
+    """γ_k = 1 / (k (k + 1)), whose sum is 1."""
     return 1.0 / (cycles * (cycles + 1.0))
 
 
@@ -59,7 +58,7 @@ def weights(sequence: DiscountSequence, count: int) -> FloatArray:
 
     Args:
         sequence: The weights as an array, or as a function of k = 1 .. n.
-        count: How many are wanted.
+        count: The number of weights.
 
     Raises:
         InvalidInputError: There are too few, one is negative or not finite, or the first is 0.
@@ -80,38 +79,20 @@ def weights(sequence: DiscountSequence, count: int) -> FloatArray:
     return first
 
 
-@dataclass(frozen=True, slots=True)
-class NamedDiscount:
-    """A sequence that is known by a name, and what its parameter may be.
-
-    Attributes:
-        function: The weights, given the cycles and the parameter, if there is one.
-        wanted: What the parameter is, in words; empty when there is none.
-        accepts: Whether a finite number can be the parameter.
-        default: The parameter when none is given; ``None`` when one must be given.
-    """
-
-    function: Callable[..., FloatArray]
-    wanted: str = ""
-    accepts: Callable[[float], bool] = lambda _: False
-    default: float | None = None
-
-
-NAMED = {
-    "geometric": NamedDiscount(
-        geometric, "the ratio, above 0 and below 1", lambda ratio: 0 < ratio < 1, 0.99
-    ),
-    "finite": NamedDiscount(
-        finite,
-        "the horizon, a whole number of cycles",
-        lambda horizon: horizon >= 1 and horizon == int(horizon),
-    ),
-    "quadratic": NamedDiscount(quadratic),
-    "power": NamedDiscount(
-        power, "how far the exponent exceeds 1, above 0", lambda excess: excess > 0, 1.0
-    ),
-    "harmonic": NamedDiscount(harmonic),
+_FUNCTIONS: dict[str, Callable[..., FloatArray]] = {
+    "geometric": geometric,
+    "finite": finite,
+    "quadratic": quadratic,
+    "power": power,
+    "harmonic": harmonic,
 }
+
+_PARAMETERS: dict[str, tuple[str, Callable[[float], bool], float | None]] = {
+    "geometric": ("the ratio, above 0 and below 1", lambda ratio: 0 < ratio < 1, 0.99),
+    "finite": ("the horizon, a whole number of cycles", lambda h: h >= 1 and h == int(h), None),
+    "power": ("how far the exponent exceeds 1, above 0", lambda excess: excess > 0, 1.0),
+}
+"""What the parameter is, whether a finite number is a valid one, and its default, if it has one."""
 
 
 def named_discount(name: str, parameter: float | None = None) -> DiscountFunction:
@@ -127,21 +108,22 @@ def named_discount(name: str, parameter: float | None = None) -> DiscountFunctio
         UnknownNameError: There is no sequence of that name.
         InvalidInputError: The parameter does not fit the sequence.
     """
-    if name not in NAMED:
-        raise UnknownNameError("discount sequence", name, NAMED)
-    known = NAMED[name]
-    if not known.wanted:
+    if name not in _FUNCTIONS:
+        raise UnknownNameError("discount sequence", name, _FUNCTIONS)
+    function = _FUNCTIONS[name]
+    if name not in _PARAMETERS:
         if parameter is not None:
             raise InvalidInputError(
                 f"The discount sequence {name!r} has no parameter, but parameter={parameter!r}.",
                 "Leave the parameter out.",
             )
-        return known.function
-    value = known.default if parameter is None else parameter
-    if not (isinstance(value, (int, float)) and isfinite(value) and known.accepts(float(value))):
+        return function
+    description, accepts, default = _PARAMETERS[name]
+    value = default if parameter is None else parameter
+    if not (isinstance(value, (int, float)) and isfinite(value) and accepts(float(value))):
         raise InvalidInputError(
             f"The discount sequence {name!r} cannot use parameter={value!r}.",
-            f"Give {known.wanted}.",
+            f"Give {description}.",
         )
     chosen = float(value)
-    return lambda cycles: known.function(cycles, chosen)
+    return lambda cycles: function(cycles, chosen)

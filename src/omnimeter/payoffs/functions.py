@@ -6,12 +6,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from omnimeter.contract import NANOSECONDS, FloatArray, IntArray
 from omnimeter.payoffs.discounts import DiscountSequence, weights
 
 
-def _add_up(values: Any) -> Any:
+def _compensated_sum(values: Any) -> Any:
     total, lost = 0.0, 0.0
     for value in values:
         after = total + value
@@ -22,27 +23,28 @@ def _add_up(values: Any) -> Any:
 
 
 @cache
-def _compiled() -> Any:
+def _compiled_sum() -> Any:
     from numba import njit
 
-    return njit(cache=True)(_add_up)
+    return njit(cache=True)(_compensated_sum)
 
 
-def compensated_sum(values: FloatArray) -> float:
-    """The sum with the rounding error of every addition added back.
+def total(rewards: FloatArray) -> float:
+    """The total reward sum V↑τ, with the rounding error of every addition added back.
 
-    Bit for bit the last of ``running_totals``, at a fraction of its cost: the payoff of an exercise
-    must not take longer than the exercise.
+    Definition "total reward sum" (fixed-time payoffs) and Definition 8 (anytime test). Bit for bit
+    the last of ``running_totals``, at a fraction of its cost: the payoff of an exercise must not
+    take longer than the exercise.
     """
-    return float(_compiled()(values))
+    return float(_compiled_sum()(rewards))
 
 
 def running_totals(values: FloatArray) -> FloatArray:
-    """The sum of the first n values at place n, for n from 0 to all.
+    """The sum of the first n values at index n, for n from 0 to all.
 
     A plain running sum loses digits: 45 rewards of 0.1 would not make 4.5. Here the rounding error
-    of each addition is found exactly (Knuth's two-sum) and added back, as if the sum had been
-    carried out with twice the digits (the Sum2 of Ogita, Rump and Oishi). Place n depends on the
+    of each addition is computed exactly (Knuth's two-sum) and added back, as if the sum had been
+    carried out with twice the digits (the Sum2 of Ogita, Rump and Oishi). Index n depends on the
     first n values only.
 
     Args:
@@ -61,7 +63,7 @@ def running_totals(values: FloatArray) -> FloatArray:
 
 
 def running_averages(rewards: FloatArray) -> FloatArray:
-    """The average of the first n rewards at place n; 0 at place 0.
+    """The average of the first n rewards at index n; 0 at index 0.
 
     No average leaves the range of its rewards, not even by rounding.
     """
@@ -70,7 +72,7 @@ def running_averages(rewards: FloatArray) -> FloatArray:
 
 
 def running_discounted(rewards: FloatArray, weights: FloatArray) -> FloatArray:
-    """The weighted average of the first n rewards at place n; 0 at place 0.
+    """The weighted average of the first n rewards at index n; 0 at index 0.
 
     No weighted average leaves the range of its rewards, not even by rounding.
 
@@ -82,16 +84,16 @@ def running_discounted(rewards: FloatArray, weights: FloatArray) -> FloatArray:
     return _within_rewards(weighted / running_totals(weights)[1:], rewards)
 
 
-def counted(times: IntArray, ends: IntArray) -> IntArray:
-    """How many actions were performed until each end: the n_τ of the papers.
+def counted(times: IntArray, ends: ArrayLike) -> IntArray:
+    """The number of actions performed until each end: the n_τ of the papers.
 
     An action performed exactly at the end counts.
     """
     return np.searchsorted(times, ends, side="right").astype(np.int64)
 
 
-def diminished(times: IntArray, ends: IntArray) -> IntArray:
-    """How many cycles are left of a diminishing history: n* = ⌊n_τ · t_last / τ⌋.
+def diminished(times: IntArray, ends: ArrayLike) -> IntArray:
+    """The number of cycles left of a diminishing history: n* = ⌊n_τ · t_last / τ⌋.
 
     Computed on whole nanoseconds with Python's unbounded integers: a rounded quotient would lose
     a cycle now and then, and n_τ · t_last does not fit into 64 bits after a long exercise.
@@ -99,6 +101,7 @@ def diminished(times: IntArray, ends: IntArray) -> IntArray:
     Returns:
         n* for each end; 0 where no action was performed or no time has passed.
     """
+    ends = np.asarray(ends, dtype=np.int64)
     counts = counted(times, ends)
     last = np.where(counts > 0, np.append(times, 0)[counts - 1], 0)
     triples = zip(counts.tolist(), last.tolist(), ends.tolist(), strict=True)
@@ -106,19 +109,11 @@ def diminished(times: IntArray, ends: IntArray) -> IntArray:
 
 
 def _within_rewards(averages: FloatArray, rewards: FloatArray) -> FloatArray:
-    """The averages without what rounding carried outside their rewards, with 0 put in front."""
+    """The averages, clipped to their rewards against rounding, with 0 put in front."""
     result = np.zeros(len(rewards) + 1)
     lowest, highest = np.minimum.accumulate(rewards), np.maximum.accumulate(rewards)
     np.clip(averages, lowest, highest, out=result[1:])
     return result
-
-
-def total(rewards: FloatArray) -> float:
-    """The total reward sum V↑τ.
-
-    Definition "total reward sum" (fixed-time payoffs) and Definition 8 (anytime test).
-    """
-    return compensated_sum(rewards)
 
 
 def average(rewards: FloatArray) -> float:
@@ -126,14 +121,14 @@ def average(rewards: FloatArray) -> float:
 
     Definition "average reward per cycle" (fixed-time payoffs) and Definition 14 (anytime test).
     """
-    return _average_within(rewards, compensated_sum(rewards), len(rewards))
+    return _average_within(rewards, total(rewards), len(rewards))
 
 
 def per_second(rewards: FloatArray, end: int) -> float:
     """The average reward per second, V↑τ / τ; 0 without any cycle, and 0 when no time has passed.
 
-    Named beside the definition "average reward per cycle" (fixed-time payoffs), as (1/τ) V↑τ. The
-    paper leaves τ = 0 open; an exercise without time is worth nothing here.
+    Mentioned with the definition "average reward per cycle" (fixed-time payoffs), as (1/τ) V↑τ. The
+    paper leaves τ = 0 open; an exercise without time has the payoff 0 here.
 
     Args:
         rewards: The rewards.
@@ -153,7 +148,7 @@ def discounted(rewards: FloatArray, sequence: DiscountSequence) -> float:
         sequence: The weights γ_1, γ_2, ... as an array, or as a function of k = 1 .. n.
     """
     first = weights(sequence, len(rewards))
-    return _average_within(rewards, compensated_sum(first * rewards), compensated_sum(first))
+    return _average_within(rewards, total(first * rewards), total(first))
 
 
 def diminishing(rewards: FloatArray, times: IntArray, end: int) -> float:
@@ -167,41 +162,42 @@ def diminishing(rewards: FloatArray, times: IntArray, end: int) -> float:
         times: When each action was performed, in nanoseconds.
         end: τ in nanoseconds.
     """
-    (count,) = diminished(times, np.array([end], dtype=np.int64))
+    (count,) = diminished(times, [end])
     return average(rewards[:count])
 
 
 def _average_within(rewards: FloatArray, total: float, weight: float) -> float:
-    """The quotient without what rounding carried outside the rewards; 0 without any."""
+    """The quotient, clipped to the rewards against rounding; 0 without any."""
     if not len(rewards):
         return 0.0
     return float(min(max(total / weight, np.min(rewards)), np.max(rewards)))
 
 
-def total_along(rewards: FloatArray, times: IntArray, ends: IntArray) -> FloatArray:
+def total_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> FloatArray:
     """The total reward sum at each end, in nanoseconds."""
     return running_totals(rewards)[counted(times, ends)]
 
 
-def average_along(rewards: FloatArray, times: IntArray, ends: IntArray) -> FloatArray:
+def average_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> FloatArray:
     """The average reward per cycle at each end, in nanoseconds."""
     return running_averages(rewards)[counted(times, ends)]
 
 
-def per_second_along(rewards: FloatArray, times: IntArray, ends: IntArray) -> FloatArray:
+def per_second_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> FloatArray:
     """The average reward per second at each end, in nanoseconds."""
+    ends = np.asarray(ends, dtype=np.int64)
     totals = total_along(rewards, times, ends)
     return np.divide(totals, ends / NANOSECONDS, out=np.zeros(len(ends)), where=ends > 0)
 
 
 def discounted_along(
-    rewards: FloatArray, times: IntArray, ends: IntArray, sequence: DiscountSequence
+    rewards: FloatArray, times: IntArray, ends: ArrayLike, sequence: DiscountSequence
 ) -> FloatArray:
     """The discounted reward at each end, in nanoseconds."""
     running = running_discounted(rewards, weights(sequence, len(rewards)))
     return running[counted(times, ends)]
 
 
-def diminishing_along(rewards: FloatArray, times: IntArray, ends: IntArray) -> FloatArray:
+def diminishing_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> FloatArray:
     """The average reward per cycle with diminishing history at each end, in nanoseconds."""
     return running_averages(rewards)[diminished(times, ends)]

@@ -6,32 +6,33 @@ from dataclasses import dataclass
 from math import inf, isfinite, log2
 from typing import Protocol as StructuralType
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from omnimeter.contract import FloatArray, IntArray, InvalidInputError, Trace
+from omnimeter.contract import FloatArray, InvalidInputError, Trace
 from omnimeter.payoffs import functions
 from omnimeter.payoffs.discounts import DiscountFunction, named_discount
 
 Range = tuple[float, float]
 
 
-def _nanoseconds(ends: ArrayLike) -> IntArray:
-    return np.asarray(ends, dtype=np.int64)
+class _Sum:
+    """A payoff that is a sum of rewards."""
+
+    def bounds(self, rewards: Range) -> Range:
+        """Unbounded, except that rewards of one sign have sums of that sign."""
+        return (-inf if rewards[0] < 0 else 0.0), (inf if rewards[1] > 0 else 0.0)
 
 
-def _range_of_sums(rewards: Range) -> Range:
-    """Where sums of any number of rewards lie: anywhere, but for the sign."""
-    return (-inf if rewards[0] < 0 else 0.0), (inf if rewards[1] > 0 else 0.0)
+class _Average:
+    """A payoff that is an average of rewards."""
 
-
-def _range_of_averages(rewards: Range) -> Range:
-    """Where averages of rewards lie; 0 belongs to it, as the worth of no cycle."""
-    return min(rewards[0], 0.0), max(rewards[1], 0.0)
+    def bounds(self, rewards: Range) -> Range:
+        """The range of the rewards, and 0, the payoff without any cycle."""
+        return min(rewards[0], 0.0), max(rewards[1], 0.0)
 
 
 @dataclass(frozen=True)
-class Total:
+class Total(_Sum):
     """The total reward sum: more is better, so faster is better.
 
     Definition "total reward sum" (fixed-time payoffs); Definition 8 (anytime test).
@@ -43,15 +44,11 @@ class Total:
 
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
-        return functions.total_along(trace.rewards, trace.times, _nanoseconds(ends))
-
-    def bounds(self, rewards: Range) -> Range:
-        """Unbounded, except that rewards of one sign have sums of that sign."""
-        return _range_of_sums(rewards)
+        return functions.total_along(trace.rewards, trace.times, ends)
 
 
 @dataclass(frozen=True)
-class Average:
+class Average(_Average):
     """The average reward per cycle: how good, however fast.
 
     Definition "average reward per cycle" (fixed-time payoffs); Definition 14 (anytime test).
@@ -63,18 +60,14 @@ class Average:
 
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
-        return functions.average_along(trace.rewards, trace.times, _nanoseconds(ends))
-
-    def bounds(self, rewards: Range) -> Range:
-        """The range of the rewards, and 0."""
-        return _range_of_averages(rewards)
+        return functions.average_along(trace.rewards, trace.times, ends)
 
 
 @dataclass(frozen=True)
-class PerSecond:
+class PerSecond(_Sum):
     """The average reward per second: the total divided by the time.
 
-    Named beside the definition "average reward per cycle" (fixed-time payoffs).
+    Mentioned with the definition "average reward per cycle" (fixed-time payoffs).
     """
 
     def __call__(self, trace: Trace) -> float:
@@ -83,15 +76,11 @@ class PerSecond:
 
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
-        return functions.per_second_along(trace.rewards, trace.times, _nanoseconds(ends))
-
-    def bounds(self, rewards: Range) -> Range:
-        """Unbounded, because the number of actions in a second is; see ``Total.bounds``."""
-        return _range_of_sums(rewards)
+        return functions.per_second_along(trace.rewards, trace.times, ends)
 
 
 @dataclass(frozen=True)
-class Discounted:
+class Discounted(_Average):
     """The discounted reward: an average in which early cycles weigh more.
 
     Definition "discounted reward" (fixed-time payoffs).
@@ -112,7 +101,7 @@ class Discounted:
     parameter: float | None = None
 
     def __post_init__(self) -> None:
-        self.weights()  # so that a wrong parameter is found before any exercise runs
+        self.weights()  # so that a wrong parameter is reported before any exercise runs
 
     def weights(self) -> DiscountFunction:
         """The sequence as a function of the cycles k = 1, 2, 3, ..."""
@@ -124,17 +113,12 @@ class Discounted:
 
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
-        ends = _nanoseconds(ends)
         return functions.discounted_along(trace.rewards, trace.times, ends, self.weights())
-
-    def bounds(self, rewards: Range) -> Range:
-        """The range of the rewards, and 0."""
-        return _range_of_averages(rewards)
 
 
 @dataclass(frozen=True)
-class Diminishing:
-    """The average reward with diminishing history: whoever stops acting loses its last cycles.
+class Diminishing(_Average):
+    """The average reward with diminishing history: an agent that stops loses its last cycles.
 
     Definition "average reward per cycle with diminishing history" (fixed-time payoffs);
     Definition 16 (anytime test).
@@ -146,18 +130,14 @@ class Diminishing:
 
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
-        return functions.diminishing_along(trace.rewards, trace.times, _nanoseconds(ends))
-
-    def bounds(self, rewards: Range) -> Range:
-        """The range of the rewards, and 0."""
-        return _range_of_averages(rewards)
+        return functions.diminishing_along(trace.rewards, trace.times, ends)
 
 
 class Adjustment(StructuralType):
     """A positive, pure function that never rises with the length nor falls with the complexity."""
 
     def __call__(self, length: float, complexity: float) -> float:
-        """By how much a result counts.
+        """The weight of a result.
 
         Args:
             length: How long the exercise is, in interactions or in seconds; 0 or more.
@@ -165,8 +145,8 @@ class Adjustment(StructuralType):
         """
         ...
 
-    def bounds(self) -> tuple[float, float]:
-        """Between which numbers it always lies."""
+    def bounds(self) -> Range:
+        """The lowest and the highest value."""
         ...
 
 
@@ -178,14 +158,14 @@ class Flat:
         """Always 1."""
         return 1.0
 
-    def bounds(self) -> tuple[float, float]:
-        """1 and nothing else."""
+    def bounds(self) -> Range:
+        """Always 1."""
         return 1.0, 1.0
 
 
 @dataclass(frozen=True)
 class _Scaled:
-    """What adjustments have in common that weigh length against complexity."""
+    """An adjustment that weighs length against complexity."""
 
     scale: float = 1.0
 
@@ -195,8 +175,8 @@ class _Scaled:
                 f"The scale of an adjustment is {self.scale}.", "Give a positive, finite number."
             )
 
-    def bounds(self) -> tuple[float, float]:
-        """0, which it comes near in very long exercises, to 1."""
+    def bounds(self) -> Range:
+        """From 0, the limit in very long exercises, to 1."""
         return 0.0, 1.0
 
 

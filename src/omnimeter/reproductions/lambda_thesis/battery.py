@@ -444,8 +444,8 @@ def _correlation(results: Results, small: Results, few: int) -> Statement:
     return Statement(
         "Section 6.3: the rewards of Q-learning go down significantly as the complexity of the "
         "pattern goes up (Pearson).",
-        f"r = {said(found_in_few)}, p = {_chance(found_in_few.probability)} in {few} tests; "
-        f"r = {said(found)}, p {_below(found.probability)} in {results.tests:,}. Each "
+        f"r = {said(found_in_few)}, p = {_chance(found_in_few.p_value)} in {few} tests; "
+        f"r = {said(found)}, p {_below(found.p_value)} in {results.tests:,}. Each "
         f"further byte of the compressed pattern costs {-slope.value:.4f} "
         f"[{-slope.high:.4f}, {-slope.low:.4f}]." + _bend(results),
         found_in_few.high < 0 and found.high < 0,
@@ -467,7 +467,7 @@ def _correlation_by_cells(results: Results) -> Statement:
     return Statement(
         "Table 6.2: the same holds for each number of cells.",
         f"r = {_list([each.value for each in found], 2)} with {_cells(results)} cells; the "
-        f"largest p is {_chance(max(each.probability for each in found))} in "
+        f"largest p is {_chance(max(each.p_value for each in found))} in "
         f"{results.tests:,} tests.",
         all(_significant(each) for each in found),
     )
@@ -487,7 +487,7 @@ def _always_significant(results: Results, small: Results, few: int) -> Statement
     return Statement(
         f"Table 6.2: it is significant for each number of cells, with n = {few}.",
         f"In {few} tests r = {_list([each.value for each in found], 2)}, with p = "
-        + ", ".join(_chance(each.probability) for each in found)
+        + ", ".join(_chance(each.p_value) for each in found)
         + f": {_noticed(found)} of {whole} are significant. Among {len(counts)} batteries of "
         f"{few} tests, {counts.count(whole)} show all {whole}, and the average shows "
         f"{np.mean(counts):.1f}. These p allow for spreads that differ with complexity; by the "
@@ -521,7 +521,7 @@ def _noticed(found: Sequence[Correlation]) -> int:
 
 
 def _significant(found: Correlation) -> bool:
-    return found.value < 0 and found.probability < ERROR
+    return found.value < 0 and found.p_value < ERROR
 
 
 def _spread_of(results: Results) -> float:
@@ -634,7 +634,7 @@ def _numbers(complexity: Any, rewards: Any) -> dict[str, float]:
         "pearson": joint.value,
         "pearson-low": joint.low,
         "pearson-high": joint.high,
-        "p": joint.probability,
+        "p": joint.p_value,
     }
 
 

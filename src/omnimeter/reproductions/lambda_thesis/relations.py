@@ -349,7 +349,7 @@ def relation_rows(related: Sequence[Relation]) -> list[dict[str, Any]]:
             "correlation": relation.correlation.value,
             "correlation-low": relation.correlation.low,
             "correlation-high": relation.correlation.high,
-            "p": relation.correlation.probability,
+            "p": relation.correlation.p_value,
         }
         for relation in related
     ]
@@ -498,7 +498,7 @@ def learner_falls(
         f"(complexity: the {measure.title}).",
         "; ".join(
             f"{where}: slope {said(each.slope)} for {measure.unit}, correlation "
-            f"{said(each.correlation, 2)}, p = {each.correlation.probability:.1g}"
+            f"{said(each.correlation, 2)}, p = {each.correlation.p_value:.1g}"
             for where, each in by_place.items()
         )
         + ". Rule: the intervals of both slopes are below 0.",
