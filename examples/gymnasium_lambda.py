@@ -1,7 +1,7 @@
 """Tabular Q-learning in one Lambda environment through Gymnasium.
 
-Run ``python examples/gymnasium_lambda.py``; it takes a few seconds. The agent learns where Good will
-be, and its mean reward ends far above that of an agent that follows Good by sight.
+Run ``python examples/gymnasium_lambda.py``; it takes a few seconds. The agent learns where Good
+will be, and its mean reward ends far above that of an agent that follows Good by sight.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def test_a_part_can_be_named_instead_of_made() -> None:
     assert Ours().make() is Ours.protocol
     Mine().check(percepts_keep_the_contract)
     Yours().test_actions_are_valid()
-    Theirs().test_worth_is_a_finite_number()
+    Theirs().test_payoff_is_a_finite_number()
     Ours().test_comes_to_an_end()
 
 

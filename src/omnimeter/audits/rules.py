@@ -40,12 +40,7 @@ from omnimeter.contract import (
 
 
 class Violation(NamedTuple):
-    """A case in which a rule does not hold.
-
-    Attributes:
-        message: What is wrong and what to do.
-        witness: Data that shows where.
-    """
+    """A case in which a rule does not hold: what is wrong and what to do, and where."""
 
     message: str
     witness: Mapping[str, Any]
@@ -68,9 +63,9 @@ UNKNOWN_VIEW = "a view that does not exist"
 
 def violation(message: str, instance: Instance | None = None, **witness: Any) -> Violation:
     """A violation, with the instance in its witness."""
-    if instance is not None:
-        witness = {"instance": dict(instance.data), **witness}
-    return Violation(message, witness)
+    return Violation(
+        message, witness if instance is None else {"instance": instance.data, **witness}
+    )
 
 
 def global_randomness(run: Callable[[], object]) -> str | None:
@@ -114,17 +109,16 @@ def _play(subject: Subject, instance: Instance) -> Rollout:
     return rollout(environment, subject.stream("play"), _actions(subject, environment))
 
 
-def _differing_percepts(
-    subject: Subject, first: Environment, second: Environment, number: int
-) -> dict[str, Any] | None:
-    """Where two environments give different percepts after the same actions and seed."""
-    actions = random_actions(first, subject.stream("actions", number), subject.probe)
-    seed = subject.stream("answers", number)
-    percepts = zip(rollout(first, seed, actions), rollout(second, seed, actions), strict=True)
-    for step, (one, other) in enumerate(percepts):
+def _check_same(
+    subject: Subject, number: int, instance: Instance, pair: Sequence[Environment], message: str
+) -> Violations:
+    """Check that two environments give the same percepts after the same actions and seed."""
+    actions = random_actions(pair[0], subject.stream("actions", number), subject.probe)
+    first, second = (rollout(each, subject.stream("answers", number), actions) for each in pair)
+    for step, (one, other) in enumerate(zip(first, second, strict=True)):
         if one != other:
-            return {"actions": actions[:step], "first": one, "second": other}
-    return None
+            yield violation(message, instance, actions=actions[:step], first=one, second=other)
+            return
 
 
 # Drawing instances
@@ -146,11 +140,9 @@ def instances_are_json(subject: Subject) -> Violations:
         if read.data != instance.data:
             advice = "Use lists instead of tuples, and texts as keys."
             yield violation(f"JSON text changes an instance. {advice}", instance, read=read.data)
-        first, second = (subject.environment_class.build(each) for each in (instance, read))
-        difference = _differing_percepts(subject, first, second, number)
-        if difference is not None:
-            text = "An environment built from JSON text gives other percepts."
-            yield violation(text, instance, **difference)
+        pair = [subject.environment_class.build(each) for each in (instance, read)]
+        text = "An environment built from JSON text gives other percepts."
+        yield from _check_same(subject, number, instance, pair, text)
 
 
 def draws_are_repeatable(subject: Subject) -> Violations:
@@ -376,22 +368,16 @@ def start_resets_everything(subject: Subject) -> Violations:
     """The same object, started again with the same seed, gives the same percepts."""
     pairs = zip(subject.instances, subject.environments, strict=True)
     for number, (instance, environment) in enumerate(pairs):
-        difference = _differing_percepts(subject, environment, environment, number)
-        if difference is not None:
-            text = "A second start gives other percepts. start must reset everything."
-            yield violation(text, instance, **difference)
+        text = "A second start gives other percepts. start must reset everything."
+        yield from _check_same(subject, number, instance, [environment] * 2, text)
 
 
 def percepts_are_repeatable(subject: Subject) -> Violations:
     """The same instance, seed and actions give the same percepts twice."""
     for number, instance in subject.each("determinism"):
-        first, second = (
-            each.environment_class.build(instance) for each in (subject, subject.repeated)
-        )
-        difference = _differing_percepts(subject, first, second, number)
-        if difference is not None:
-            text = "The same instance, seed and actions gave other percepts the second time."
-            yield violation(text, instance, **difference)
+        pair = [each.environment_class.build(instance) for each in (subject, subject.repeated)]
+        text = "The same instance, seed and actions gave other percepts the second time."
+        yield from _check_same(subject, number, instance, pair, text)
 
 
 def environments_use_only_their_generator(subject: Subject) -> Violations:

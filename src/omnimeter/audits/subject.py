@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -119,8 +119,7 @@ def rollout(environment: Environment, seed: Stream, actions: Iterable[int]) -> R
 
 def random_actions(environment: Environment, seed: Stream, count: int = PROBE) -> list[int]:
     """Actions that are drawn uniformly."""
-    drawn: list[int] = seed.generator().integers(environment.actions, size=count).tolist()
-    return drawn
+    return list(map(int, seed.generator().integers(environment.actions, size=count)))
 
 
 def random_exercise(instance: Instance, interactions: int, seed: int, number: int) -> Exercise:
@@ -177,14 +176,13 @@ ROUNDING = 1e-9
 """How far out of a band a complexity may lie because of rounding."""
 
 
-@dataclass(frozen=True)
-class Runs:
-    """The rewards of the random agent.
+class Runs(NamedTuple):
+    """The rewards of the random agent, a row per instance.
 
     Attributes:
-        means: The mean reward of each run, a row per instance.
-        lowest: The lowest reward in each instance, the first one of a run included.
-        highest: The highest reward in each instance.
+        means: The mean reward of each run.
+        lowest: The lowest reward, the first one of a run included.
+        highest: The highest reward.
     """
 
     means: FloatArray
@@ -302,10 +300,8 @@ class Subject:
         seed = self.stream("chance", instance.key)
         environments = [self.environment_class.build(instance) for _ in range(3)]
         actions = random_actions(environments[0], seed.child("actions"))
-        first, *others = (
-            rollout(environment, seed.child(number), actions)
-            for number, environment in enumerate(environments)
-        )
+        pairs = enumerate(environments)
+        first, *others = (rollout(each, seed.child(number), actions) for number, each in pairs)
         return any(other != first for other in others)
 
     def simulator(self, instance: Instance, walk: int = 0) -> Simulator:
