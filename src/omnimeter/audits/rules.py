@@ -103,10 +103,17 @@ def _actions(subject: Subject, environment: Environment) -> list[int]:
     return random_actions(environment, subject.stream("actions"), subject.probe)
 
 
+def _percepts(subject: Subject, environment: Environment) -> Iterator[Percept]:
+    """The first percept, then those of random actions, one by one."""
+    yield environment.start(subject.stream("play").generator())
+    for action in _actions(subject, environment):
+        yield environment.step(action)
+
+
 def _play(subject: Subject, instance: Instance) -> Rollout:
     """The percepts of a new environment after random actions."""
     environment = subject.environment_class.build(instance)
-    return rollout(environment, subject.stream("play"), _actions(subject, environment))
+    return [plain_percept(environment, each) for each in _percepts(subject, environment)]
 
 
 def _check_same(
@@ -319,21 +326,11 @@ def _check_percepts(environment: Environment, percepts: Sequence[Any]) -> Violat
             )
 
 
-def _check_play(subject: Subject, environment: Environment) -> Violations:
-    """Check the percepts of random actions; in all seats but the first it is action 0."""
-    rng = subject.stream("play").generator()
-    others = [0] * (environment.seats - 1)
-    first = environment.start_joint(rng) if others else [environment.start(rng)]
-    yield from _check_percepts(environment, first)
-    for action in _actions(subject, environment):
-        joint = environment.step_joint([action, *others]) if others else [environment.step(action)]
-        yield from _check_percepts(environment, joint)
-
-
 def percepts_keep_the_contract(subject: Subject) -> Violations:
     """Rewards are numbers in the declared range, observations belong to the space."""
     for environment in subject.environments:
-        yield from _check_play(subject, environment)
+        for percept in _percepts(subject, environment):
+            yield from _check_percepts(environment, [percept])
 
 
 def invalid_actions_raise(subject: Subject) -> Violations:
@@ -391,11 +388,10 @@ def environments_use_only_their_generator(subject: Subject) -> Violations:
 def observations_can_be_kept(subject: Subject) -> Violations:
     """An observation that was given is not changed by later steps."""
     for environment in subject.environments:
-        percept = environment.start(subject.stream("play").generator())
-        kept, copies = [percept.observation], [np.copy(percept.observation)]
-        for action in _actions(subject, environment):
-            kept.append(environment.step(action).observation)
-            copies.append(np.copy(kept[-1]))
+        kept, copies = [], []
+        for percept in _percepts(subject, environment):
+            kept.append(percept.observation)
+            copies.append(np.copy(percept.observation))
         if not all(map(np.array_equal, kept, copies)):
             yield violation("An observation changed after it was given. Give a copy each time.")
 
@@ -423,15 +419,13 @@ def environments_never_end(subject: Subject) -> Violations:
 def scenes_are_json(subject: Subject) -> Violations:
     """What a person is shown is plain data."""
     for instance, environment in zip(subject.instances, subject.environments, strict=True):
-        percept = environment.start(subject.stream("play").generator())
-        for action in _actions(subject, environment):
+        for percept in _percepts(subject, environment):
             scene = subject.environment_class.scene(instance, percept.observation, percept.reward)
             try:
                 canonical(dict(scene))
             except (TypeError, ValueError) as error:
                 yield violation(f"A scene must be plain JSON data: {error}.", instance)
                 break
-            percept = environment.step(action)
 
 
 def compiled_and_stepwise_agree(subject: Subject) -> Violations:
@@ -488,7 +482,8 @@ def views_keep_the_contract(subject: Subject) -> Violations:
                 f"Seated for {view!r}, the briefing names the view {name!r}, which is not one of "
                 f"{tuple(views)}. Let view_of say which view a seat has."
             )
-        yield from _check_play(subject, environment)
+        for percept in _percepts(subject, environment):
+            yield from _check_percepts(environment, [percept])
 
 
 def unknown_views_get_the_default(subject: Subject) -> Violations:
@@ -527,7 +522,11 @@ def seats_keep_the_contract(subject: Subject) -> Violations:
             text = f"Seated for {len(views)}, an environment has {environment.seats} seats."
             yield violation(text)
         elif len(views) > 1:
-            yield from _check_play(subject, environment)
+            rng = subject.stream("play").generator()
+            yield from _check_percepts(environment, environment.start_joint(rng))
+            for action in _actions(subject, environment):
+                joint = [action, *[0] * (len(views) - 1)]
+                yield from _check_percepts(environment, environment.step_joint(joint))
 
 
 def one_seat_is_the_same_jointly(subject: Subject) -> Violations:
