@@ -1,4 +1,4 @@
-"""The audits find what is wrong, and leave alone what is right."""
+"""The audits report what is wrong, and only that."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from automata import FAIR, MATCH, Automata, Coins, finding, small
 from omnimeter.audits import audit
-from omnimeter.audits.checks import class_mean, contains_nothing
+from omnimeter.audits.checks import class_mean, contains_zero
 from omnimeter.audits.subject import Subject
 from omnimeter.contract import Claims, EnvironmentClass, InvalidInputError, canonical, stream
 from omnimeter.environments.buttons import Buttons
@@ -55,17 +55,17 @@ def test_an_audit_is_json_and_repeatable() -> None:
     assert audit(Cups(3, 4), instances=5, seed=1).to_json() != first
 
 
-def test_progress_is_told_in_words_and_numbers() -> None:
-    told: list[str | float] = []
-    small(Automata(MATCH, FAIR), progress=told.append)
-    shares = [each for each in told if isinstance(each, float)]
+def test_progress_is_reported_as_text_and_numbers() -> None:
+    reported: list[str | float] = []
+    small(Automata(MATCH, FAIR), progress=reported.append)
+    shares = [each for each in reported if isinstance(each, float)]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    assert "balance" in told
+    assert "balance" in reported
 
 
 @pytest.mark.parametrize("wrong", [{"instances": 0}, {"interactions": 0}, {"confidence": 1.0}])
-def test_an_audit_of_nothing_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_empty_audit_is_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         audit(Cups(), **wrong)
 
@@ -75,12 +75,12 @@ def test_an_audit_of_nothing_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_a_reward_out_of_range_is_found_with_its_instance() -> None:
     result = small(Automata(MATCH, [[1.5, -1.5], [0.0, 0.0]]))
-    found = finding(result, "range")
+    reward_range = finding(result, "range")
     assert not result.ok
-    assert not found.passed
-    assert found.witness is not None
-    assert found.witness["highest"] == 1.5
-    assert set(found.witness["instance"]) == {"name"}
+    assert not reward_range.passed
+    assert reward_range.witness is not None
+    assert reward_range.witness["highest"] == 1.5
+    assert set(reward_range.witness["instance"]) == {"name"}
     assert not finding(result, "balance").passed  # Definition 13 begins with symmetric rewards
 
 
@@ -141,7 +141,7 @@ def test_a_constant_imbalance_is_caught_and_found_exactly() -> None:
     assert balance.witness["instances"][0]["exact"]
 
 
-def test_few_equal_values_are_no_proof() -> None:
+def test_few_equal_values_prove_nothing() -> None:
     """Two instances that agree say little about a class."""
     result = small(Automata([[0, 0]], [[0.05, 0.05]]), instances=2)
     assert finding(result, "balance").passed
@@ -154,22 +154,22 @@ def test_a_cycle_is_not_cut_off() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("environment_class", [Buttons(), Cups(), Cups(3, 5)])
-def test_balanced_classes_are_refused_as_rarely_as_is_said(
+def test_balanced_classes_fail_as_rarely_as_is_stated(
     environment_class: EnvironmentClass,
 ) -> None:
     audits = 800
-    refused = {0.9: 0, 0.99: 0}
+    failed = {0.9: 0, 0.99: 0}
     for seed in range(audits):
-        subject = Subject(environment_class, 20, 252, seed, 0.99, lambda _: None)
-        for level in refused:
-            refused[level] += not contains_nothing(class_mean(subject, level))
-    for level, count in refused.items():
-        expected = audits * (1 - level)
+        subject = Subject(environment_class, 20, 252, seed, 0.99)
+        for confidence in failed:
+            failed[confidence] += not contains_zero(class_mean(subject, confidence))
+    for confidence, count in failed.items():
+        expected = audits * (1 - confidence)
         assert count <= expected + 3.5 * np.sqrt(expected)
 
 
 @pytest.mark.slow
-def test_unbalanced_classes_are_nearly_always_refused() -> None:
+def test_unbalanced_classes_nearly_always_fail() -> None:
     for seed in range(40):
-        subject = Subject(Coins(0.05), 20, 252, seed, 0.99, lambda _: None)
-        assert not contains_nothing(class_mean(subject, 0.99))
+        subject = Subject(Coins(0.05), 20, 252, seed, 0.99)
+        assert not contains_zero(class_mean(subject, 0.99))

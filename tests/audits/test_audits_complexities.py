@@ -1,4 +1,4 @@
-"""Audits at levels: the instances that the anytime tests choose there, and no others."""
+"""Audits at complexities: the instances that the anytime tests choose there, and no others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Gift(Coin):
 
 
 class Slanted(Ladder):
-    """Gives presents on one rung, which is drawn least often."""
+    """Pays 1 on one rung, which is drawn least often."""
 
     def __init__(self) -> None:
         super().__init__(RUNGS)
@@ -45,49 +45,51 @@ class Slanted(Ladder):
         return Gift(0) if self.complexity(instance) == 5 else super().build(instance)
 
 
-def at(environment_class: EnvironmentClass, *levels: float, instances: int = 4) -> Audit:
-    return audit(environment_class, instances=instances, interactions=252, complexities=levels)
+def at(environment_class: EnvironmentClass, *complexities: float, instances: int = 4) -> Audit:
+    return audit(
+        environment_class, instances=instances, interactions=252, complexities=complexities
+    )
 
 
-def subject(environment_class: EnvironmentClass, *levels: float, count: int = 6) -> Subject:
-    return Subject(environment_class, count, 10, 0, 0.99, lambda _: None, levels)
+def subject(environment_class: EnvironmentClass, *complexities: float, count: int = 6) -> Subject:
+    return Subject(environment_class, count, 10, 0, 0.99, complexities=complexities)
 
 
 @pytest.mark.parametrize(
-    ("environment_class", "levels"),
+    ("environment_class", "complexities"),
     [
         (Automata(), (17, 30.5, 250, 465)),
         (Torus(), (10, 20.5, 60, 123)),
         (Cups(rule="rest"), (3, 5, 8)),
     ],
 )
-def test_classes_are_fit_for_testing_from_their_lowest_to_their_highest_level(
-    environment_class: EnvironmentClass, levels: tuple[float, ...]
+def test_classes_are_fit_for_testing_from_their_lowest_to_their_highest_complexity(
+    environment_class: EnvironmentClass, complexities: tuple[float, ...]
 ) -> None:
-    for level in levels:
-        result = at(environment_class, level)
+    for complexity in complexities:
+        result = at(environment_class, complexity)
         assert [each.check for each in result.findings if not each.passed] == []
-    assert at(environment_class, *levels).ok
+    assert at(environment_class, *complexities).ok
 
 
-def test_levels_are_taken_in_turn() -> None:
+def test_complexities_are_taken_in_turn() -> None:
     drawn = subject(Ladder(RUNGS), 5, 2, 4.5)
-    grades = [drawn.environment_class.complexity(each) for each in drawn.instances]
-    for grade, level in zip(grades, (5, 2, 4.5) * 2, strict=True):
-        assert level - 1 <= grade <= level
+    drawn_at = [drawn.environment_class.complexity(each) for each in drawn.instances]
+    for complexity, high in zip(drawn_at, (5, 2, 4.5) * 2, strict=True):
+        assert high - 1 <= complexity <= high
     assert drawn.instances == [drawn.draw(number) for number in range(6)]
-    assert drawn.draw(0, 3.0).data["grade"] == 3  # whoever wants a complexity gets it
+    assert drawn.draw(0, 3.0).data["grade"] == 3  # a requested complexity goes first
 
 
-def test_without_levels_a_class_draws_by_itself() -> None:
-    place = Cups(3, 5)
-    drawn = Subject(place, 5, 10, 0, 0.99, lambda _: None)
-    alone = [place.draw(drawn.stream("instance", n).generator()) for n in range(5)]
+def test_without_complexities_a_class_draws_by_itself() -> None:
+    cups = Cups(3, 5)
+    drawn = Subject(cups, 5, 10, 0, 0.99)
+    alone = [cups.draw(drawn.stream("instance", n).generator()) for n in range(5)]
     assert drawn.instances == alone
-    assert "levels" not in audit(place, instances=1, interactions=10).settings
+    assert "complexities" not in audit(cups, instances=1, interactions=10).settings
 
 
-def test_an_imbalance_at_one_level_is_found_there() -> None:
+def test_an_imbalance_at_one_complexity_is_detected_there() -> None:
     assert audit(Slanted(), instances=20, interactions=252).ok
     assert at(Slanted(), 2, instances=20).ok
     result = at(Slanted(), 6, instances=20)
@@ -96,31 +98,31 @@ def test_an_imbalance_at_one_level_is_found_there() -> None:
     assert not finding(at(Slanted(), 2, 3, 6, instances=30), "balance").passed
 
 
-def test_the_levels_are_recorded() -> None:
+def test_the_complexities_are_recorded() -> None:
     result = at(Cups(), 4, 6.5)
-    assert result.settings["levels"] == [4, 6.5]
-    assert result.to_json()["settings"]["levels"] == [4, 6.5]
+    assert result.settings["complexities"] == [4, 6.5]
+    assert result.to_json()["settings"]["complexities"] == [4, 6.5]
 
 
-@pytest.mark.parametrize("level", [1.0, 1.9, 7.5, 100.0])
-def test_a_level_with_nothing_is_refused(level: float) -> None:
-    with pytest.raises(InvalidInputError, match=rf"level {level:g}.* from 2 to 5\."):
-        at(Ladder(RUNGS), 3, level)
+@pytest.mark.parametrize("complexity", [1.0, 1.9, 7.5, 100.0])
+def test_a_complexity_without_instances_is_an_error(complexity: float) -> None:
+    with pytest.raises(InvalidInputError, match=rf"complexity {complexity:g}.* from 2 to 5\."):
+        at(Ladder(RUNGS), 3, complexity)
 
 
-def test_a_gap_between_levels_is_refused_too() -> None:
+def test_a_gap_between_complexities_is_an_error_too() -> None:
     with pytest.raises(InvalidInputError, match=r"complexity 5 to 6.* from 2 to 9\."):
         at(Ladder({"2": 1, "9": 1}), 6)
 
 
-@pytest.mark.parametrize("level", [0.0, -3.0, inf, -inf, nan])
-def test_what_is_no_level_is_refused(level: float) -> None:
+@pytest.mark.parametrize("complexity", [0.0, -3.0, inf, -inf, nan])
+def test_an_invalid_complexity_is_an_error(complexity: float) -> None:
     with pytest.raises(InvalidInputError, match="finite numbers above 0"):
-        at(Ladder(RUNGS), 3, level)
+        at(Ladder(RUNGS), 3, complexity)
 
 
-def test_every_level_needs_an_instance() -> None:
-    with pytest.raises(InvalidInputError, match="one instance for each level"):
+def test_every_complexity_needs_an_instance() -> None:
+    with pytest.raises(InvalidInputError, match="one instance for each complexity"):
         at(Ladder(RUNGS), 2, 3, 4, instances=2)
 
 
@@ -131,10 +133,12 @@ def test_a_class_that_draws_elsewhere_fails() -> None:
 
     result = at(Astray(RUNGS), 5)
     assert not result.ok
-    assert "Between 4 and 5 an instance of complexity 2" in result.findings[0].summary
+    assert (
+        "Between 4 and 5 the class drew an instance of complexity 2" in result.findings[0].summary
+    )
 
 
-def test_a_class_that_cannot_draw_is_no_wrong_input() -> None:
+def test_a_class_that_cannot_draw_is_not_an_input_error() -> None:
     class Broken(Ladder):
         def draw_between(self, rng: Any, low: float, high: float) -> Instance | None:
             raise ZeroDivisionError("oops")
@@ -153,8 +157,8 @@ def typed(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
-    def type_in(*words: str) -> tuple[int, str, str]:
-        arguments = ["--instances", "4", "--interactions", "60", *words]
+    def type_in(*options: str) -> tuple[int, str, str]:
+        arguments = ["--instances", "4", "--interactions", "60", *options]
         monkeypatch.setattr(sys, "argv", ["omnimeter", "audit", *arguments])
         code: Any = 0
         try:
@@ -166,24 +170,24 @@ def typed(
     return type_in
 
 
-def test_the_command_takes_levels(typed: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_command_takes_complexities(typed: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = typed("automata", "--complexity", "30", "--complexity", "200.5")
     assert code == 0
-    assert "automata-v1 at levels 30 and 200.5 is fit for testing." in out
+    assert "automata-v1 at complexities 30 and 200.5 is fit for testing." in out
     code, out, _ = typed("torus", "--complexity", "20", "--json")
     assert code == 0
-    assert json.loads(out)["settings"]["levels"] == [20.0]
+    assert json.loads(out)["settings"]["complexities"] == [20.0]
     _, out, _ = typed("buttons")
     assert "buttons-v1 is fit for testing." in out
 
 
 @pytest.mark.parametrize(
-    ("level", "words"), [("2", "from 3 to 1000"), ("nan", "finite"), ("-1", "finite")]
+    ("complexity", "message"), [("2", "from 3 to 1000"), ("nan", "finite"), ("-1", "finite")]
 )
-def test_the_command_refuses_levels_that_there_are_not(
-    typed: Callable[..., tuple[int, str, str]], level: str, words: str
+def test_the_command_reports_invalid_complexities(
+    typed: Callable[..., tuple[int, str, str]], complexity: str, message: str
 ) -> None:
-    code, out, err = typed("cups", "--complexity", level)
+    code, out, err = typed("cups", "--complexity", complexity)
     assert (code, out) == (2, "")
-    assert words in err
+    assert message in err
     assert "Traceback" not in err

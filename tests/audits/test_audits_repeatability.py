@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from automata import FAIR, MATCH, Automata, Automaton, finding, small
-from broken_environments import TwoFacedCups
+from broken_environments import InconsistentCups
 from omnimeter.audits import audit
 from omnimeter.contract import Claims, Environment, Instance, InvalidInputError, Percept, canonical
 
@@ -21,7 +21,7 @@ class Moody(Automata):
         return Automaton(MATCH, [[1.0 / self.built] * 2] * 2)
 
 
-def test_what_is_not_repeatable_is_found() -> None:
+def test_what_is_not_repeatable_is_detected() -> None:
     result = small(Moody(MATCH, FAIR, Claims(balanced=False)))
     determinism = finding(result, "determinism")
     assert not result.ok
@@ -46,7 +46,7 @@ class Endless(Automata):
 
 
 class Forgetting(Automata):
-    """Drawn with no regard to the generator."""
+    """Drawn without the generator."""
 
     drawn = 0
 
@@ -56,7 +56,7 @@ class Forgetting(Automata):
 
 
 class Deaf(Automata):
-    """Does not listen to the complexity that is asked for."""
+    """Ignores the complexity that is asked for."""
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         return Instance({"name": int(rng.integers(1000)) + (complexity is not None)})
@@ -73,7 +73,7 @@ class Stubborn(Automata):
 
 
 class TypeReader(Automata):
-    """Pays otherwise when its description was read from JSON."""
+    """Pays differently when its description was read from JSON."""
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         return Instance({"rows": ListOfOnes([1])})
@@ -88,20 +88,20 @@ class ListOfOnes(list[int]):
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [
         (Tuples, "JSON text changes an instance"),
         (Endless, "not a finite number"),
         (Forgetting, "draws another instance"),
         (Deaf, "another complexity"),
         (Stubborn, "cannot be asked for"),
-        (TypeReader, "answers differently"),
+        (TypeReader, "gives other percepts"),
     ],
 )
-def test_what_cannot_be_built_again_is_found(kind: type[Automata], said: str) -> None:
+def test_what_cannot_be_built_again_is_detected(kind: type[Automata], message: str) -> None:
     rebuild = finding(small(kind(MATCH, FAIR)), "rebuild")
     assert not rebuild.passed
-    assert said in rebuild.summary
+    assert message in rebuild.summary
     assert rebuild.witness is not None
 
 
@@ -129,8 +129,8 @@ def test_an_environment_that_raises_fails_its_audit_only() -> None:
     assert all("boom" in each.summary for each in result.findings)
 
 
-def test_a_compiled_loop_that_disagrees_is_found() -> None:
-    agreement = finding(audit(TwoFacedCups(), instances=3, interactions=60), "agreement")
+def test_a_compiled_loop_that_disagrees_is_detected() -> None:
+    agreement = finding(audit(InconsistentCups(), instances=3, interactions=60), "agreement")
     assert not agreement.passed
     assert agreement.witness is not None
     assert np.array_equal(agreement.witness["compiled"], -agreement.witness["stepwise"])

@@ -14,11 +14,11 @@ from omnimeter.audits import audit
 from omnimeter.audits.sensitivity import search
 from omnimeter.audits.states import (
     Graph,
-    KernelPositions,
-    PickledPositions,
-    ReplayedPositions,
+    KernelSimulator,
+    PickledSimulator,
+    ReplayedSimulator,
     explore,
-    started,
+    make_simulator,
 )
 from omnimeter.contract import Claims, Environment, EnvironmentClass, Instance, Percept, stream
 from omnimeter.environments.buttons import Buttons
@@ -46,7 +46,7 @@ HEAVENLY = [[0.0, 0.5], [0.5, -0.5], [1.0, 1.0]]
 """From state 2 there is no return, and nothing that is done there matters."""
 
 
-def test_heaven_is_found_with_the_shortest_way_to_it() -> None:
+def test_heaven_is_detected_with_the_shortest_path_to_it() -> None:
     result = small(Automata(HEAVEN, HEAVENLY, Claims(balanced=False, sensitive=3)))
     sensitivity = finding(result, "sensitivity")
     assert not result.ok
@@ -115,7 +115,7 @@ def test_states_that_are_too_many_are_sampled(kind: type[Automata]) -> None:
     assert [percept.observation] == sensitivity.witness["observation"]
 
 
-def test_chance_that_nobody_can_influence_is_insensitive() -> None:
+def test_random_rewards_that_no_action_changes_are_insensitive() -> None:
     sensitivity = finding(small(Coins(0.0)), "sensitivity")
     assert not sensitivity.passed
     assert sensitivity.witness is not None
@@ -123,7 +123,7 @@ def test_chance_that_nobody_can_influence_is_insensitive() -> None:
 
 
 class Wheels(Automata):
-    """Chance decides where it begins, and nothing after that."""
+    """Its start is random, and nothing after that."""
 
     def build(self, instance: Instance) -> Environment:
         return Wheel(self.following, self.rewards)
@@ -136,27 +136,27 @@ class Wheel(Automaton):
         return Percept(0.0, self.state)
 
 
-def test_nothing_is_exact_where_chance_decides_the_beginning() -> None:
-    for seed in range(8):  # two beginnings look the same in some of them
+def test_a_random_start_is_never_decided_exactly() -> None:
+    for seed in range(8):  # two starts are the same in some of them
         sensitivity = finding(small(Wheels(MATCH, FAIR), instances=2, seed=seed), "sensitivity")
         assert sensitivity.numbers["decided_exactly"] == 0
         assert sensitivity.passed
 
 
-def test_kernels_say_whether_chance_had_a_part_in_the_beginning() -> None:
-    for environment_class, drawn in (
+def test_kernels_say_whether_their_start_is_random() -> None:
+    for environment_class, random in (
         (Cups(), False),
         (Buttons("alternating"), False),
         (Buttons("bananas"), True),
     ):
         instance = environment_class.draw(stream(0).generator())
-        assert started(environment_class, instance, stream(1)).drawn is drawn
+        assert make_simulator(environment_class, instance, stream(1)).random_start is random
 
 
 def explored(following: list[list[int]], rewards: list[list[float]]) -> Graph:
     environment_class = Automata(following, rewards)
-    positions = started(environment_class, Instance({}), stream(0))
-    graph = explore(positions, len(following[0]))
+    simulator = make_simulator(environment_class, Instance({}), stream(0))
+    graph = explore(simulator, len(following[0]))
     assert graph is not None
     return graph
 
@@ -171,24 +171,24 @@ def automata(draw: st.DrawFn) -> tuple[list[list[int]], list[list[float]]]:
 
 
 def sums(environment: Automaton, state: int, length: int) -> set[float]:
-    found = set()
+    totals = set()
     for sequence in itertools.product(range(2), repeat=length):
         environment.state = state
-        found.add(sum(environment.step(action).reward for action in sequence))
-    return found
+        totals.add(sum(environment.step(action).reward for action in sequence))
+    return totals
 
 
 @given(automata())
 def test_sensitivity_is_what_definition_7_says(
     automaton: tuple[list[list[int]], list[list[float]]],
 ) -> None:
-    """Against every sequence of every state, found by going there."""
+    """Against every sequence from every state."""
     graph = explored(*automaton)
     needed = graph.horizons(4)
     environment = Automaton(*automaton)
     for number in range(len(needed)):
         environment.start(stream(0).generator())
-        for action in graph.way(number):
+        for action in graph.path(number):
             environment.step(action)
         state = environment.state
         lengths = [m for m in range(1, 5) if len(sums(environment, state, m)) > 1]
@@ -214,51 +214,49 @@ def test_the_random_mean_is_the_long_run_average(
 
 
 @given(automata())
-def test_a_look_ahead_agrees_with_what_is_known_exactly(
+def test_a_search_agrees_with_the_exact_horizon(
     automaton: tuple[list[list[int]], list[list[float]]],
 ) -> None:
-    positions = started(Automata(*automaton), Instance({}), stream(0))
-    found = search(positions, 2, 4, stream(1).generator())
-    assert found.length == explored(*automaton).horizons(4)[0]
+    simulator = make_simulator(Automata(*automaton), Instance({}), stream(0))
+    result = search(simulator, 2, 4, stream(1).generator())
+    assert result.length == explored(*automaton).horizons(4)[0]
 
 
 @pytest.mark.parametrize(("kind", "complete"), [(Automata, True), (Unpicklable, False)])
-def test_a_look_ahead_sees_what_lies_beyond_all_short_sequences(
-    kind: type[Automata], complete: bool
-) -> None:
+def test_a_search_reaches_beyond_all_short_sequences(kind: type[Automata], complete: bool) -> None:
     """Sequences that end in the same state are one; where states have no names, some are tried."""
     following = [[place + 1] * 4 for place in range(12)] + [[0] * 4]
     rewards = [[0.0] * 4 for _ in range(12)] + [[1.0, 0.0, 0.0, 0.0]]
-    positions = started(kind(following, rewards), Instance({}), stream(0))
-    assert search(positions, 4, 13, stream(1).generator()).length == 13
-    positions = started(kind(following, rewards), Instance({}), stream(0))
-    short = search(positions, 4, 12, stream(1).generator())
+    simulator = make_simulator(kind(following, rewards), Instance({}), stream(0))
+    assert search(simulator, 4, 13, stream(1).generator()).length == 13
+    simulator = make_simulator(kind(following, rewards), Instance({}), stream(0))
+    short = search(simulator, 4, 12, stream(1).generator())
     assert (short.length, short.complete) == (0, complete)
 
 
-# Going back to a place
+# Restoring a state
 
 
-def places() -> list[tuple[EnvironmentClass, type]]:
+def simulators() -> list[tuple[EnvironmentClass, type]]:
     return [
-        (Buttons(), KernelPositions),
-        (Cups(), KernelPositions),
-        (Coins(0.0), PickledPositions),
-        (Unpicklable(MATCH, FAIR), ReplayedPositions),
+        (Buttons(), KernelSimulator),
+        (Cups(), KernelSimulator),
+        (Coins(0.0), PickledSimulator),
+        (Unpicklable(MATCH, FAIR), ReplayedSimulator),
     ]
 
 
-@pytest.mark.parametrize(("environment_class", "kind"), places())
-def test_a_place_is_come_back_to_with_its_chances(
+@pytest.mark.parametrize(("environment_class", "kind"), simulators())
+def test_a_state_is_restored_with_its_generator(
     environment_class: EnvironmentClass, kind: type
 ) -> None:
     instance = environment_class.draw(stream(3).generator())
-    positions = started(environment_class, instance, stream(4))
-    assert type(positions) is kind
+    simulator = make_simulator(environment_class, instance, stream(4))
+    assert type(simulator) is kind
     for _ in range(5):
-        positions.step(1)
-    place = positions.save()
-    first = [positions.step(action) for action in (0, 1, 1, 0, 1, 0)]
-    positions.restore(place)
-    assert positions.save() == place
-    assert [positions.step(action) for action in (0, 1, 1, 0, 1, 0)] == first
+        simulator.step(1)
+    snapshot = simulator.save()
+    first = [simulator.step(action) for action in (0, 1, 1, 0, 1, 0)]
+    simulator.restore(snapshot)
+    assert simulator.save() == snapshot
+    assert [simulator.step(action) for action in (0, 1, 1, 0, 1, 0)] == first

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from automata import finding
 from lambda_parts import arranged, ring, started, step
 from omnimeter.audits import Audit, audit
-from omnimeter.audits.states import KernelPositions
-from omnimeter.contract import Claims, Instance, Percept, stream
+from omnimeter.audits.states import KernelSimulator
+from omnimeter.contract import Claims, Instance, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.kernels import KernelEnvironment
 
@@ -41,7 +41,7 @@ SOME: list[dict[str, Any]] = [
 
 
 def examined(environment_class: Lambda, instances: int = 8, interactions: int = 504) -> Audit:
-    """A small audit, at a level at which a balanced class is hardly ever refused."""
+    """A small audit, with a confidence at which a balanced class hardly ever fails."""
     return audit(
         environment_class, instances=instances, interactions=interactions, confidence=0.9999
     )
@@ -85,27 +85,27 @@ def test_actions_matter_within_as_many_of_them_as_cells(parameters: dict[str, An
         assert matters_within(environment, cells) == reachable
 
 
-def matters_within(environment: KernelEnvironment, most: int) -> bool:
+def matters_within(environment: KernelEnvironment, limit: int) -> bool:
     """Whether so many actions can bring different sums of rewards, by Definition 7 itself."""
-    positions = KernelPositions(environment, Percept(0.0, 0))
-    reached: set[tuple[Hashable, float]] = {(positions.save(), 0.0)}
-    for _ in range(most):
+    simulator = KernelSimulator(environment)
+    reached: set[tuple[Hashable, float]] = {(simulator.save(), 0.0)}
+    for _ in range(limit):
         longer = set()
-        for place, total in reached:
+        for snapshot, total in reached:
             for action in range(environment.actions):
-                positions.restore(place)
-                reward = positions.step(action)
-                longer.add((positions.save(), total + reward))
+                simulator.restore(snapshot)
+                reward = simulator.step(action)
+                longer.add((simulator.save(), total + reward))
         reached = longer
         if len({total for _, total in reached}) > 1:
             return True
     return False
 
 
-# What does not hold is found, with a witness
+# What does not hold is reported, with a witness
 
 
-def test_a_reward_for_nobody_is_found() -> None:
+def test_an_unreachable_reward_is_detected() -> None:
     sensitivity = finding(examined(Lambda(cells=4, **OUT_OF_REACH)), "sensitivity")
     assert not sensitivity.claimed
     assert not sensitivity.passed
@@ -129,7 +129,7 @@ def test_out_of_reach_nothing_is_ever_paid(vanish: bool, agents: int, seed: int)
         assert step(environment, *actions) == [0.0] * agents
 
 
-def test_good_that_is_worth_more_than_evil_is_found() -> None:
+def test_good_that_is_worth_more_than_evil_is_detected() -> None:
     balance = finding(examined(Lambda(cells=4, evil=0.5)), "balance")
     assert not balance.claimed
     assert not balance.passed
@@ -148,7 +148,7 @@ class Boastful(Lambda):
 @pytest.mark.parametrize(
     ("parameters", "check"), [({"evil": 0.5}, "balance"), (OUT_OF_REACH, "sensitivity")]
 )
-def test_a_false_claim_is_refused(parameters: dict[str, Any], check: str) -> None:
+def test_a_false_claim_fails(parameters: dict[str, Any], check: str) -> None:
     result = examined(Boastful(cells=4, **parameters))
     assert not result.ok
     assert not finding(result, check).passed

@@ -15,7 +15,7 @@ from gymnasium.error import NameNotFound, ResetNeeded
 from gymnasium.spaces import Discrete, MultiDiscrete
 from gymnasium.utils.env_checker import check_env
 
-from gymnasium_parts import BANANAS, OURS, STRANGERS, python, strangers  # noqa: F401 - a fixture
+from gymnasium_parts import BANANAS, OURS, THIRD_PARTY, python, third_party  # noqa: F401 - a fixture
 from omnimeter.catalogue import Entry, Kind
 from omnimeter.contract import (
     Environment,
@@ -72,7 +72,7 @@ class Growing(Uneven):
         return Instance({"actions": self.actions})
 
 
-def place(kind: type) -> str:
+def location(kind: type) -> str:
     return f"{__name__}:{kind.__name__}"
 
 
@@ -107,7 +107,7 @@ def test_a_class_that_cannot_be_used_is_explained_by_the_catalogue(
         del gymnasium.registry["omnimeter/cupz-v1"]
 
 
-@pytest.mark.parametrize("name", ["omnimeter/cups-v1", STRANGERS[0]])
+@pytest.mark.parametrize("name", ["omnimeter/cups-v1", THIRD_PARTY[0]])
 def test_an_id_works_in_a_new_process_with_the_module_before_it(
     plugin_path: str, name: str
 ) -> None:
@@ -152,9 +152,9 @@ def test_our_classes_pass_gymnasiums_check(name: str) -> None:
     check_env(gymnasium.make(name).unwrapped)
 
 
-@pytest.mark.usefixtures("strangers")
-@pytest.mark.parametrize("name", STRANGERS)
-def test_a_strangers_classes_pass_gymnasiums_check(name: str) -> None:
+@pytest.mark.usefixtures("third_party")
+@pytest.mark.parametrize("name", THIRD_PARTY)
+def test_third_party_classes_pass_gymnasiums_check(name: str) -> None:
     check_env(gymnasium.make(name).unwrapped)
 
 
@@ -176,7 +176,7 @@ def test_an_unknown_parameter_gets_the_catalogues_error() -> None:
 
 def test_parameters_with_the_adapters_own_names_have_their_own_door() -> None:
     wanted = {"complexity": 5, "interactions": 7}
-    assert OmnimeterEnv(place(Growing), parameters=wanted).action_space == Discrete(13)
+    assert OmnimeterEnv(location(Growing), parameters=wanted).action_space == Discrete(13)
 
 
 def test_spaces() -> None:
@@ -201,7 +201,7 @@ def test_each_reset_draws_another_instance_of_the_same_complexity() -> None:
     assert again == infos
 
 
-def test_the_first_reward_is_told() -> None:
+def test_info_holds_the_first_reward() -> None:
     _, info = gymnasium.make("omnimeter/buttons-v1", **BANANAS).reset(seed=0)
     assert info["first_reward"] == 1.0
 
@@ -217,7 +217,7 @@ def test_a_fixed_instance_is_met_again_and_again(form: Any) -> None:
         env.step(0)
 
 
-def test_what_is_told_about_an_instance_can_be_changed_without_harm() -> None:
+def test_changing_info_does_not_change_the_environment() -> None:
     env = gymnasium.make("omnimeter/buttons-v1")
     _, info = env.reset(seed=0)
     info["instance"]["pays"][0][0] = 99.0
@@ -233,7 +233,7 @@ def test_options_count_for_one_reset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "words"),
+    ("options", "error", "message"),
     [
         ({"complexity": 4}, InvalidInputError, "4 actions .* was made for 3"),
         ({"instance": {"colours": "WWWW", "rule": "rest"}}, InvalidInputError, "was made for 3"),
@@ -242,9 +242,9 @@ def test_options_count_for_one_reset() -> None:
         ({"complexty": 3}, UnknownNameError, "Did you mean 'complexity'"),
     ],
 )
-def test_options_that_cannot_be_met(options: Any, error: type[Exception], words: str) -> None:
+def test_options_that_cannot_be_met(options: Any, error: type[Exception], message: str) -> None:
     env = gymnasium.make("omnimeter/cups-v1", complexity=3)
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=message):
         env.reset(options=options)
 
 
@@ -253,8 +253,8 @@ def test_instance_and_complexity_exclude_each_other() -> None:
         OmnimeterEnv("cups-v1", complexity=3, instance={"colours": "WWW", "rule": "rest"})
 
 
-def test_draws_with_other_spaces_are_passed_over() -> None:
-    env = OmnimeterEnv(place(Uneven))
+def test_draws_with_other_spaces_are_skipped() -> None:
+    env = OmnimeterEnv(location(Uneven))
     expected = env.action_space.n
     for _ in range(20):
         assert env.reset()[1]["instance"]["actions"] == expected
@@ -262,8 +262,8 @@ def test_draws_with_other_spaces_are_passed_over() -> None:
 
 def test_a_class_of_many_spaces_keeps_the_complexity_of_its_first_draw() -> None:
     env = gymnasium.make("omnimeter/cups-v1", most=1000)
-    found = {env.reset(seed=seed)[1]["complexity"] for seed in range(5)}
-    assert found == {float(env.action_space.n)}
+    complexities = {env.reset(seed=seed)[1]["complexity"] for seed in range(5)}
+    assert complexities == {float(env.action_space.n)}
 
 
 def test_lambda_environments_of_one_size_have_many_complexities() -> None:
@@ -273,8 +273,8 @@ def test_lambda_environments_of_one_size_have_many_complexities() -> None:
 
 def test_a_class_that_never_draws_the_same_spaces_needs_an_instance() -> None:
     with pytest.raises(InvalidInputError, match="Give an instance, a complexity"):
-        OmnimeterEnv(place(Growing)).reset()
-    env = OmnimeterEnv(place(Growing), instance={"actions": 5})
+        OmnimeterEnv(location(Growing)).reset()
+    env = OmnimeterEnv(location(Growing), instance={"actions": 5})
     assert env.reset()[1]["instance"] == {"actions": 5}
 
 
@@ -287,7 +287,7 @@ def test_truncation_never_termination(maximum: dict[str, int]) -> None:
         assert ends == [(False, False), (False, False), (False, True)]
 
 
-def test_truncation_after_nothing_is_refused() -> None:
+def test_truncation_after_zero_steps_is_an_error() -> None:
     with pytest.raises(InvalidInputError, match="0 interactions"):
         OmnimeterEnv("cups-v1", interactions=0)
 
@@ -332,7 +332,7 @@ def test_rendering_as_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_rendering_a_scene_that_is_not_all_text() -> None:
-    env = OmnimeterEnv(place(Uneven), render_mode="ansi")
+    env = OmnimeterEnv(location(Uneven), render_mode="ansi")
     env.reset()
     assert env.render() == "observation: 0"
 
@@ -361,12 +361,12 @@ def test_the_page_shows_what_happens() -> None:
 
 
 def test_the_example_learns() -> None:
-    example = runpy.run_path(str(ROOT / "examples" / "train_outside.py"))
+    example = runpy.run_path(str(ROOT / "examples" / "gymnasium_cups.py"))
     table = example["train"](reports=[30])
     assert np.mean([example["evaluate"](table, seed, 200) for seed in range(5)]) > 0.05
 
 
 def test_the_lambda_example_learns() -> None:
-    example = runpy.run_path(str(ROOT / "examples" / "lambda_outside.py"))
+    example = runpy.run_path(str(ROOT / "examples" / "gymnasium_lambda.py"))
     first, last = example["train"](steps=20_000, reports=2)
     assert 0.4 < first < last

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gymnasium_parts import BANANAS, OURS, STRANGERS, python, strangers  # noqa: F401 - a fixture
+from gymnasium_parts import BANANAS, OURS, THIRD_PARTY, python, third_party  # noqa: F401 - a fixture
 from omnimeter.contract import InvalidInputError, UnknownNameError
 from omnimeter.gymnasium_adapter import OmnimeterVectorEnv
 
@@ -51,9 +51,9 @@ def test_a_vector_equals_single_environments(name: str, interactions: int | None
     assert_equal_to_singles(name, count=5, steps=20, seed=11, interactions=interactions)
 
 
-@pytest.mark.usefixtures("strangers")
-@pytest.mark.parametrize("name", STRANGERS)
-def test_a_strangers_vector_equals_single_environments(name: str) -> None:
+@pytest.mark.usefixtures("third_party")
+@pytest.mark.parametrize("name", THIRD_PARTY)
+def test_third_party_vector_equals_single_environments(name: str) -> None:
     assert_equal_to_singles(name, count=5, steps=20, seed=11, interactions=4)
 
 
@@ -116,7 +116,7 @@ def test_gymnasiums_word_for_truncation() -> None:
     assert vector.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
 
 
-def test_a_reset_by_hand_takes_the_place_of_the_automatic_one() -> None:
+def test_a_manual_reset_replaces_the_automatic_one() -> None:
     data = {"colours": "BBB", "rule": "rest"}
     vector = gymnasium.make_vec("omnimeter/cups-v1", 1, instance=data, interactions=1)
     vector.reset()
@@ -150,7 +150,7 @@ def test_a_mask_resets_some_and_leaves_the_others_alone() -> None:
         assert truncated.tolist() == [False, number == 3, False]
 
 
-def test_states_of_another_size_find_their_place() -> None:
+def test_states_of_another_size_fit() -> None:
     shorter = {
         "scenes": [[2], [0]],
         "pays": [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
@@ -176,7 +176,7 @@ def test_states_of_another_size_find_their_place() -> None:
         assert list(zip(seen.tolist(), rewards.tolist(), strict=True)) == expected
 
 
-def test_results_are_the_callers_own_unless_told_otherwise() -> None:
+def test_results_are_copies_by_default() -> None:
     def steps(**arguments: Any) -> list[Any]:
         vector = gymnasium.make_vec("omnimeter/cups-v1", 2, **arguments)
         vector.reset(seed=0)
@@ -190,7 +190,7 @@ def test_results_are_the_callers_own_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("actions", "words"),
+    ("actions", "message"),
     [
         ([0, 1], "array of 3 integers"),
         ([0.0, 1.0, 2.0], "array of 3 integers"),
@@ -198,10 +198,10 @@ def test_results_are_the_callers_own_unless_told_otherwise() -> None:
         ([0, -1, 2], "no action -1"),
     ],
 )
-def test_actions_that_cannot_be_taken(actions: list[Any], words: str) -> None:
+def test_actions_that_cannot_be_taken(actions: list[Any], message: str) -> None:
     vector = gymnasium.make_vec("omnimeter/cups-v1", 3, complexity=3)
     vector.reset(seed=0)
-    with pytest.raises(InvalidInputError, match=words):
+    with pytest.raises(InvalidInputError, match=message):
         vector.step(np.array(actions))
 
 

@@ -141,7 +141,7 @@ BROKEN: dict[str, type[Share]] = {
     "test_value_lies_within_the_bounds": Modest,
     "test_value_never_rises_with_the_length": Patient,
     "test_value_never_falls_with_the_complexity": Deterred,
-    "test_value_depends_on_its_arguments_alone": Impure,
+    "test_value_depends_on_its_arguments_only": Impure,
 }
 
 

@@ -80,7 +80,7 @@ class Gossiping(Careful):
         return len(self.common) // 7 % self.actions
 
 
-class TwoFaced(RandomAgent):
+class Inconsistent(RandomAgent):
     """Has kernels, and does something else in Python."""
 
     def act(self, reward: float, observation: Observation) -> int | Move:
@@ -94,20 +94,20 @@ class Fussy(Careful):
         raise InvalidInputError("Not here.")
 
 
-PLAYING = {
-    "test_same_chance_same_answers",
-    "test_chance_comes_from_the_generator",
+ACTING = {
+    "test_same_seed_same_actions",
+    "test_randomness_comes_from_the_generator",
     "test_agents_share_nothing",
 }
 
 BROKEN: dict[str, tuple[Callable[[], Agent], set[str]]] = {
-    # The rule, the agent that breaks it, and the rules that it cannot but break too.
+    # The rule, the agent that breaks it, and the rules that it necessarily breaks too.
     "test_agents_are_agents": (always_the_same_object, set()),
-    "test_answers_are_actions": (Overreaching, PLAYING | {"test_observations_are_left_alone"}),
+    "test_actions_are_valid": (Overreaching, ACTING | {"test_observations_are_not_modified"}),
     "test_may_finish_at_any_time": (Unprepared, set()),
-    "test_same_chance_same_answers": (Capricious, PLAYING),
-    "test_chance_comes_from_the_generator": (Gambling, set()),
-    "test_observations_are_left_alone": (Scribbling, set()),
-    "test_agents_share_nothing": (Gossiping, PLAYING),
-    "test_compiled_and_stepwise_agree": (TwoFaced, set()),
+    "test_same_seed_same_actions": (Capricious, ACTING),
+    "test_randomness_comes_from_the_generator": (Gambling, set()),
+    "test_observations_are_not_modified": (Scribbling, set()),
+    "test_agents_share_nothing": (Gossiping, ACTING),
+    "test_compiled_and_stepwise_agree": (Inconsistent, set()),
 }

@@ -164,9 +164,9 @@ class Meddling(Total):
 
 
 BROKEN_PAYOFFS: dict[str, tuple[type, set[str]]] = {
-    "test_nothing_done_has_a_worth": (Undefined, set()),
-    "test_worth_is_a_finite_number": (Rounded, set()),
-    "test_worth_depends_on_the_trace_alone": (Hoarding, set()),
-    "test_worth_lies_within_the_bounds": (Presumptuous, set()),
-    "test_traces_are_left_alone": (Meddling, set()),
+    "test_empty_trace_has_a_payoff": (Undefined, set()),
+    "test_payoff_is_a_finite_number": (Rounded, set()),
+    "test_payoff_depends_on_the_trace_only": (Hoarding, set()),
+    "test_payoff_lies_within_the_bounds": (Presumptuous, set()),
+    "test_traces_are_not_modified": (Meddling, set()),
 }

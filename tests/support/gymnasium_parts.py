@@ -1,4 +1,4 @@
-"""What the tests of the Gymnasium face share."""
+"""What the tests of the Gymnasium adapter share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from omnimeter.catalogue import Kind, listing
 from omnimeter.gymnasium_adapter import register
 
 OURS = [f"omnimeter/{entry.id}" for entry in listing(Kind.ENVIRONMENT)]
-STRANGERS = ["omnimeter/sample-walk-v1", "omnimeter/sample-plain-walk-v1"]
-BANANAS = {"example": "bananas"}  # a single space, and scenes by chance
+THIRD_PARTY = ["omnimeter/sample-walk-v1", "omnimeter/sample-plain-walk-v1"]
+BANANAS = {"example": "bananas"}  # a single space, and random observations
 
 
 @pytest.fixture
-def strangers(plugin: str) -> Iterator[None]:
+def third_party(plugin: str) -> Iterator[None]:
     before = dict(gymnasium.registry)
     register()
     yield

@@ -1,4 +1,4 @@
-"""The pages of the documentation as things to do: files to write, commands to type, code to run.
+"""The pages of the documentation as instructions: files to write, commands to type, code to run.
 
 A block whose fence names a file (`` ```python my_agent.py ``) is that file. In a ``console`` block
 every line that begins with ``$`` is typed. What follows is what it prints, with ``...`` for what is
@@ -57,7 +57,7 @@ def read(page: Path) -> str:
 
 def blocks(page: Path) -> list[Block]:
     """All fenced blocks of a page, in order."""
-    return [Block(*found.groups()) for found in _FENCE.finditer(read(page))]
+    return [Block(*match.groups()) for match in _FENCE.finditer(read(page))]
 
 
 def prose(page: Path) -> str:
@@ -67,15 +67,15 @@ def prose(page: Path) -> str:
 
 def commands(block: Block) -> list[Command]:
     """What a console block tells to type."""
-    found: list[Command] = []
+    result: list[Command] = []
     before, *pieces = _PROMPT.split(block.text)
     assert not before.strip(), f"a console block begins with output: {before!r}"
     for typed, shown in zip(pieces[::2], pieces[1::2], strict=True):
         if typed == _CODE:
-            found[-1] = Command(found[-1].typed, found[-1].shown, int(shown))
+            result[-1] = Command(result[-1].typed, result[-1].shown, int(shown))
         else:
-            found.append(Command(typed.replace("\\\n", " "), shown))
-    return found
+            result.append(Command(typed.replace("\\\n", " "), shown))
+    return result
 
 
 def matches(shown: str, printed: str) -> bool:
@@ -84,10 +84,10 @@ def matches(shown: str, printed: str) -> bool:
 
 
 class Reader:
-    """Somebody who does what a page says, in an empty directory.
+    """Does what a page says, in an empty directory.
 
     Args:
-        directory: Where.
+        directory: The directory.
         omnimeter: Types an ``omnimeter`` command there.
         install: Installs the package in a directory.
         skip: Says which commands not to type.
@@ -107,7 +107,7 @@ class Reader:
         self._names: dict[str, object] = {"__name__": "page"}
 
     def follow(self, page: Path) -> Iterator[str]:
-        """Do it all, and tell each difference between the page and what happens."""
+        """Do it all, and yield each difference between the page and what happens."""
         for block in blocks(page):
             if block.name is not None:
                 file = self.directory / block.name
@@ -127,8 +127,8 @@ class Reader:
         elif not matches(command.shown, out or err):
             yield f"$ {command.typed}\nprinted\n{out or err}instead of\n{command.shown}"
 
-    def _type_in(self, words: list[str]) -> Typed:
-        match words:
+    def _type_in(self, arguments: list[str]) -> Typed:
+        match arguments:
             case ["omnimeter", *rest]:
                 return self.omnimeter(rest)
             case ["pip", "install", source]:
@@ -137,19 +137,21 @@ class Reader:
             case ["cp" | "ls" | "pytest", *_]:
                 environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
                 done = subprocess.run(
-                    words, cwd=self.directory, env=environment, capture_output=True, text=True,
+                    arguments, cwd=self.directory, env=environment, capture_output=True, text=True,
                     check=False,
                 )  # fmt: skip
                 return done.returncode, done.stdout, done.stderr
-        raise AssertionError(f"a page says to type {words[0]!r}, which no test can do")
+        raise AssertionError(f"a page says to type {arguments[0]!r}, which no test can do")
 
     def _run(self, text: str) -> Iterator[str]:
         if ">>>" not in text:
             exec(compile(text, "page", "exec"), self._names)
             return
         test = doctest.DocTestParser().get_doctest(text, self._names, "page", None, None)
-        told: list[str] = []
-        doctest.DocTestRunner(optionflags=MATCHING).run(test, out=told.append, clear_globs=False)
+        differences: list[str] = []
+        doctest.DocTestRunner(optionflags=MATCHING).run(
+            test, out=differences.append, clear_globs=False
+        )
         self._names = test.globs
-        if told:
-            yield "".join(told)
+        if differences:
+            yield "".join(differences)

@@ -11,6 +11,7 @@ import pytest
 import broken_agents
 import broken_environments
 import broken_protocols
+from omnimeter.audits.rules import percepts_keep_the_contract
 from omnimeter.catalogue import Kind, listing, make
 from omnimeter.contract import Spec
 from omnimeter.environments.lambda_class import Lambda
@@ -81,13 +82,13 @@ def rules(suite: type) -> list[str]:
 def verdicts(suite: type, part: Callable[[], Any], **attributes: Any) -> dict[str, Exception]:
     """The tests that fail, and how."""
     named = type("Suite", (suite,), {"make": lambda self: part(), **attributes})
-    found = {}
+    failures = {}
     for rule in rules(suite):
         try:
             getattr(named(), rule)()
         except Exception as error:
-            found[rule] = error
-    return found
+            failures[rule] = error
+    return failures
 
 
 BROKEN: dict[type, dict[str, tuple[Callable[[], Any], set[str]]]] = {
@@ -110,7 +111,7 @@ def test_a_broken_rule_is_found_and_no_other(
 ) -> None:
     failures = verdicts(suite, part)
     assert isinstance(failures.get(rule), AssertionError), failures
-    assert len(str(failures[rule])) > 20, "the message must teach"
+    assert len(str(failures[rule])) > 20, "the message must say what to do"
     assert set(failures) == {rule} | also
 
 
@@ -133,7 +134,7 @@ def test_parts_that_keep_the_rules_pass(suite: type, part: Callable[[], Any]) ->
     assert verdicts(suite, part) == {}
 
 
-def test_a_form_without_its_name_is_caught() -> None:
+def test_a_view_without_its_name_is_caught() -> None:
     class Nameless(broken_environments.SharedDial):
         def view_of(self, seat: int) -> str | None:
             return None
@@ -142,7 +143,7 @@ def test_a_form_without_its_name_is_caught() -> None:
         shared = Nameless
 
     (failure,) = verdicts(EnvironmentClassSuite, NamelessDials).values()
-    assert "the briefing names the form None" in str(failure)
+    assert "the briefing names the view None" in str(failure)
 
 
 def test_a_protocol_without_end_is_caught() -> None:
@@ -154,20 +155,18 @@ def test_a_protocol_that_remembers_being_asked_is_caught() -> None:
     assert "test_proposals_are_pure" in verdicts(ProtocolSuite, broken_protocols.Mindful)
 
 
-def test_an_agent_that_suits_nowhere_is_told_what_to_do() -> None:
+def test_an_agent_that_rejects_everything_gets_advice() -> None:
     failures = verdicts(AgentSuite, broken_agents.Fussy)
-    assert "Override environments()" in str(failures["test_answers_are_actions"])
+    assert "Override environments()" in str(failures["test_actions_are_valid"])
 
 
 @pytest.mark.parametrize(
     ("name", "view"), [("follower-v1", "structure"), ("oracle-v1", "foresight")]
 )
-def test_an_agent_is_tried_with_the_form_of_observation_that_it_asks_for(
-    name: str, view: str
-) -> None:
+def test_an_agent_is_tried_with_the_view_that_it_asks_for(name: str, view: str) -> None:
     suite = suite_for(Kind.AGENT, Spec(name))()
     assert isinstance(suite, AgentSuite)
-    ((environment_class, _),) = suite.places()  # the others do not suit it
+    ((environment_class, _),) = suite.cases()  # the others do not suit it
     assert isinstance(environment_class, Lambda)
     assert environment_class.forms == (view,)
 
@@ -176,7 +175,7 @@ def test_a_part_can_be_named_instead_of_made() -> None:
     class Mine(EnvironmentClassSuite):
         environment_class = broken_environments.Dials()
 
-    class Hers(AgentSuite):
+    class Yours(AgentSuite):
         agent_class = broken_agents.Careful
 
     class Theirs(PayoffSuite):
@@ -186,16 +185,16 @@ def test_a_part_can_be_named_instead_of_made() -> None:
         protocol = broken_protocols.Ladder()
 
     assert Mine().make() is Mine.environment_class
-    assert isinstance(Hers().make(), broken_agents.Careful)
+    assert isinstance(Yours().make(), broken_agents.Careful)
     assert Theirs().make() is Theirs.payoff
     assert Ours().make() is Ours.protocol
-    Mine().test_percepts_keep_the_contract()
-    Hers().test_answers_are_actions()
-    Theirs().test_worth_is_a_finite_number()
+    Mine().check(percepts_keep_the_contract)
+    Yours().test_actions_are_valid()
+    Theirs().test_payoff_is_a_finite_number()
     Ours().test_comes_to_an_end()
 
 
-def test_strangers_parts_are_tested_by_the_same_door(plugin: str) -> None:
+def test_parts_of_third_parties_are_tested_in_the_same_way(plugin: str) -> None:
     tested = 0
     for kind in (Kind.ENVIRONMENT, Kind.AGENT):
         for entry in listing(kind):

@@ -2,78 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from omnimeter.audits import rules
 from omnimeter.audits.sensitivity import check_sensitivity
 from omnimeter.audits.subject import (
-    PROBE,
     RUNS,
     Audit,
     Finding,
     Progress,
     Subject,
-    answers,
     counted,
-    first_difference,
-    random_actions,
-    random_exercise,
+    no_progress,
 )
-from omnimeter.contract import EnvironmentClass, FloatArray, Instance, InvalidInputError, canonical
+from omnimeter.contract import EnvironmentClass, InvalidInputError
 from omnimeter.estimation import Estimate, mean
 
+ROUNDING = 1e-9
+"""A mean reward that may be rounding."""
 
-def check_agreement(subject: Subject) -> Finding | None:
-    """The same exercises, compiled and stepwise, leave the same traces; only for kernels."""
-    from omnimeter.agents.simple import RandomAgent
-    from omnimeter.interaction import run_single
-
-    environment_class = subject.environment_class
-    if environment_class.kernels is None:
-        return None
-    exercises = [
-        random_exercise(instance, PROBE, subject.seed, number)
-        for number, instance in enumerate(subject.distinct)
-    ]
-    both = [
-        run_single(environment_class, RandomAgent, exercises, record=True, compiled=compiled)
-        for compiled in (True, False)
-    ]
-    witness = None
-    differing = 0
-    for exercise, trace, stepwise in zip(exercises, *both, strict=True):
-        if not trace.same_as(stepwise):
-            differing += 1
-            witness = witness or {
-                "instance": dict(exercise.instance.data),
-                "compiled": trace.rewards,
-                "stepwise": stepwise.rewards,
-            }
-    return Finding(
-        "agreement",
-        claimed=True,
-        passed=not differing,
-        summary=f"In {differing} of {counted(len(exercises), 'exercise')} the compiled loop and "
-        "the ordinary one differ."
-        if differing
-        else f"Compiled and stepwise, {counted(len(exercises), 'exercise')} left the same traces.",
-        numbers={"exercises": len(exercises), "interactions": PROBE, "differing": differing},
-        witness=witness,
-    )
-
-
-NOTHING = 1e-9
-"""A mean reward that is nothing but rounding."""
-
-SHOWN = 10
+MAX_SHOWN = 10
 """Unbalanced instances that are shown at most; all are counted."""
-
-NAME = "balance"
 
 
 def check_balance(subject: Subject) -> Finding:
@@ -84,51 +38,61 @@ def check_balance(subject: Subject) -> Finding:
     """
     estimate = class_mean(subject, subject.confidence)
     unbalanced = _unbalanced(subject)
-    in_unit = bool(np.all((subject.runs.lowest >= -1) & (subject.runs.highest <= 1)))
-    holds = contains_nothing(estimate)
-    numbers = {
-        "mean": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "confidence": estimate.confidence,
-        "values": estimate.count,
-        "rewards_within_one": in_unit,
-        "distinct_instances": len(subject.distinct),
-        "decided_exactly": sum(subject.graph(each) is not None for each in subject.distinct),
-        "unbalanced_instances": len(unbalanced),
-    }
+    symmetric = bool(np.all((subject.runs.lowest >= -1) & (subject.runs.highest <= 1)))
+    holds = contains_zero(estimate)
+    count = len(subject.distinct)
+    summary = (
+        f"A random agent's mean reward is {estimate.value:.3g}, "
+        f"{100 * estimate.confidence:g} % interval {estimate.low:.3g} to {estimate.high:.3g}, "
+        f"which {'contains' if holds else 'does not contain'} 0."
+    )
+    if not symmetric:
+        summary += " There are rewards outside [-1, 1]."
+    if unbalanced:
+        alone = f"{len(unbalanced)} of {counted(count, 'instance')}"
+        summary += f" Not balanced when taken alone: {alone}."
     return Finding(
-        NAME,
+        "balance",
         claimed=subject.environment_class.claims().balanced,
-        passed=holds and in_unit,
-        summary=_summary(estimate, holds, in_unit, len(unbalanced), len(subject.distinct)),
-        numbers=numbers,
-        witness={"instances": unbalanced[:SHOWN]} if unbalanced else None,
+        passed=holds and symmetric,
+        summary=summary,
+        numbers={
+            "mean": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "confidence": estimate.confidence,
+            "values": estimate.count,
+            "rewards_within_one": symmetric,
+            "distinct_instances": count,
+            "decided_exactly": sum(subject.graph(each) is not None for each in subject.distinct),
+            "unbalanced_instances": len(unbalanced),
+        },
+        witness={"instances": unbalanced[:MAX_SHOWN]} if unbalanced else None,
     )
 
 
 def class_mean(subject: Subject, confidence: float) -> Estimate:
     """The class's mean reward for a random agent.
 
-    Where a class has only one instance, its runs are the sample. When all values are the same
-    there is no spread to go by: they are taken at their word if so many equal signs are
-    unlikely enough in a balanced class (the sign-flip test), and say nothing otherwise.
+    Where a class has only one instance, its runs are the sample. When all values are equal the
+    interval is that value if so many equal signs are unlikely enough in a balanced class (the
+    sign-flip test); otherwise it is as wide as the range of rewards makes it.
     """
     means = subject.runs.means
     values = means.ravel() if len(subject.distinct) == 1 else means.mean(axis=1)
     value, count = float(values[0]), len(values)
-    if np.ptp(values) <= NOTHING and 2.0 ** (1 - count) <= 1 - confidence:
+    if np.ptp(values) <= ROUNDING and 2.0 ** (1 - count) <= 1 - confidence:
         return Estimate(value, value, value, confidence, count)
     return mean(values, confidence, _support(subject))
 
 
-def contains_nothing(estimate: Estimate) -> bool:
+def contains_zero(estimate: Estimate) -> bool:
     """Whether an interval contains 0, up to rounding."""
-    return estimate.low <= NOTHING and estimate.high >= -NOTHING
+    return estimate.low <= ROUNDING and estimate.high >= -ROUNDING
 
 
 def _support(subject: Subject) -> tuple[float, float]:
-    """Where means can lie; a reward out of range is the business of another check."""
+    """Where means can lie; a reward out of range fails another check."""
     declared = np.array([environment.rewards for environment in subject.environments])
     low = min(declared[:, 0].min(), subject.runs.lowest.min())
     high = max(declared[:, 1].max(), subject.runs.highest.max())
@@ -139,19 +103,20 @@ def _unbalanced(subject: Subject) -> list[dict[str, Any]]:
     """The instances that are not balanced by themselves.
 
     Where all states are known this is decided exactly; elsewhere by independent runs, with a
-    level so high that one false alarm among all instances is as rare as one of the class.
+    confidence so high that one false alarm among all instances is as rare as one of the class.
     """
     confidence = 1 - (1 - subject.confidence) / len(subject.distinct)
-    found = []
+    unbalanced = []
     for _, instance in subject.each("balance of single instances"):
         graph = subject.graph(instance)
         exact = None if graph is None else graph.random_mean()
         if exact is not None:
             estimate = Estimate(exact, exact, exact, 1.0, 1)
         else:
-            estimate = mean(_runs_of(subject, instance), confidence, _support(subject))
-        if not contains_nothing(estimate):
-            found.append(
+            same = [each.key == instance.key for each in subject.instances]
+            estimate = mean(subject.runs.means[same].ravel(), confidence, _support(subject))
+        if not contains_zero(estimate):
+            unbalanced.append(
                 {
                     "instance": dict(instance.data),
                     "mean": estimate.value,
@@ -160,25 +125,7 @@ def _unbalanced(subject: Subject) -> list[dict[str, Any]]:
                     "exact": exact is not None,
                 }
             )
-    return found
-
-
-def _runs_of(subject: Subject, instance: Instance) -> FloatArray:
-    same = [each.key == instance.key for each in subject.instances]
-    return subject.runs.means[same].ravel()
-
-
-def _summary(estimate: Estimate, holds: bool, in_unit: bool, unbalanced: int, distinct: int) -> str:
-    text = (
-        f"A random agent's mean reward is {estimate.value:.3g}, "
-        f"{100 * estimate.confidence:g} % interval {estimate.low:.3g} to {estimate.high:.3g}, "
-        f"which {'contains' if holds else 'does not contain'} 0."
-    )
-    if not in_unit:
-        text += " There are rewards outside [-1, 1]."
-    if unbalanced:
-        text += f" Not balanced when taken alone: {unbalanced} of {counted(distinct, 'instance')}."
-    return text
+    return unbalanced
 
 
 def check_range(subject: Subject) -> Finding:
@@ -221,105 +168,66 @@ def check_range(subject: Subject) -> Finding:
     )
 
 
-Problem = tuple[str, dict[str, Any]]
-"""What is wrong, in a few words, and where."""
+def _by_rules(
+    name: str, subject: Subject, applied: Sequence[rules.Rule], holds: str, **numbers: int
+) -> Finding:
+    """The finding that some rules of the contract are kept, or the first violation of them."""
+    violations = [violation for rule in applied for violation in rule(subject)]
+    summary = holds
+    if violations:
+        summary = f"{violations[0].message} ({counted(len(violations), 'violation')} in all)"
+    return Finding(
+        name,
+        claimed=True,
+        passed=not violations,
+        summary=summary,
+        numbers={**numbers, "violations": len(violations)},
+        witness=violations[0].witness if violations else None,
+    )
 
 
 def check_determinism(subject: Subject) -> Finding:
-    """The same instance, chance and actions give the same percepts twice."""
-    witness = None
-    differing = 0
-    for number, instance in subject.each("determinism"):
-        found = _differing_answers(subject, instance, instance, number)
-        if found is not None:
-            differing += 1
-            witness = witness or {"instance": dict(instance.data), **found}
+    """The same instance, seed and actions give the same percepts twice."""
     count = len(subject.distinct)
-    return Finding(
+    return _by_rules(
         "determinism",
-        claimed=True,
-        passed=not differing,
-        summary=f"{differing} of {counted(count, 'instance')} answered the same actions with "
-        "the same chance differently the second time."
-        if differing
-        else f"The same answers twice to {PROBE} actions in {counted(count, 'instance')}.",
-        numbers={"instances": count, "actions": PROBE, "differing": differing},
-        witness=witness,
+        subject,
+        [rules.percepts_are_repeatable],
+        f"The same answers twice to {subject.probe} actions in {counted(count, 'instance')}.",
+        instances=count,
+        actions=subject.probe,
     )
 
 
 def check_rebuild(subject: Subject) -> Finding:
-    """An instance survives as JSON text, is drawn again, and is graded the same."""
-    problems = [
-        (text, {"instance": dict(instance.data), **witness})
-        for number, instance in subject.each("rebuilding")
-        for text, witness in _problems_of(subject, instance, number)
-    ]
-    problems += _problems_of_draws(subject)
-    return Finding(
+    """An instance survives as JSON text, is drawn again, and keeps its complexity."""
+    return _by_rules(
         "rebuild",
-        claimed=True,
-        passed=not problems,
-        summary=f"{problems[0][0]} ({counted(len(problems), 'problem')} in all)."
-        if problems
-        else "Instances are drawn, written as JSON, graded and built again exactly.",
-        numbers={"instances": len(subject.instances), "problems": len(problems)},
-        witness=problems[0][1] if problems else None,
+        subject,
+        [
+            rules.instances_are_json,
+            rules.complexity_is_finite,
+            rules.draws_are_repeatable,
+            rules.requested_complexity_is_drawn,
+        ],
+        "Instances are drawn, saved as JSON and built again exactly.",
+        instances=len(subject.instances),
     )
 
 
-def _differing_answers(
-    subject: Subject, one: Instance, other: Instance, number: int
-) -> dict[str, Any] | None:
-    """Where two environments, built apart, answer the same actions differently."""
-    environments = [subject.environment_class.build(each) for each in (one, other)]
-    actions = random_actions(environments[0], subject.stream("actions", number))
-    chance = subject.stream("answers", number)
-    first, second = (answers(environment, chance, actions) for environment in environments)
-    place = first_difference(first, second)
-    if place is None:
+def check_agreement(subject: Subject) -> Finding | None:
+    """The same exercises, compiled and stepwise, leave the same traces; only for kernels."""
+    if subject.environment_class.kernels is None:
         return None
-    return {"actions": actions[:place], "first": first[place], "second": second[place]}
-
-
-def _problems_of(subject: Subject, instance: Instance, number: int) -> Iterator[Problem]:
-    try:
-        again = Instance(json.loads(canonical(instance.data)))
-    except (TypeError, ValueError) as error:
-        yield f"An instance is not JSON: {error}", {}
-        return
-    if again.data != instance.data:
-        yield "JSON text changes an instance", {"again": again.data}
-    grade, second = (subject.environment_class.complexity(each) for each in (instance, again))
-    if not isfinite(grade):
-        yield "A complexity is not a finite number", {"complexity": grade}
-    elif grade != second:
-        yield "An instance is graded otherwise after JSON", {"complexity": [grade, second]}
-    found = _differing_answers(subject, instance, again, number)
-    if found is not None:
-        yield "An environment built from JSON text answers differently", found
-
-
-def _problems_of_draws(subject: Subject) -> Iterator[Problem]:
-    wanted: dict[float, int] = {}
-    for number, instance in enumerate(subject.instances):
-        again = subject.draw(number)
-        if canonical(again.data) != canonical(instance.data):
-            pair = [dict(instance.data), dict(again.data)]
-            yield "The same chance draws another instance the second time", {"instances": pair}
-        wanted.setdefault(subject.environment_class.complexity(instance), number)
-    for complexity, number in wanted.items():
-        try:
-            drawn = subject.draw(number, complexity)
-        except InvalidInputError as error:
-            yield "A complexity that was seen cannot be asked for", {"error": str(error)}
-            continue
-        grade = subject.environment_class.complexity(drawn)
-        if grade != complexity:
-            yield (
-                "A draw has another complexity than was asked for",
-                {"instance": dict(drawn.data), "asked": complexity, "complexity": grade},
-            )
+    count = len(subject.distinct)
+    return _by_rules(
+        "agreement",
+        subject,
+        [rules.compiled_and_stepwise_agree],
+        f"Compiled and stepwise, {counted(count, 'exercise')} left the same traces.",
+        exercises=count,
+        interactions=subject.probe,
+    )
 
 
 CHECKS: dict[str, Callable[[Subject], Finding | None]] = {
@@ -351,28 +259,28 @@ def audit(
         environment_class: The class.
         instances: How many instances are drawn from it.
         interactions: How long each run of a random agent is.
-        seed: The root of all chance.
-        confidence: The confidence of the intervals. A balanced class is refused in about ``1 -
-            confidence`` of all audits; nothing else is refused by chance.
+        seed: The root of all random streams.
+        confidence: The confidence of the intervals. A balanced class fails in about ``1 -
+            confidence`` of all audits; no other check fails at random.
         complexities: Where instances are drawn, one after the other: at complexity L those of
             complexity L - 1 to L, as the anytime tests choose them. Without complexities they are
-            drawn as the class draws by itself.
-        progress: Told what is being done (a text) and which share is done (a number up to 1).
+            drawn by the class's own rule.
+        progress: Receives what is being done (a text) and the share that is done (up to 1).
 
     Returns:
-        One finding per check. A check that the class's own faults bring to an end has not passed.
+        One finding per check. A check in which the class raises an error has not passed.
 
     Raises:
-        InvalidInputError: There is nothing to be examined with these numbers, or the class has
-            nothing at a complexity.
+        InvalidInputError: A number is out of its range, or the class has no instance at a
+            complexity.
     """
     if instances < 1 or interactions < 1 or not 0 < confidence < 1:
         raise InvalidInputError(
-            f"There is no audit with {instances} instances, {interactions} interactions and "
-            f"confidence {confidence:g}.",
+            f"An audit with {instances} instances, {interactions} interactions and confidence "
+            f"{confidence:g} is not possible.",
             "Give at least one instance and interaction, and a confidence between 0 and 1.",
         )
-    tell = progress or (lambda _: None)
+    tell = progress or no_progress
     subject = Subject(
         environment_class, instances, interactions, seed, confidence, tell, tuple(complexities)
     )
@@ -384,7 +292,13 @@ def audit(
         try:
             finding = check(subject)
         except Exception as error:
-            finding = _unfinished(name, error)
+            finding = Finding(
+                name,
+                claimed=True,
+                passed=False,
+                summary=f"The check could not be finished: {type(error).__name__}: {error}",
+                witness={"error": "".join(traceback.format_exception(error))},
+            )
         if finding is not None:
             findings.append(finding)
         tell((number + 1) / len(CHECKS))
@@ -400,7 +314,7 @@ def audit(
 
 
 def _check_complexities(subject: Subject) -> None:
-    """See that something can be drawn at every complexity, before anything is examined."""
+    """Make sure that an instance can be drawn at every complexity before the checks begin."""
     wrong = [each for each in subject.complexities if not (isfinite(each) and each > 0)]
     if wrong:
         raise InvalidInputError(
@@ -417,15 +331,4 @@ def _check_complexities(subject: Subject) -> None:
     except InvalidInputError:
         raise
     except Exception:
-        return  # the class's own faults are found by the checks
-
-
-def _unfinished(name: str, error: Exception) -> Finding:
-    """The finding about a class that cannot even be examined."""
-    return Finding(
-        name,
-        claimed=True,
-        passed=False,
-        summary=f"The check could not be finished: {type(error).__name__}: {error}",
-        witness={"error": "".join(traceback.format_exception(error))},
-    )
+        return  # the checks report the class's own errors

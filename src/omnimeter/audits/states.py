@@ -1,4 +1,4 @@
-"""The states of an environment: kept, restored, told apart, and explored where they are few."""
+"""The states of an environment: saved, restored, compared, and enumerated where they are few."""
 
 from __future__ import annotations
 
@@ -15,192 +15,175 @@ from omnimeter.contract import (
     FloatArray,
     Instance,
     IntArray,
-    Percept,
     Stream,
 )
-from omnimeter.contract.kernels import State
 from omnimeter.interaction import KernelEnvironment
 
 
-class Positions(ABC):
-    """An environment that can be put back to where it stood.
+class Simulator(ABC):
+    """An environment whose state can be saved and restored.
 
     Attributes:
-        reach: How many transitions are worth following in search of all states; 0 when two
+        max_transitions: How many transitions are followed in search of all states; 0 when two
             states cannot be compared.
-        percept: What the environment gave last; not kept with a place.
-        drawn: Whether chance had a part in the beginning, so that there are other ones.
+        random_start: Whether the start drew random numbers, so that there are other starts.
     """
 
-    reach: int
-    percept: Percept
-    drawn: bool = True
+    max_transitions: int
+    random_start: bool = True
+    _environment: Environment
 
     @abstractmethod
     def save(self) -> Hashable:
-        """The place where it stands; the same places are the same states."""
+        """A snapshot of the state, its generator included; equal snapshots are equal states."""
 
     @abstractmethod
-    def restore(self, place: Hashable) -> None:
-        """Go back to a place, with the chances that were to come there."""
+    def restore(self, snapshot: Hashable) -> None:
+        """Return to a saved state, with the random numbers that were to come there."""
 
-    @abstractmethod
     def step(self, action: int) -> float:
-        """Do something there and get the reward."""
+        """Take an action and return its reward."""
+        return self._environment.step(action).reward
 
     def reseed(self, rng: np.random.Generator) -> bool:  # noqa: ARG002 - most cannot
-        """Give the same place other chances, where that is possible."""
+        """Exchange the random numbers to come, where that is possible; return whether it is."""
         return False
 
 
-class KernelPositions(Positions):
-    """The state of a kernel environment is all there is to it."""
+class KernelSimulator(Simulator):
+    """Copies the arrays of a kernel environment's state, which is all that there is to it."""
 
-    reach = 50_000
+    max_transitions = 50_000
 
-    def __init__(self, environment: KernelEnvironment, percept: Percept) -> None:
+    def __init__(self, environment: KernelEnvironment) -> None:
         self._environment = environment
         self._state = environment.state
-        self.percept = percept
 
-    def save(self) -> Hashable:  # noqa: D102 - see Positions
+    def save(self) -> Hashable:  # noqa: D102 - see Simulator
         return b"".join([field.tobytes() for field in self._state])
 
-    def restore(self, place: Hashable) -> None:  # noqa: D102 - see Positions
-        assert isinstance(place, bytes)  # made by save
+    def restore(self, snapshot: Hashable) -> None:  # noqa: D102 - see Simulator
+        assert isinstance(snapshot, bytes)  # made by save
         start = 0
         for field in self._state:
-            field[:] = np.frombuffer(place, field.dtype, len(field), start)
+            field[:] = np.frombuffer(snapshot, field.dtype, len(field), start)
             start += field.nbytes
 
-    def step(self, action: int) -> float:  # noqa: D102 - see Positions
-        self.percept = self._environment.step(action)
-        return self.percept.reward
-
-    def reseed(self, rng: np.random.Generator) -> bool:  # noqa: D102 - see Positions
+    def reseed(self, rng: np.random.Generator) -> bool:  # noqa: D102 - see Simulator
         if "rng" not in self._state._fields:
             return False
         self._state.rng[0] = rng.integers(2**64, dtype=np.uint64)
         return True
 
 
-class PickledPositions(Positions):
-    """A plain Python environment, its generator included."""
+class PickledSimulator(Simulator):
+    """Pickles a plain Python environment."""
 
-    reach = 10_000
+    max_transitions = 10_000
 
-    def __init__(self, environment: Environment, percept: Percept) -> None:
+    def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self.percept = percept
 
-    def save(self) -> Hashable:  # noqa: D102 - see Positions
+    def save(self) -> Hashable:  # noqa: D102 - see Simulator
         return pickle.dumps(self._environment)
 
-    def restore(self, place: Hashable) -> None:  # noqa: D102 - see Positions
-        assert isinstance(place, bytes)  # made by save
-        self._environment = pickle.loads(place)
-
-    def step(self, action: int) -> float:  # noqa: D102 - see Positions
-        self.percept = self._environment.step(action)
-        return self.percept.reward
+    def restore(self, snapshot: Hashable) -> None:  # noqa: D102 - see Simulator
+        assert isinstance(snapshot, bytes)  # made by save
+        self._environment = pickle.loads(snapshot)
 
 
-class ReplayedPositions(Positions):
-    """An environment that cannot be copied is built again and led along the same way."""
+class ReplayedSimulator(Simulator):
+    """Builds an environment that cannot be copied again, and repeats its actions."""
 
-    reach = 0
+    max_transitions = 0
 
     def __init__(
-        self, environment_class: EnvironmentClass, instance: Instance, chance: Stream
+        self, environment_class: EnvironmentClass, instance: Instance, seed: Stream
     ) -> None:
-        self._class, self._instance, self._chance = environment_class, instance, chance
+        self._class, self._instance, self._seed = environment_class, instance, seed
         self.restore(())
 
-    def save(self) -> Hashable:  # noqa: D102 - see Positions
-        return tuple(self._way)
+    def save(self) -> Hashable:  # noqa: D102 - see Simulator
+        return tuple(self._actions)
 
-    def restore(self, place: Hashable) -> None:  # noqa: D102 - see Positions
-        assert isinstance(place, tuple)  # made by save
+    def restore(self, snapshot: Hashable) -> None:  # noqa: D102 - see Simulator
+        assert isinstance(snapshot, tuple)  # made by save
         self._environment = self._class.build(self._instance)
-        self.percept = self._environment.start(self._chance.generator())
-        self._way: list[int] = []
-        for action in place:
+        self._environment.start(self._seed.generator())
+        self._actions: list[int] = []
+        for action in snapshot:
             self.step(action)
 
-    def step(self, action: int) -> float:  # noqa: D102 - see Positions
-        self._way.append(action)
-        self.percept = self._environment.step(action)
-        return self.percept.reward
+    def step(self, action: int) -> float:  # noqa: D102 - see Simulator
+        self._actions.append(action)
+        return super().step(action)
 
 
-def started(environment_class: EnvironmentClass, instance: Instance, chance: Stream) -> Positions:
-    """An environment at its beginning."""
+def make_simulator(
+    environment_class: EnvironmentClass, instance: Instance, seed: Stream
+) -> Simulator:
+    """The fastest simulator that an environment allows, at its start."""
     environment = environment_class.build(instance)
-    rng = chance.generator()
-    percept = environment.start(rng)
-    positions: Positions
+    rng = seed.generator()
+    environment.start(rng)
+    result: Simulator
     if type(environment) is KernelEnvironment:  # a subclass may hold more than its state
-        positions = KernelPositions(environment, percept)
-        positions.drawn = _has_drawn(environment.state, chance)
-        return positions
+        result = KernelSimulator(environment)
+        state = environment.state
+        result.random_start = "rng" in state._fields and bool(
+            state.rng[0] != seed.generator().integers(2**64, dtype=np.uint64)
+        )
+        return result
     try:
         pickle.loads(pickle.dumps(environment))
-    except Exception:  # objects refuse to be pickled in many ways
-        return ReplayedPositions(environment_class, instance, chance)
-    positions = PickledPositions(environment, percept)
-    positions.drawn = rng.bit_generator.state != chance.generator().bit_generator.state
-    return positions
-
-
-def _has_drawn(state: State, chance: Stream) -> bool:
-    """Whether a state's own generator is no longer where it was seeded."""
-    if "rng" not in state._fields:
-        return False
-    return bool(state.rng[0] != chance.generator().integers(2**64, dtype=np.uint64))
+    except Exception:  # pickling fails with many types of errors
+        return ReplayedSimulator(environment_class, instance, seed)
+    result = PickledSimulator(environment)
+    result.random_start = rng.bit_generator.state != seed.generator().bit_generator.state
+    return result
 
 
 ROUNDING = 1e-12
 """The part of a sum of rewards that may be rounding."""
 
-_STILL = 1e-13
-_PATIENCE = 20_000
+_CONVERGED = 1e-13
+_MAX_ITERATIONS = 20_000
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The states that can be reached from the beginning, which is state 0.
+    """The states that can be reached from the start, which is state 0.
 
     Attributes:
-        following: The state after each action, a row per state.
+        successors: The state after each action, a row per state.
         rewards: The reward of each action, a row per state.
-        origins: From which state each was reached first, and by which action; nearer states have
+        parents: From which state each was reached first, and by which action; nearer states have
             lower numbers.
     """
 
-    following: IntArray
+    successors: IntArray
     rewards: FloatArray
-    origins: IntArray
+    parents: IntArray
 
-    def way(self, state: int) -> list[int]:
+    def path(self, state: int) -> list[int]:
         """A shortest sequence of actions that leads to a state."""
         actions: list[int] = []
         while state != 0:
-            state, action = (int(x) for x in self.origins[state])
+            state, action = (int(x) for x in self.parents[state])
             actions.append(action)
         return actions[::-1]
 
-    def horizons(self, most: int) -> IntArray:
-        """The fewest actions from each state whose sums of rewards can differ; 0 if above most.
+    def horizons(self, limit: int) -> IntArray:
+        """The fewest actions from each state whose sums of rewards can differ; 0 if above limit.
 
-        Decided exactly: after m actions the largest and the smallest sum follow from those after
-        m - 1.
+        Exact: after m actions the largest and the smallest sum follow from those after m - 1.
         """
-        largest, smallest, weight = (np.zeros(len(self.following)) for _ in range(3))
-        needed = np.zeros(len(self.following), dtype=np.int64)
-        for length in range(1, most + 1):
-            largest = (self.rewards + largest[self.following]).max(axis=1)
-            smallest = (self.rewards + smallest[self.following]).min(axis=1)
-            weight = (np.abs(self.rewards) + weight[self.following]).max(axis=1)
+        largest, smallest, weight = (np.zeros(len(self.successors)) for _ in range(3))
+        needed = np.zeros(len(self.successors), dtype=np.int64)
+        for length in range(1, limit + 1):
+            largest = (self.rewards + largest[self.successors]).max(axis=1)
+            smallest = (self.rewards + smallest[self.successors]).min(axis=1)
+            weight = (np.abs(self.rewards) + weight[self.successors]).max(axis=1)
             differ = largest - smallest > ROUNDING * weight
             needed[(needed == 0) & differ] = length
             if needed.all():
@@ -208,49 +191,50 @@ class Graph:
         return needed
 
     def random_mean(self) -> float | None:
-        """A random agent's long-run mean reward; ``None`` if it settles too slowly to be found.
+        """A random agent's long-run mean reward; ``None`` if the iteration does not converge.
 
-        Found by following where the agent may be. It rests in every other turn: that changes no
-        long-run mean, and makes the probabilities settle even where states come in turns.
+        Iterates the distribution over states of a lazy random agent, which acts in every other
+        turn only: that changes no long-run mean and removes periodicity.
         """
-        states, actions = self.following.shape
-        where = np.zeros(states)
-        where[0] = 1.0
-        targets = self.following.ravel()
-        for _ in range(_PATIENCE):
-            moved = np.bincount(targets, np.repeat(where / actions, actions), minlength=states)
-            if np.abs(moved - where).max() < _STILL:
-                return float(where @ self.rewards.mean(axis=1))
-            where = (where + moved) / 2
+        states, actions = self.successors.shape
+        distribution = np.zeros(states)
+        distribution[0] = 1.0
+        targets = self.successors.ravel()
+        for _ in range(_MAX_ITERATIONS):
+            weights = np.repeat(distribution / actions, actions)
+            moved = np.bincount(targets, weights, minlength=states)
+            if np.abs(moved - distribution).max() < _CONVERGED:
+                return float(distribution @ self.rewards.mean(axis=1))
+            distribution = (distribution + moved) / 2
         return None
 
 
-def explore(positions: Positions, actions: int) -> Graph | None:
-    """All states, breadth first; ``None`` when they are too many or cannot be told apart.
+def explore(simulator: Simulator, actions: int) -> Graph | None:
+    """All states, breadth first; ``None`` when they are too many or cannot be compared.
 
-    The state of the generator belongs to a place. So where the states come to an end, no action
-    ever drew from it, and there is no chance in them.
+    The generator is part of a snapshot. So where the search comes to an end, no action ever drew
+    a random number, and the environment is deterministic.
     """
-    places: list[Hashable] = [positions.save()]
-    numbers = {places[0]: 0}
-    origins = [(-1, -1)]
-    following: list[int] = []
+    snapshots: list[Hashable] = [simulator.save()]
+    numbers = {snapshots[0]: 0}
+    parents = [(-1, -1)]
+    successors: list[int] = []
     rewards: list[float] = []
-    for state in range(positions.reach // actions):
+    for state in range(simulator.max_transitions // actions):
         for action in range(actions):
-            positions.restore(places[state])
-            rewards.append(positions.step(action))
-            place = positions.save()
-            if place not in numbers:
-                numbers[place] = len(places)
-                places.append(place)
-                origins.append((state, action))
-            following.append(numbers[place])
-        if state + 1 == len(places):
-            shape = len(places), actions
+            simulator.restore(snapshots[state])
+            rewards.append(simulator.step(action))
+            snapshot = simulator.save()
+            if snapshot not in numbers:
+                numbers[snapshot] = len(snapshots)
+                snapshots.append(snapshot)
+                parents.append((state, action))
+            successors.append(numbers[snapshot])
+        if state + 1 == len(snapshots):
+            shape = len(snapshots), actions
             return Graph(
-                np.array(following).reshape(shape),
+                np.array(successors).reshape(shape),
                 np.array(rewards, dtype=np.float64).reshape(shape),
-                np.array(origins),
+                np.array(parents),
             )
     return None

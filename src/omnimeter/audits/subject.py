@@ -1,16 +1,16 @@
-"""The class under audit, what was drawn from it, and what a check finds."""
+"""The environment class under audit, what was drawn from it, and what a check finds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.audits.states import Graph, Positions, explore, started
+from omnimeter.audits.states import Graph, Simulator, explore, make_simulator
 from omnimeter.contract import (
     Budget,
     Environment,
@@ -23,23 +23,22 @@ from omnimeter.contract import (
     Percept,
     Spec,
     Stream,
-    Trace,
     stream,
 )
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found.
+    """The result of one check.
 
     Attributes:
         check: The name of the check.
         claimed: Whether the class, or the standard for every class, says that it holds.
-        passed: Whether it was found to hold.
-        summary: What was found, for a person.
-        numbers: What was found, for a program.
-        witness: Something that shows where it does not hold, enough to see it again; also given
-            beside a passed check when there is something to know.
+        passed: Whether it holds.
+        summary: The result as a sentence.
+        numbers: The result as data.
+        witness: Data that shows where it does not hold, enough to see it again; also given with a
+            passed check when there is something to know.
     """
 
     check: str
@@ -51,14 +50,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """The finding as plain data."""
-        return {
-            "check": self.check,
-            "claimed": self.claimed,
-            "passed": self.passed,
-            "summary": self.summary,
-            "numbers": plain(self.numbers),
-            "witness": plain(self.witness),
-        }
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -93,7 +85,7 @@ def counted(number: int, word: str) -> str:
 
 
 def plain(data: Any) -> Any:
-    """The same as JSON knows it; a number that is not finite becomes its name."""
+    """The same as JSON-able data; a number that is not finite becomes its name."""
     if isinstance(data, Mapping):
         return {str(key): plain(value) for key, value in data.items()}
     if isinstance(data, np.ndarray | np.generic):
@@ -105,67 +97,63 @@ def plain(data: Any) -> Any:
     return data
 
 
-Answers = list[tuple[float, list[int]]]
-"""Rewards and observations, the first ones included."""
-
 PROBE = 100
 """Actions that are tried to see whether two environments are the same."""
 
+Rollout = list[tuple[float, list[int]]]
+"""Rewards and observations, the first ones included, as plain data."""
 
-def answer(environment: Environment, percept: Percept) -> tuple[float, list[int]]:
-    """A percept that can be compared and written down."""
+
+def plain_percept(environment: Environment, percept: Percept) -> tuple[float, list[int]]:
+    """A percept that can be compared and written as JSON."""
     return float(percept.reward), environment.space.vector(percept.observation).tolist()
 
 
-def answers(environment: Environment, chance: Stream, actions: Iterable[int]) -> Answers:
-    """What an environment answers from its beginning."""
-    first = answer(environment, environment.start(chance.generator()))
-    return [first, *(answer(environment, environment.step(action)) for action in actions)]
+def rollout(environment: Environment, seed: Stream, actions: Iterable[int]) -> Rollout:
+    """The percepts of an environment from its start."""
+    first = plain_percept(environment, environment.start(seed.generator()))
+    return [first, *(plain_percept(environment, environment.step(action)) for action in actions)]
 
 
-def random_actions(environment: Environment, chance: Stream, count: int = PROBE) -> list[int]:
-    """Some actions of an environment."""
-    drawn: list[int] = chance.generator().integers(environment.actions, size=count).tolist()
-    return drawn
+def random_actions(environment: Environment, seed: Stream, count: int = PROBE) -> list[int]:
+    """Actions that are drawn uniformly."""
+    return list(map(int, seed.generator().integers(environment.actions, size=count)))
 
 
-def first_difference(one: Sequence[object], other: Sequence[object]) -> int | None:
-    """Where two sequences differ first, if they do."""
-    if one == other:
-        return None
-    pairs = enumerate(zip(one, other, strict=True))
-    return next(number for number, (mine, theirs) in pairs if mine != theirs)
-
-
-def left_to_chance(environment_class: EnvironmentClass, instance: Instance, chance: Stream) -> bool:
-    """Whether other chances were seen to give other answers to the same actions."""
-    environments = [environment_class.build(instance) for _ in range(3)]
-    actions = random_actions(environments[0], chance.child("actions"))
-    seen = [
-        answers(environment, chance.child(number), actions)
-        for number, environment in enumerate(environments)
-    ]
-    return any(other != seen[0] for other in seen[1:])
+def random_exercise(instance: Instance, interactions: int, seed: int, number: int) -> Exercise:
+    """An exercise of a random agent in an instance of a class that need not be in the catalogue."""
+    return Exercise(
+        agent=Spec("random-v1"),
+        environment_class=Spec("audited"),
+        instance=instance,
+        budget=Budget(interactions=interactions),
+        seed=seed,
+        number=number,
+    )
 
 
 RUNS = 10
 """Independent runs of the random agent in each instance."""
 
 Progress = Callable[[str | float], None]
-"""Told what is being done, and which share of the audit is done."""
+"""Receives what is being done, and the share of the audit that is done."""
+
+
+def no_progress(news: str | float) -> None:
+    """Report nothing."""
+
 
 ROUNDING = 1e-9
-"""How far out of a band a complexity may lie for being computed another way."""
+"""How far out of a band a complexity may lie because of rounding."""
 
 
-@dataclass(frozen=True)
-class Runs:
-    """How the random agent fared.
+class Runs(NamedTuple):
+    """The rewards of the random agent, a row per instance.
 
     Attributes:
-        means: The mean reward of each run, a row per instance.
-        lowest: The lowest reward seen in each instance, the first one of a run included.
-        highest: The highest reward seen in each instance.
+        means: The mean reward of each run.
+        lowest: The lowest reward, the first one of a run included.
+        highest: The highest reward.
     """
 
     means: FloatArray
@@ -181,11 +169,13 @@ class Subject:
         environment_class: The class.
         count: How many instances are drawn.
         interactions: How long each run of the random agent is.
-        seed: The root of all chance.
-        confidence: How sure a refusal must be.
-        progress: Told what is being done.
+        seed: The root of all random streams.
+        confidence: The confidence of the intervals.
+        progress: Receives what is being done.
         complexities: Where instances are drawn, one after the other: at complexity L those of
-            complexity L - 1 to L. Without complexities they are drawn as the class draws by itself.
+            complexity L - 1 to L. Without complexities they are drawn by the class's own rule.
+        probe: Actions that are tried to see whether two environments are the same.
+        again: The same class, made a second time; what is repeated is repeated with it.
     """
 
     environment_class: EnvironmentClass
@@ -193,42 +183,56 @@ class Subject:
     interactions: int
     seed: int
     confidence: float
-    progress: Progress
+    progress: Progress = no_progress
     complexities: Sequence[float] = ()
+    probe: int = PROBE
+    again: EnvironmentClass | None = None
     _graphs: dict[str, Graph | None] = field(default_factory=dict, init=False, repr=False)
 
+    @property
+    def repeated(self) -> Subject:
+        """The same audit of the class that was made a second time, if it was."""
+        return self if self.again is None else replace(self, environment_class=self.again)
+
     def stream(self, *path: int | str) -> Stream:
-        """A source of chance of this audit."""
+        """A random stream of this audit."""
         return stream(self.seed, "audit", *path)
 
     def draw(self, number: int, complexity: float | None = None) -> Instance:
-        """An instance, of a complexity or at the one whose turn it is; the same each time.
+        """An instance of a complexity, or else of the band whose turn it is; always the same.
 
         Raises:
-            InvalidInputError: The class has nothing there.
-            OmnimeterError: The class draws what was not asked for.
+            InvalidInputError: The class has no instance there.
+            OmnimeterError: The class drew an instance from outside the band.
         """
         rng = self.stream("instance", number).generator()
-        if complexity is None and self.complexities:
-            return self._draw_at(self.complexities[number % len(self.complexities)], rng)
-        return self.environment_class.draw(rng, complexity)
-
-    def _draw_at(self, complexity: float, rng: np.random.Generator) -> Instance:
-        """An instance of a band, as the anytime tests choose theirs."""
-        instance = self.environment_class.draw_between(rng, complexity - 1, complexity)
+        if complexity is not None or not self.complexities:
+            return self.environment_class.draw(rng, complexity)
+        high = self.complexities[number % len(self.complexities)]
+        instance = self.draw_between(rng, high - 1, high)
         if instance is None:
-            low, high = self.environment_class.complexity_range()
+            lowest, highest = self.environment_class.complexity_range()
             raise InvalidInputError(
-                f"The class has nothing at complexity {complexity:g}: no instance of complexity "
-                f"{complexity - 1:g} to {complexity:g}.",
-                f"Its complexities go from {low:g} to {high:g}.",
+                f"The class has nothing at complexity {high:g}: no instance of complexity "
+                f"{high - 1:g} to {high:g}.",
+                f"Its complexities go from {lowest:g} to {highest:g}.",
             )
-        drawn = self.environment_class.complexity(instance)
-        if not complexity - 1 - ROUNDING <= drawn <= complexity + ROUNDING:
-            raise OmnimeterError(
-                f"Between {complexity - 1:g} and {complexity:g} the class drew an instance of "
-                f"complexity {drawn:g}."
-            )
+        return instance
+
+    def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
+        """An instance of a band of complexities, as the anytime tests draw theirs.
+
+        Raises:
+            OmnimeterError: The class drew an instance from outside the band.
+        """
+        instance = self.environment_class.draw_between(rng, low, high)
+        if instance is not None:
+            drawn = self.environment_class.complexity(instance)
+            if not low - ROUNDING <= drawn <= high + ROUNDING:
+                raise OmnimeterError(
+                    f"Between {low:g} and {high:g} the class drew an instance of complexity "
+                    f"{drawn:g}."
+                )
         return instance
 
     @cached_property
@@ -238,50 +242,60 @@ class Subject:
 
     @cached_property
     def distinct(self) -> list[Instance]:
-        """The same without repetitions: some classes have few instances."""
+        """The same without duplicates: some classes have few instances."""
         return list({instance.key: instance for instance in self.instances}.values())
 
     @cached_property
     def environments(self) -> list[Environment]:
-        """One environment of each instance, to be asked what it declares."""
+        """One environment of each instance, for what it declares."""
         return [self.environment_class.build(instance) for instance in self.instances]
 
     def each(self, doing: str) -> Iterator[tuple[int, Instance]]:
-        """The distinct instances with their numbers, telling how far the work is."""
+        """The distinct instances with their numbers, reporting progress."""
         for number, instance in enumerate(self.distinct):
             self.progress(f"{doing}: instance {number + 1} of {len(self.distinct)}")
             yield number, instance
 
     def graph(self, instance: Instance) -> Graph | None:
-        """All states of an instance, if chance plays no part and they are not too many."""
+        """All states of an instance, if it is deterministic and they are not too many."""
         if instance.key not in self._graphs:
-            chance = self.stream("chance", instance.key)
-            positions = self.positions(instance)
-            found = None
-            if not positions.drawn and not left_to_chance(self.environment_class, instance, chance):
-                actions = self.environment_class.build(instance).actions
-                found = explore(positions, actions)
-            self._graphs[instance.key] = found
+            graph = None
+            start = self.simulator(instance)
+            if not start.random_start and not self.is_stochastic(instance):
+                graph = explore(start, self.environment_class.build(instance).actions)
+            self._graphs[instance.key] = graph
         return self._graphs[instance.key]
 
-    def positions(self, instance: Instance, walk: int = 0) -> Positions:
-        """An environment of an instance at its beginning, to be led about."""
-        return started(self.environment_class, instance, self.walk_stream(instance, walk))
+    def is_stochastic(self, instance: Instance) -> bool:
+        """Whether other seeds were seen to give other percepts after the same actions."""
+        seed = self.stream("chance", instance.key)
+        environments = [self.environment_class.build(instance) for _ in range(3)]
+        actions = random_actions(environments[0], seed.child("actions"))
+        pairs = enumerate(environments)
+        first, *others = (rollout(each, seed.child(number), actions) for number, each in pairs)
+        return any(other != first for other in others)
+
+    def simulator(self, instance: Instance, walk: int = 0) -> Simulator:
+        """A simulator of an instance at its start."""
+        return make_simulator(self.environment_class, instance, self.walk_stream(instance, walk))
 
     def walk_stream(self, instance: Instance, walk: int) -> Stream:
-        """The chance of an environment that is led about."""
+        """The random stream of a simulator."""
         return self.stream("walk", instance.key, walk)
 
     @cached_property
     def runs(self) -> Runs:
         """A random agent in every instance, several times."""
+        from omnimeter.agents.simple import RandomAgent
+        from omnimeter.interaction import run_single
+
         exercises = [
             random_exercise(instance, self.interactions, self.seed, number * RUNS + run)
             for number, instance in enumerate(self.instances)
             for run in range(RUNS)
         ]
         seen = []
-        for number, trace in enumerate(self._traces(exercises)):
+        for number, trace in enumerate(run_single(self.environment_class, RandomAgent, exercises)):
             if number % RUNS == 0:
                 self.progress(f"a random agent: instance {number // RUNS + 1} of {self.count}")
             if trace.fault is not None:
@@ -290,21 +304,3 @@ class Subject:
             seen.append((trace.rewards.mean(), rewards.min(), rewards.max()))
         means, lowest, highest = np.array(seen).reshape(self.count, RUNS, 3).transpose(2, 0, 1)
         return Runs(means, lowest.min(axis=1), highest.max(axis=1))
-
-    def _traces(self, exercises: list[Exercise]) -> Iterator[Trace]:
-        from omnimeter.agents.simple import RandomAgent
-        from omnimeter.interaction import run_single
-
-        return run_single(self.environment_class, RandomAgent, exercises)
-
-
-def random_exercise(instance: Instance, interactions: int, seed: int, number: int) -> Exercise:
-    """A random agent in an instance of the class under audit."""
-    return Exercise(
-        agent=Spec("random-v1"),
-        environment_class=Spec("audited"),
-        instance=instance,
-        budget=Budget(interactions=interactions),
-        seed=seed,
-        number=number,
-    )

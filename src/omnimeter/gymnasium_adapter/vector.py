@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Discrete
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -15,151 +15,121 @@ from numpy.typing import NDArray
 
 from omnimeter.contract import (
     Environment,
-    EnvironmentClass,
     EnvironmentKernels,
     FloatArray,
     Instance,
     IntArray,
     InvalidInputError,
-    Percept,
     Space,
     Spec,
 )
 from omnimeter.contract.kernels import State
 from omnimeter.gymnasium_adapter.environment import (
-    Drawn,
-    Source,
-    Wanted,
-    action_space,
+    InstanceSampler,
+    Request,
+    Sample,
     check_render_mode,
-    most_steps,
-    no_such_action,
+    invalid_action,
     observation_space,
     scene_text,
-    wanted,
-    wanted_now,
+    step_limit,
 )
 from omnimeter.interaction.compilation import batch_entries
 from omnimeter.interaction.kernels import end_to_end, part, seed_state
 
+Flags = NDArray[np.bool_]
 
-class Batch(ABC):
-    """Environments with the same spaces, each in its place.
+
+class Batch:
+    """Environments with the same spaces, stepped one after the other.
 
     Attributes:
-        rewards: What each one gave last.
-        seen: What is seen in each one now, end to end.
-        observations: The same, as Gymnasium wants it.
+        rewards: The last reward of each one.
+        vectors: The current observations as one array, end to end.
+        observations: The same, in the shape of Gymnasium's batched space.
     """
 
     def __init__(self, count: int, space: Space) -> None:
         width = len(space.sizes)
         self.rewards = np.zeros(count)
-        self.seen = np.zeros(count * width, dtype=np.int64)
-        self.observations = self.seen if space.single else self.seen.reshape(count, width)
+        self._environments: Sequence[Any] = [None] * count
+        self.vectors = np.zeros(count * width, dtype=np.int64)
+        self.observations = self.vectors if space.single else self.vectors.reshape(count, width)
 
-    @abstractmethod
     def start(
         self,
-        chosen: NDArray[np.bool_],
+        mask: Flags,
         environments: Sequence[Environment],
         generators: Sequence[np.random.Generator],
     ) -> None:
-        """Begin anew in the chosen places, with what is now there; the others stay as they are."""
+        """Start those of the mask, which may be new environments; the others stay as they are."""
+        self._environments = environments
+        for number in np.flatnonzero(mask).tolist():
+            percept = environments[number].start(generators[number])
+            self.rewards[number], self.observations[number] = percept
 
-    @abstractmethod
-    def advance(self, actions: IntArray) -> None:
-        """Act once in every place. Nothing is checked."""
-
-
-def batch_for(environment_class: EnvironmentClass, count: int, space: Space) -> Batch:
-    """The fastest batch that a class allows."""
-    if environment_class.kernels is not None:
-        return CompiledBatch(environment_class.kernels, count, space)
-    return PlainBatch(count, space)
+    def step(self, actions: IntArray) -> None:
+        """Take an action in every environment, without checks."""
+        for number, action in enumerate(actions.tolist()):
+            percept = self._environments[number].step(action)
+            self.rewards[number], self.observations[number] = percept
 
 
 class CompiledBatch(Batch):
-    """Environments made of kernels. Their states are copied into one, end to end."""
+    """Environments made of kernels, stepped in one call: their states are copied into one."""
 
     def __init__(self, kernels: EnvironmentKernels, count: int, space: Space) -> None:
         super().__init__(count, space)
         entries = batch_entries(kernels)
         self._start_many, self._advance_many = entries.start_many, entries.advance_many
-        self._seen_at = np.arange(count + 1) * len(space.sizes)
-        self._inside: list[Environment | None] = [None] * count
-        self._states: State = None
-        self._at: Any = None
-        self._places: list[State] = []
+        self._offsets = np.arange(count + 1) * len(space.sizes)
+        self._state: State = None
+        self._state_offsets: Any = None
+        self._parts: list[State] = []
 
     def start(  # noqa: D102 - see Batch
         self,
-        chosen: NDArray[np.bool_],
+        mask: Flags,
         environments: Sequence[Environment],
         generators: Sequence[np.random.Generator],
     ) -> None:
-        numbers = np.flatnonzero(chosen).tolist()
-        self._let_in(numbers, environments)
-        for number in numbers:
-            seed_state(self._places[number], generators[number])
-        self._start_many(self._states, self._at, chosen, self.rewards, self.seen, self._seen_at)
-
-    def advance(self, actions: IntArray) -> None:  # noqa: D102 - see Batch
-        self._advance_many(self._states, self._at, actions, self.rewards, self.seen, self._seen_at)
-
-    def _let_in(self, numbers: Sequence[int], environments: Sequence[Environment]) -> None:
-        """Copy the states of those who are new; who stays is begun anew by its own kernel."""
+        numbers = np.flatnonzero(mask).tolist()
+        # An environment that stays is started again by its own kernel.
         new: dict[int, State] = {
             number: environments[number].state  # type: ignore[attr-defined] # made of kernels
             for number in numbers
-            if environments[number] is not self._inside[number]
+            if environments[number] is not self._environments[number]
         }
-        if self._places and all(_as_large(self._places[at], new[at]) for at in new):
+        if self._parts and all(
+            len(mine) == len(theirs)
+            for number, state in new.items()
+            for mine, theirs in zip(self._parts[number], state, strict=True)
+        ):
             for number, state in new.items():
-                for mine, theirs in zip(self._places[number], state, strict=True):
+                for mine, theirs in zip(self._parts[number], state, strict=True):
                     mine[:] = theirs
         elif new:
-            count = len(environments)
-            states = [new[at] if at in new else self._places[at] for at in range(count)]
-            self._states, self._at = end_to_end(states)
-            self._places = [part(self._states, self._at, at) for at in range(count)]
-        for number in new:
-            self._inside[number] = environments[number]
+            count = range(len(environments))
+            states = [new[number] if number in new else self._parts[number] for number in count]
+            self._state, self._state_offsets = end_to_end(states)
+            self._parts = [part(self._state, self._state_offsets, number) for number in count]
+        self._environments = environments
+        for number in numbers:
+            seed_state(self._parts[number], generators[number])
+        self._call(self._start_many, mask)
 
+    def step(self, actions: IntArray) -> None:  # noqa: D102 - see Batch
+        self._call(self._advance_many, actions)
 
-class PlainBatch(Batch):
-    """Environments without kernels, one after the other."""
-
-    def start(  # noqa: D102 - see Batch
-        self,
-        chosen: NDArray[np.bool_],
-        environments: Sequence[Environment],
-        generators: Sequence[np.random.Generator],
-    ) -> None:
-        self._environments = list(environments)
-        for number in np.flatnonzero(chosen).tolist():
-            self._show(number, environments[number].start(generators[number]))
-
-    def advance(self, actions: IntArray) -> None:  # noqa: D102 - see Batch
-        for number, action in enumerate(actions.tolist()):
-            self._show(number, self._environments[number].step(action))
-
-    def _show(self, number: int, percept: Percept) -> None:
-        self.rewards[number], self.observations[number] = percept
-
-
-def _as_large(one: State, other: State) -> bool:
-    return all(len(mine) == len(theirs) for mine, theirs in zip(one, other, strict=True))
-
-
-Flags = NDArray[np.bool_]
+    def _call(self, entry: Any, argument: Flags | IntArray) -> None:
+        entry(self._state, self._state_offsets, argument, self.rewards, self.vectors, self._offsets)
 
 
 def read_actions(given: object, count: int, actions: int) -> IntArray:
     """One action for each environment, as kernels take them.
 
     Raises:
-        InvalidInputError: They are not that.
+        InvalidInputError: They are not integers, too few or too many, or one does not exist.
     """
     array = np.asarray(given)
     if array.shape != (count,) or array.dtype.kind not in "iu":
@@ -167,8 +137,7 @@ def read_actions(given: object, count: int, actions: int) -> IntArray:
             f"These are not actions: {given!r}.", f"Give an array of {count} integers."
         )
     if array.min() < 0 or array.max() >= actions:
-        wrong = array[(array < 0) | (array >= actions)]
-        raise no_such_action(int(wrong[0]), actions)
+        raise invalid_action(int(array[(array < 0) | (array >= actions)][0]), actions)
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -189,38 +158,22 @@ def read_seeds(given: int | Sequence[int | None] | None, count: int) -> list[int
     return list(given)
 
 
-def read_mask(given: object, count: int) -> Flags:
-    """Which environments are meant: all, where nothing is said.
-
-    Raises:
-        InvalidInputError: It does not say so for each.
-    """
-    if given is None:
-        return np.ones(count, dtype=np.bool_)
-    if isinstance(given, np.ndarray) and given.shape == (count,) and given.dtype == np.bool_:
-        return given.copy()
-    raise InvalidInputError(
-        f"The reset_mask {given!r} cannot be used.", f"Give an array of {count} booleans."
-    )
-
-
 class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
     """Many environments of one class, with the same spaces and each with its own generator.
 
     With the seeds ``seed, seed + 1, ...`` they do exactly what as many single environments do. One
-    that was truncated begins anew at the next step: its action is ignored, its reward is 0.
+    that was truncated is reset by the next step: its action is ignored, its reward is 0.
 
     Args:
-        environment_class: An id of the catalogue or a place.
-        num_envs: How many.
+        environment_class: An id of the catalogue or a location.
+        num_envs: The number of environments.
         complexity: As for a single environment.
-        instance: The one instance to meet in all of them, at every reset.
-        interactions: After how many steps each is truncated; by default never.
-        max_episode_steps: The same in Gymnasium's words; the smaller number counts.
-        copy: Whether rewards and observations are the caller's own, or overwritten by the next
-            step.
+        instance: The one instance of all environments and resets.
+        interactions: The number of steps before truncation; by default unlimited.
+        max_episode_steps: The same under Gymnasium's name; the smaller number counts.
+        copy: Whether rewards and observations are copies; otherwise the next step overwrites them.
         render_mode: ``ansi`` returns the scenes as texts.
-        parameters: Parameters of the class that are called like something above.
+        parameters: Parameters of the class with the name of an argument above.
         further: All other parameters of the class.
     """
 
@@ -247,20 +200,23 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         if num_envs < 1:
             raise InvalidInputError(f"There cannot be {num_envs} environments.", "Give 1 or more.")
         spec = Spec(environment_class, {**(parameters or {}), **further})
-        self._source = Source(spec, wanted(instance, complexity))
-        self._most = min(most_steps(interactions), most_steps(max_episode_steps))
+        self._sampler = InstanceSampler(spec, Request.of(instance, complexity))
+        self._step_limit = min(step_limit(interactions), step_limit(max_episode_steps))
         self._copy = copy
         self.num_envs = num_envs
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
-        self.single_action_space = action_space(self._source.actions)
-        self.single_observation_space = observation_space(self._source.space)
+        self.single_action_space = Discrete(self._sampler.actions)
+        self.single_observation_space = observation_space(self._sampler.space)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._batch = batch_for(self._source.environment_class, num_envs, self._source.space)
-        self._drawn: list[Drawn] = []
+        kernels, space = self._sampler.environment_class.kernels, self._sampler.space
+        self._batch = (
+            Batch(num_envs, space) if kernels is None else CompiledBatch(kernels, num_envs, space)
+        )
+        self._samples: list[Sample] = []
         self._generators: list[np.random.Generator] = []
         self._count = np.zeros(num_envs, dtype=np.int64)
-        self._over = np.zeros(num_envs, dtype=np.bool_)
+        self._truncated = np.zeros(num_envs, dtype=np.bool_)
 
     def reset(
         self,
@@ -268,7 +224,7 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[IntArray, dict[str, Any]]:
-        """Meet the next instances from their beginnings.
+        """Start the next instances.
 
         Args:
             seed: The seed of the first environment, the next one having the next number, or one
@@ -280,36 +236,51 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
             InvalidInputError: There is no such instance, or it has other spaces.
         """
         further = dict(options or {})
-        chosen = read_mask(further.pop("reset_mask", None), self.num_envs)
-        if not (self._drawn or chosen.all()):
+        mask = further.pop("reset_mask", None)
+        if mask is None:
+            mask = np.ones(self.num_envs, dtype=np.bool_)
+        elif not (
+            isinstance(mask, np.ndarray) and mask.shape == (self.num_envs,) and mask.dtype == bool
+        ):
+            raise InvalidInputError(
+                f"The reset_mask {mask!r} cannot be used.",
+                f"Give an array of {self.num_envs} booleans.",
+            )
+        if not (self._samples or mask.all()):
             raise ResetNeeded("Reset all environments before some of them.")
-        now = wanted_now(further)
-        self._sow(read_seeds(seed, self.num_envs), chosen)
-        infos = self._begin(chosen, now)
-        self._over[chosen] = False
-        return self._given(self._batch.observations), infos
+        request = Request.of(**further)
+        seeds = read_seeds(seed, self.num_envs)
+        if not self._generators:
+            self._generators = [np_random(each)[0] for each in seeds]
+        else:
+            for number, each in enumerate(seeds):
+                if mask[number] and each is not None:
+                    self._generators[number] = np_random(each)[0]
+        infos = self._start(mask.copy(), request)
+        self._truncated[mask] = False
+        return self._output(self._batch.observations), infos
 
     def step(self, actions: IntArray) -> tuple[IntArray, FloatArray, Flags, Flags, dict[str, Any]]:
-        """Act once in every environment.
+        """Take an action in every environment.
 
         Raises:
             InvalidInputError: There is no such action.
             ResetNeeded: There was no reset yet.
         """
-        if not self._drawn:
+        if not self._samples:
             raise ResetNeeded("Actions come too early: call reset first.")
-        self._batch.advance(read_actions(actions, self.num_envs, self._source.actions))
+        self._batch.step(read_actions(actions, self.num_envs, self._sampler.actions))
         self._count += 1
         infos: dict[str, Any] = {}
-        if self._over.any():
-            infos = self._begin(self._over, Wanted())
-            self._batch.rewards[self._over] = 0.0
-        self._over = self._count >= self._most
+        if self._truncated.any():
+            infos = self._start(self._truncated, Request())
+            self._batch.rewards[self._truncated] = 0.0
+        self._truncated = self._count >= self._step_limit
         return (
-            self._given(self._batch.observations),
-            self._given(self._batch.rewards),
+            self._output(self._batch.observations),
+            self._output(self._batch.rewards),
             np.zeros(self.num_envs, dtype=np.bool_),
-            self._over.copy(),
+            self._truncated.copy(),
             infos,
         )
 
@@ -317,40 +288,33 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         """The scenes as texts."""
         if self.render_mode is None:
             return None
-        space, show = self._source.space, self._source.environment_class.scene
-        seen = self._batch.seen.reshape(self.num_envs, -1)
+        space, scene = self._sampler.space, self._sampler.environment_class.scene
+        vectors = self._batch.vectors.reshape(self.num_envs, -1)
         return tuple(
-            scene_text(show(drawn.instance, space.shown(vector)))
-            for drawn, vector in zip(self._drawn, seen, strict=True)
+            scene_text(scene(sample.instance, space.shown(vector)))
+            for sample, vector in zip(self._samples, vectors, strict=True)
         )
 
-    def _begin(self, chosen: Flags, now: Wanted) -> dict[str, Any]:
-        """Begin anew in the chosen environments, and say what is there now."""
-        drawn: list[Any] = self._drawn or [None] * self.num_envs
-        numbers = np.flatnonzero(chosen).tolist()
-        new = {at: self._source.draw(self._generators[at], now, drawn[at]) for at in numbers}
-        drawn = [new.get(at, old) for at, old in enumerate(drawn)]
-        self._batch.start(chosen, [each.environment for each in drawn], self._generators)
-        self._drawn = drawn
-        self._count[chosen] = 0
-        found = {
+    def _start(self, mask: Flags, request: Request) -> dict[str, Any]:
+        """Start the next instances of the mask, and return their infos."""
+        samples: list[Any] = self._samples or [None] * self.num_envs
+        new = {
+            number: self._sampler.sample(self._generators[number], request, samples[number])
+            for number in np.flatnonzero(mask).tolist()
+        }
+        samples = [new.get(number, old) for number, old in enumerate(samples)]
+        self._batch.start(mask, [each.environment for each in samples], self._generators)
+        self._samples = samples
+        self._count[mask] = 0
+        infos = {
             "instance": np.full(self.num_envs, None, dtype=object),
             "complexity": np.zeros(self.num_envs),
-            "first_reward": np.where(chosen, self._batch.rewards, 0.0),
+            "first_reward": np.where(mask, self._batch.rewards, 0.0),
         }
-        for at, each in new.items():
-            found["instance"][at] = each.data
-            found["complexity"][at] = each.complexity
-        return {**found, **{f"_{name}": chosen.copy() for name in found}}
+        for number, sample in new.items():
+            infos["instance"][number] = sample.data
+            infos["complexity"][number] = sample.complexity
+        return {**infos, **{f"_{name}": mask.copy() for name in infos}}
 
-    def _sow(self, seeds: Sequence[int | None], chosen: Flags) -> None:
-        """Begin those generators anew that have a seed, and all of them at the first time."""
-        if not self._generators:
-            self._generators = [np_random(seed)[0] for seed in seeds]
-            return
-        for at, seed in enumerate(seeds):
-            if chosen[at] and seed is not None:
-                self._generators[at] = np_random(seed)[0]
-
-    def _given(self, array: Any) -> Any:
+    def _output(self, array: Any) -> Any:
         return array.copy() if self._copy else array

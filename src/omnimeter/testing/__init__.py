@@ -1,4 +1,4 @@
-"""Conformance suites: inherit one, name your part, and know where you stand.
+"""Conformance suites: inherit one and set the part to be tested.
 
 A suite is a class of pytest tests whose name does not begin with ``Test``, so that only what
 inherits it is collected::

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from math import isfinite
 
 import numpy as np
@@ -23,7 +23,7 @@ class PayoffSuite:
 
     Attributes:
         payoff: The payoff to be tested.
-        seed: The root of all chance.
+        seed: The root of all random streams.
     """
 
     payoff: Payoff
@@ -45,47 +45,44 @@ class PayoffSuite:
             yield replace(trace, rewards=np.full(length, rewards[1]))
             yield replace(trace, rewards=np.full(length, rewards[0]), end_ns=last + 1)
 
-    def test_nothing_done_has_a_worth(self) -> None:
+    def test_empty_trace_has_a_payoff(self) -> None:
         """An exercise without any interaction has a finite payoff."""
-        nothing = np.zeros(0), np.zeros(0, dtype=np.int64)
-        for end in (0, NANOSECONDS):
-            for ending in Ending:
-                worth = self.make()(Trace(*nothing, end, ending))
-                assert isfinite(worth), (
-                    f"The payoff of an empty trace that ends at {end} ns is {worth}. "
-                    "Somebody who did nothing has a payoff too."
-                )
+        for end, ending in product((0, NANOSECONDS), Ending):
+            payoff = self.make()(Trace(np.zeros(0), np.zeros(0, dtype=np.int64), end, ending))
+            assert isfinite(payoff), (
+                f"The payoff of an empty trace that ends at {end} ns is {payoff}. "
+                "An agent that did nothing has a payoff too."
+            )
 
-    def test_worth_is_a_finite_number(self) -> None:
+    def test_payoff_is_a_finite_number(self) -> None:
         """Every trace has a payoff."""
         for trace in self.traces():
-            worth = self.make()(trace)
-            assert isinstance(worth, float), f"The payoff {worth!r} is not a float."
-            assert isfinite(worth), f"The payoff of {len(trace)} interactions is {worth}."
+            payoff = self.make()(trace)
+            assert isinstance(payoff, float), f"The payoff {payoff!r} is not a float."
+            assert isfinite(payoff), f"The payoff of {len(trace)} interactions is {payoff}."
 
-    def test_worth_depends_on_the_trace_alone(self) -> None:
-        """The same trace has the same payoff, whatever was judged before."""
+    def test_payoff_depends_on_the_trace_only(self) -> None:
+        """The same trace has the same payoff, whatever was computed before."""
         payoff = self.make()
         traces = list(self.traces())
         first = [payoff(trace) for trace in traces]
         second = [payoff(trace) for trace in reversed(traces)][::-1]
-        assert first == second, "A payoff is a pure function: it may remember nothing."
+        assert first == second, "A payoff is a pure function: it must not keep state."
 
-    def test_worth_lies_within_the_bounds(self) -> None:
+    def test_payoff_lies_within_the_bounds(self) -> None:
         """No payoff is outside what ``bounds`` says for the range of rewards."""
         payoff = self.make()
         for rewards in RANGES:
             low, high = payoff.bounds(rewards)
             assert low <= high, f"bounds({rewards}) is {(low, high)}."
-            slack = 1e-9
             for trace in self.traces(rewards):
-                worth = payoff(trace)
-                assert low - slack <= worth <= high + slack, (
-                    f"With rewards in {rewards} a payoff was {worth}, "
-                    f"which bounds says to lie in {(low, high)}."
+                value = payoff(trace)
+                assert low - 1e-9 <= value <= high + 1e-9, (
+                    f"With rewards in {rewards} a payoff was {value}, "
+                    f"outside of bounds() {(low, high)}."
                 )
 
-    def test_traces_are_left_alone(self) -> None:
+    def test_traces_are_not_modified(self) -> None:
         """A payoff does not write into the trace."""
         for trace in self.traces():
             rewards, times = trace.rewards.copy(), trace.times.copy()
@@ -99,6 +96,8 @@ LENGTHS = (0.0, 1e-6, 1e-3, 0.5, 1.0, 2.0, 7.0, 10.0, 100.0, 1e3, 1e4, 1e6, 1e9)
 
 COMPLEXITIES = (0.0, 0.5, 1.0, 2.5, 3.0, 8.0, 8.01, 20.0, 64.0, 150.0, 1e3, 1e5)
 """Complexities that are tried."""
+
+CASES = tuple(product(LENGTHS, COMPLEXITIES))
 
 ROUNDING = 1e-12
 """Differences that may be rounding, as a share of the value."""
@@ -119,16 +118,10 @@ class AdjustmentSuite:
         """The adjustment to be tested."""
         return self.adjustment
 
-    def cases(self) -> Iterator[tuple[float, float]]:
-        """Lengths and complexities."""
-        for length in LENGTHS:
-            for complexity in COMPLEXITIES:
-                yield length, complexity
-
     def test_value_is_a_positive_finite_number(self) -> None:
-        """Whatever the length and the complexity, a result counts for something."""
+        """Every length and complexity has a weight."""
         adjustment = self.make()
-        for case in self.cases():
+        for case in CASES:
             value = adjustment(*case)
             assert isinstance(value, float), f"The adjustment {value!r} {_at(*case)} is no float."
             assert isfinite(value), f"The adjustment {_at(*case)} is {value}."
@@ -139,7 +132,7 @@ class AdjustmentSuite:
         adjustment = self.make()
         low, high = adjustment.bounds()
         assert 0 <= low <= high, f"bounds() is {(low, high)}."
-        for case in self.cases():
+        for case in CASES:
             value = adjustment(*case)
             slack = ROUNDING * abs(value)
             assert low - slack <= value <= high + slack, (
@@ -147,34 +140,31 @@ class AdjustmentSuite:
             )
 
     def test_value_never_rises_with_the_length(self) -> None:
-        """Definition 11: Φ(x, y) is decreasing in x; one that stays the same is let pass."""
+        """Definition 11: Φ(x, y) is decreasing in x; a constant one is accepted."""
         adjustment = self.make()
-        for complexity in COMPLEXITIES:
-            for shorter, longer in pairwise(LENGTHS):
-                before, after = (adjustment(length, complexity) for length in (shorter, longer))
-                assert after <= before + ROUNDING * abs(before), (
-                    f"The adjustment {_at(shorter, complexity)} is {before}, and {after} at "
-                    f"length {longer}. More time must not make a result count more."
-                )
+        for (shorter, longer), complexity in product(pairwise(LENGTHS), COMPLEXITIES):
+            before, after = (adjustment(length, complexity) for length in (shorter, longer))
+            assert after <= before + ROUNDING * abs(before), (
+                f"The adjustment {_at(shorter, complexity)} is {before}, and {after} at "
+                f"length {longer}. More time must not make a result count more."
+            )
 
     def test_value_never_falls_with_the_complexity(self) -> None:
-        """Definition 11: Φ(x, y) is increasing in y; one that stays the same is let pass."""
+        """Definition 11: Φ(x, y) is increasing in y; a constant one is accepted."""
         adjustment = self.make()
-        for length in LENGTHS:
-            for simpler, harder in pairwise(COMPLEXITIES):
-                before, after = (adjustment(length, grade) for grade in (simpler, harder))
-                assert after >= before - ROUNDING * abs(before), (
-                    f"The adjustment {_at(length, simpler)} is {before}, and {after} at "
-                    f"complexity {harder}. A harder environment must not make a result count less."
-                )
+        for length, (simpler, harder) in product(LENGTHS, pairwise(COMPLEXITIES)):
+            before, after = (adjustment(length, complexity) for complexity in (simpler, harder))
+            assert after >= before - ROUNDING * abs(before), (
+                f"The adjustment {_at(length, simpler)} is {before}, and {after} at "
+                f"complexity {harder}. A harder environment must not make a result count less."
+            )
 
-    def test_value_depends_on_its_arguments_alone(self) -> None:
-        """The same length and complexity have the same value, whatever was asked before."""
+    def test_value_depends_on_its_arguments_only(self) -> None:
+        """The same length and complexity have the same value, whatever was computed before."""
         adjustment = self.make()
-        cases = list(self.cases())
-        first = [adjustment(*case) for case in cases]
-        second = [adjustment(*case) for case in reversed(cases)][::-1]
-        assert first == second, "An adjustment is a pure function: it may remember nothing."
+        first = [adjustment(*case) for case in CASES]
+        second = [adjustment(*case) for case in reversed(CASES)][::-1]
+        assert first == second, "An adjustment is a pure function: it must not keep state."
 
 
 def _at(length: float, complexity: float) -> str:

@@ -1,4 +1,4 @@
-"""One readable text per environment class: what it answers to some actions.
+"""One readable text per environment class: its percepts after some actions.
 
 ``python -m omnimeter.testing.playthrough ID > ID.txt`` writes it.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from omnimeter.audits.subject import Answers, answers, random_actions
+from omnimeter.audits.subject import random_actions, rollout
 from omnimeter.catalogue import Kind, make, parse
-from omnimeter.contract import EnvironmentClass, Instance, OmnimeterError, Spec, canonical, stream
+from omnimeter.contract import EnvironmentClass, OmnimeterError, Spec, canonical, stream
 from omnimeter.testing.environments import variants
 
 INTERACTIONS = 30
@@ -17,16 +17,13 @@ SEED = 0
 DRAWS = 10
 """The shortest of so many instances is shown, because it is read most easily.
 
-Neither the choice nor the text depends on complexities: what compression finds differs between
-builds of its library.
+Neither the choice nor the text depends on complexities: compressed lengths differ between
+builds of the library.
 """
 
 
 def playthrough(spec: Spec) -> str:
-    """What an environment class answers: one block for each way in which its rules can differ.
-
-    Ways in which nothing differs share a block.
-    """
+    """The percepts of an environment class: one block for each variant whose rules differ."""
     blocks: dict[str, list[str]] = {}
     for variant in variants(Kind.ENVIRONMENT, spec):
         blocks.setdefault(_block(variant), []).append(f"# {variant.label}")
@@ -35,42 +32,33 @@ def playthrough(spec: Spec) -> str:
 
 def _block(spec: Spec) -> str:
     environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
-    instance = _shortest(environment_class)
-    environment = environment_class.build(instance)
-    chance = stream(SEED, "playthrough")
-    actions = random_actions(environment, chance.child("actions"), INTERACTIONS)
-    low, high = environment.rewards
-    heard = answers(environment, chance.child("environment"), actions)
-    head = [
-        f"instance      {canonical(dict(instance.data))}",
-        f"actions       {environment.actions}",
-        f"observations  {' x '.join(map(str, environment.space.sizes))}",
-        f"rewards       {low!r} to {high!r}",
-        f"chance        {canonical(list(chance.name))}",
-        "",
-    ]
-    return "\n".join([*head, *_table(actions, heard), ""])
-
-
-def _table(actions: list[int], heard: Answers) -> list[str]:
-    """A line per interaction; the first percept comes before any action."""
-    given = ["-", *map(str, actions)]
-    rewards = [repr(reward) for reward, _ in heard]
-    width = max(len("reward"), *map(len, rewards))
-    lines = [f"{'i':>3}  {'action':>6}  {'reward':>{width}}  observation"]
-    rows = zip(given, rewards, heard, strict=True)
-    for number, (action, reward, (_, seen)) in enumerate(rows):
-        shown = " ".join(map(str, seen))
-        lines.append(f"{number:>3}  {action:>6}  {reward:>{width}}  {shown}")
-    return lines
-
-
-def _shortest(environment_class: EnvironmentClass) -> Instance:
     draws = [
         environment_class.draw(stream(SEED, "playthrough", "instance", number).generator())
         for number in range(DRAWS)
     ]
-    return min(draws, key=lambda instance: len(canonical(dict(instance.data))))
+    instance = min(draws, key=lambda each: len(canonical(dict(each.data))))
+    environment = environment_class.build(instance)
+    seed = stream(SEED, "playthrough")
+    actions = random_actions(environment, seed.child("actions"), INTERACTIONS)
+    percepts = rollout(environment, seed.child("environment"), actions)
+    low, high = environment.rewards
+    rewards = [repr(reward) for reward, _ in percepts]
+    width = max(len("reward"), *map(len, rewards))
+    lines = [
+        f"instance      {canonical(dict(instance.data))}",
+        f"actions       {environment.actions}",
+        f"observations  {' x '.join(map(str, environment.space.sizes))}",
+        f"rewards       {low!r} to {high!r}",
+        f"chance        {canonical(list(seed.name))}",
+        "",
+        f"{'i':>3}  {'action':>6}  {'reward':>{width}}  observation",
+    ]
+    # The first percept comes before any action.
+    rows = zip(["-", *map(str, actions)], rewards, percepts, strict=True)
+    for number, (action, reward, (_, observation)) in enumerate(rows):
+        numbers = " ".join(map(str, observation))
+        lines.append(f"{number:>3}  {action:>6}  {reward:>{width}}  {numbers}")
+    return "\n".join([*lines, ""])
 
 
 def main() -> None:

@@ -23,19 +23,19 @@ from omnimeter.contract import (
     stream,
 )
 
-MOST = 20
-"""Interactions of a made-up trace."""
+MAX_INTERACTIONS = 20
+"""Interactions of a synthetic trace."""
 
 
-def made_up_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
-    """What may have come of an exercise; always the same of the same one."""
+def synthetic_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
+    """A possible outcome of an exercise; always the same for the same one."""
     rng = stream(0, "made up", exercise.key).generator()
     environment_class = make(Kind.ENVIRONMENT, exercise.environment_class)
     low, high = environment_class.build(exercise.instance).rewards
-    rewards = rng.uniform(low, high, size=min(exercise.budget.max_interactions, MOST))
+    rewards = rng.uniform(low, high, size=min(exercise.budget.max_interactions, MAX_INTERACTIONS))
     tick = nanoseconds(exercise.clock.tick)
     if exercise.budget.seconds is not None:
-        tick = max(1, exercise.budget.end_ns // (MOST + 1))
+        tick = max(1, exercise.budget.end_ns // (MAX_INTERACTIONS + 1))
     times = tick * np.arange(1, len(rewards) + 1)
     last = int(times[-1]) if len(times) else 0
     end = last if exercise.budget.seconds is None else exercise.budget.end_ns
@@ -45,22 +45,16 @@ def made_up_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
     )
 
 
-def failed_outcome(exercise: Exercise) -> Outcome:
-    """An exercise that a fault left without a payoff."""
-    fault = Fault(FaultKind.INFRASTRUCTURE, "made up")
-    return Outcome(exercise, None, 0, 0.0, 0, 0, Ending.FAULT, fault=fault)
-
-
 class ProtocolSuite:
     """The rules for protocols, as tests.
 
-    Set ``protocol``, or override ``make``. Nobody takes the exercises that it proposes: their
-    outcomes are made up. Their environment classes must be in the catalogue.
+    Set ``protocol``, or override ``make``. The exercises that it proposes are not run: their
+    outcomes are synthetic. Their environment classes must be in the catalogue.
 
     Attributes:
         protocol: The protocol to be tested.
-        agent: Who is said to take the exercises.
-        rounds: By how many proposals it must have come to an end.
+        agent: The agent of the exercises.
+        rounds: The number of proposals by which it must have ended.
     """
 
     protocol: Protocol
@@ -72,7 +66,7 @@ class ProtocolSuite:
         return self.protocol
 
     def course(self) -> Iterator[tuple[list[Outcome], Sequence[Exercise]]]:
-        """What came of the exercises so far and what is proposed then, until nothing is."""
+        """The outcomes so far and the exercises that are proposed then, until the test ends."""
         protocol = self.make()
         outcomes: dict[str, Outcome] = {}
         for _ in range(self.rounds):
@@ -83,16 +77,16 @@ class ProtocolSuite:
             if not new:
                 return
             for exercise in new:
-                outcomes[exercise.key] = made_up_outcome(exercise, protocol.payoff())
+                outcomes[exercise.key] = synthetic_outcome(exercise, protocol.payoff())
         raise AssertionError(
             f"After {self.rounds} proposals there are still new exercises. A test must end: "
             "propose nothing new when it is over."
         )
 
     def test_comes_to_an_end(self) -> None:
-        """There is something to do at first, and nothing in the end."""
-        counts = [len(proposed) for _, proposed in self.course()]
-        assert counts[0] > 0, "Nothing is proposed to an agent without outcomes."
+        """There are exercises at first, and no new ones after some rounds."""
+        (_, first), *_ = self.course()
+        assert first, "Nothing is proposed to an agent without outcomes."
 
     def test_proposals_are_pure(self) -> None:
         """The same outcomes, in whatever order, give the same exercises."""
@@ -101,9 +95,9 @@ class ProtocolSuite:
             for order in (outcomes, self._shuffled(outcomes, number)):
                 again = [each.key for each in self.make().propose(self.agent, order)]
                 assert again == keys, (
-                    f"After {len(outcomes)} outcomes the same question got another answer, or the "
-                    "order of the outcomes made a difference. propose is a pure function of what "
-                    "happened."
+                    f"After {len(outcomes)} outcomes a second call of propose differed, or the "
+                    "order of the outcomes made a difference. propose is a pure function of the "
+                    "outcomes."
                 )
 
     def test_exercises_are_distinct(self) -> None:
@@ -116,7 +110,7 @@ class ProtocolSuite:
                 known = numbers.setdefault(exercise.number, exercise.key)
                 assert known == exercise.key, (
                     f"Two exercises have the number {exercise.number}: they would share their "
-                    "chance. Number the exercises of an agent one by one."
+                    "random stream. Number the exercises of an agent one by one."
                 )
 
     def test_exercises_are_the_agents_own(self) -> None:
@@ -126,7 +120,7 @@ class ProtocolSuite:
             assert not wrong, f"An exercise for {wrong[0].agent} was proposed to {self.agent}."
 
     def test_expected_number_is_right(self) -> None:
-        """Where the number of exercises is known beforehand, so many are taken."""
+        """Where the number of exercises is known beforehand, it is right."""
         expected = self.make().expected()
         if expected is not None:
             *_, (outcomes, _) = self.course()
@@ -136,15 +130,16 @@ class ProtocolSuite:
             )
 
     def test_score_at_any_moment(self) -> None:
-        """There is a score from nothing, from a part and from everything."""
+        """There is a score for no outcomes, for some and for all."""
         for outcomes, _ in self.course():
             for count in {0, len(outcomes) // 2, len(outcomes)}:
                 _check_score(self._score(outcomes[:count]), count)
 
     def test_score_survives_faults(self) -> None:
-        """An exercise without a payoff takes nothing away from the others."""
+        """An exercise without a payoff does not remove the others from the score."""
         *_, (outcomes, _) = self.course()
-        failed = failed_outcome(outcomes[0].exercise)
+        fault = Fault(FaultKind.INFRASTRUCTURE, "synthetic")
+        failed = Outcome(outcomes[0].exercise, None, 0, 0.0, 0, 0, Ending.FAULT, fault=fault)
         for some in ([failed], [failed, *outcomes[1:]]):
             _check_score(self._score(some), len(some))
 
@@ -153,10 +148,10 @@ class ProtocolSuite:
         for number, (outcomes, _) in enumerate(self.course()):
             one = self._score(outcomes).value
             other = self._score(self._shuffled(outcomes, number)).value
-            same = one == other or (
-                one is not None and other is not None and isclose(one, other, abs_tol=1e-9)
+            same = None not in (one, other) and isclose(one, other, abs_tol=1e-9)  # type: ignore[arg-type]
+            assert same or one == other, (
+                f"The score is {one} in one order of the outcomes and {other} in another."
             )
-            assert same, f"The score is {one} in one order of the outcomes and {other} in another."
 
     def _score(self, outcomes: Sequence[Outcome]) -> Score:
         try:
@@ -170,7 +165,7 @@ class ProtocolSuite:
 
     def _shuffled(self, outcomes: Sequence[Outcome], number: int) -> list[Outcome]:
         order = stream(0, "suite", "shuffle", number).generator().permutation(len(outcomes))
-        return [outcomes[place] for place in order]
+        return [outcomes[number] for number in order]
 
 
 def _check_score(score: Score, outcomes: int) -> None:
@@ -178,11 +173,11 @@ def _check_score(score: Score, outcomes: int) -> None:
     assert 0 <= score.count <= outcomes, f"{score.count} of {outcomes} outcomes are counted."
     if score.value is None:
         return
-    assert outcomes > 0, f"Nothing has the score {score.value}. Without outcomes it is None."
+    assert outcomes > 0, f"No outcomes have the score {score.value}. Return None instead."
     assert isfinite(score.value), f"The score of {outcomes} outcomes is {score.value}."
     if score.interval is not None:
-        low, high, level = score.interval
+        low, high, confidence = score.interval
         assert low <= score.value <= high, (
             f"The interval {low} to {high} does not contain the score {score.value}."
         )
-        assert 0 < level < 1, f"The level of the interval is {level}."
+        assert 0 < confidence < 1, f"The confidence of the interval is {confidence}."

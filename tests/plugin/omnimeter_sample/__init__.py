@@ -1,4 +1,4 @@
-"""A stranger's package: parts with kernels (``walk``, ``table``) and parts in plain Python."""
+"""A third-party package: parts with kernels (``walk``, ``table``) and parts in plain Python."""
 
 from omnimeter_sample.plain import PlainWalk, Repeater
 

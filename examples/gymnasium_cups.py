@@ -1,6 +1,6 @@
-"""A learner from outside: tabular Q-learning on cups, which it knows only through Gymnasium.
+"""Tabular Q-learning on cups through Gymnasium, without any other part of Omnimeter.
 
-Run ``python examples/train_outside.py``; it takes some seconds and prints a learning curve.
+Run ``python examples/gymnasium_cups.py``; it takes some seconds and prints a learning curve.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ def train(reports: list[int]) -> np.ndarray:
     rng = np.random.default_rng(0)
     actions_each = int(vector.single_action_space.n)
     table = np.zeros((2 ** int(CUPS["complexity"]), actions_each))
-    seen = rows(vector.reset(seed=0)[0])
-    earned, reported = 0.0, 0
+    states = rows(vector.reset(seed=0)[0])
+    total, reported = 0.0, 0
     for step in range(1, reports[-1] + 1):
         explores = rng.random(256) < EXPLORATION
-        actions = np.where(explores, rng.integers(actions_each, size=256), table[seen].argmax(1))
+        actions = np.where(explores, rng.integers(actions_each, size=256), table[states].argmax(1))
         observations, rewards, *_ = vector.step(actions)
-        following = rows(observations)
-        errors = rewards + DISCOUNT * table[following].max(1) - table[seen, actions]
-        np.add.at(table, (seen, actions), RATE * errors)
-        seen = following
-        earned += rewards.mean()
+        next_states = rows(observations)
+        errors = rewards + DISCOUNT * table[next_states].max(1) - table[states, actions]
+        np.add.at(table, (states, actions), RATE * errors)
+        states = next_states
+        total += rewards.mean()
         if step in reports:
-            print(f"until step {step:4}: mean reward {earned / (step - reported):+.3f}")
-            earned, reported = 0.0, step
+            print(f"until step {step:4}: mean reward {total / (step - reported):+.3f}")
+            total, reported = 0.0, step
     return table
 
 
 def evaluate(table: np.ndarray, seed: int, interactions: int = 2000) -> float:
-    """The mean reward of the best actions in one new environment."""
+    """The mean reward of the greedy policy in one new environment."""
     env = gymnasium.make("omnimeter/cups-v1", interactions=interactions, **CUPS)
     observation, _ = env.reset(seed=seed)
     total, truncated = 0.0, False
@@ -55,4 +55,4 @@ def evaluate(table: np.ndarray, seed: int, interactions: int = 2000) -> float:
 if __name__ == "__main__":
     learned = train(reports=[10, 30, 100, 300, 1000, 3000])
     means = [evaluate(learned, seed) for seed in range(1000, 1010)]
-    print(f"in ten new environments, best actions only: mean reward {np.mean(means):+.3f}")
+    print(f"in ten new environments, greedy policy: mean reward {np.mean(means):+.3f}")
