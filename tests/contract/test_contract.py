@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from omnimeter.catalogue import Kind, listing, parse
 from omnimeter.contract import (
-    FOREVER,
-    NANOSECONDS,
     Budget,
     Clock,
     ClockKind,
@@ -28,9 +26,9 @@ from omnimeter.contract import (
     Timeout,
     TimeoutRule,
     Trace,
-    nanoseconds,
     stream,
 )
+from omnimeter.contract.exercise import FOREVER, NANOSECONDS, nanoseconds
 
 PATHS = st.lists(st.integers() | st.text(max_size=5), max_size=4)
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)

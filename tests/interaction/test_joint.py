@@ -146,7 +146,7 @@ def test_every_seat_has_its_own_view_and_chance() -> None:
 def test_any_member_s_exercise_is_the_same_joint_run() -> None:
     exercise = joint()
     (mine,) = run_joint(Ring(), [Wanderer(), Wanderer("wide")], [exercise], record=True)
-    other = exercise.of(COMPANY[1])
+    other = exercise.for_agent(COMPANY[1])
     (theirs,) = run_joint(Ring(), [Wanderer(), Wanderer("wide")], [other], record=True)
     assert exercise.key != other.key
     assert digest(mine) == digest(theirs)
@@ -294,7 +294,7 @@ class Scales(Environment):
 class AllScales(EnvironmentClass):
     """Draws nothing."""
 
-    def seating(self, views: Sequence[str | None]) -> EnvironmentClass:
+    def with_views(self, views: Sequence[str | None]) -> EnvironmentClass:
         return self
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
@@ -322,7 +322,7 @@ def test_too_few_seats_are_no_fault_of_the_agents() -> None:
 
 
 def test_steps_from_python() -> None:
-    environment = Ring().seating([None, "narrow"]).build(ring())
+    environment = Ring().with_views([None, "narrow"]).build(ring())
     assert environment.seats == 2
     assert [environment.space_of(seat) for seat in range(2)] == [Space((5,) * 4), single(5)]
     first = environment.start_joint(7)
@@ -339,7 +339,7 @@ def test_steps_from_python() -> None:
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
 def test_a_copy_goes_its_own_way(copied: Callable[[Any], Any]) -> None:
-    environment = Ring().seating(["narrow", "wide"]).build(ring())
+    environment = Ring().with_views(["narrow", "wide"]).build(ring())
     environment.start_joint(7)
     other = copied(environment)
     theirs = [other.step_joint([1, 2]) for _ in range(5)]

@@ -10,13 +10,8 @@ import pytest
 from battery_parts import MIXED
 from omnimeter.catalogue import Kind, describe
 from omnimeter.cli import main
-from omnimeter.contract import (
-    InvalidInputError,
-    OmnimeterError,
-    Spec,
-    UnknownNameError,
-    fingerprint,
-)
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec, UnknownNameError
+from omnimeter.contract.spec import fingerprint
 from omnimeter.protocols.battery import Battery, battery_names, find_battery, snapshot
 
 AGENT = Spec("random-v1")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from omnimeter.catalogue import Kind, parse
-from omnimeter.contract import Fault, FaultKind, InvalidInputError, Spec, StoreError
+from omnimeter.contract import Fault, FaultKind, InvalidInputError, Spec
+from omnimeter.contract.errors import StoreError
 from omnimeter.execution import Options, evaluate
 from omnimeter.protocols import Result
 from omnimeter.reports import (

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from omnimeter.contract import StoreError
+from omnimeter.contract.errors import StoreError
 from omnimeter.results import Record, Writer, writing
 from results_samples import SPEC, exact_trace, make_outcome, make_trace
 
@@ -154,7 +154,7 @@ def test_a_disk_that_can_only_be_read(small_disk: Path) -> None:
 LIMITED = """
 import resource, sys
 from results_samples import SPEC, make_outcome
-from omnimeter.contract import StoreError
+from omnimeter.contract.errors import StoreError
 from omnimeter.results import writing
 with writing(sys.argv[1], SPEC) as writer:
     writer.append([make_outcome(1)])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.contract import StoreError
+from omnimeter.contract.errors import StoreError
 from omnimeter.results import Record, store, tables, writing
 from omnimeter.results.files import Layout
 from results_samples import SPEC, exact_trace, make_outcome, make_trace

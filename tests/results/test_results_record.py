@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.contract import Spec, StoreError, fingerprint
+from omnimeter.contract import Spec
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import fingerprint
 from omnimeter.results import Record, current_provenance, writing
 from results_samples import SPEC, make_outcome, make_trace
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from omnimeter.agents.simple import begin, finish
 from omnimeter.agents.tables import any_alike, best_of
-from omnimeter.contract import AgentKernels, Briefing, IntArray, InvalidInputError, kernel
+from omnimeter.contract import AgentKernels, Briefing, InvalidInputError, kernel
+from omnimeter.contract.agent import IntArray
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.randomness import generator_state
 

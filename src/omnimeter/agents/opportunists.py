@@ -8,14 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.simple import delay_of, duration_of, finish
-from omnimeter.contract import (
-    AgentKernels,
-    Briefing,
-    FloatArray,
-    IntArray,
-    InvalidInputError,
-    kernel,
-)
+from omnimeter.contract import AgentKernels, Briefing, InvalidInputError, kernel
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.randomness import below, generator_state
 

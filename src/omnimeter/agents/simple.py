@@ -9,15 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.tables import key_of, number_of_keys
-from omnimeter.contract import (
-    AgentKernels,
-    Briefing,
-    IntArray,
-    InvalidInputError,
-    kernel,
-    nanoseconds,
-)
-from omnimeter.contract.agent import LONGEST_DELAY
+from omnimeter.contract import AgentKernels, Briefing, InvalidInputError, kernel
+from omnimeter.contract.agent import LONGEST_DELAY, IntArray
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.randomness import below, generator_state
 

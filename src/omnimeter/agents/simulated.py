@@ -15,14 +15,13 @@ from omnimeter.contract import (
     Agent,
     AgentKernels,
     Briefing,
-    FloatArray,
-    IntArray,
     InvalidInputError,
     Move,
     Observation,
     Spec,
     kernel,
 )
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.randomness import below, generator_state, uniform

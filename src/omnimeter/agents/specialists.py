@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.simple import begin, delay_of, finish
-from omnimeter.contract import AgentKernels, Briefing, IntArray, InvalidInputError, kernel
+from omnimeter.contract import AgentKernels, Briefing, InvalidInputError, kernel
+from omnimeter.contract.agent import IntArray
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.randomness import below, generator_state
 

@@ -9,14 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.tables import LARGEST_TABLE, any_alike, best_of, key_of, number_of_keys
-from omnimeter.contract import (
-    AgentKernels,
-    Briefing,
-    FloatArray,
-    IntArray,
-    InvalidInputError,
-    kernel,
-)
+from omnimeter.contract import AgentKernels, Briefing, InvalidInputError, kernel
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.randomness import below, forward, generator_state, uniform
 

@@ -24,7 +24,9 @@ from omnimeter.audits.subject import (
     random_actions,
     random_exercise,
 )
-from omnimeter.contract import EnvironmentClass, FloatArray, Instance, InvalidInputError, canonical
+from omnimeter.contract import EnvironmentClass, Instance, InvalidInputError
+from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.spec import canonical_json
 from omnimeter.estimation import Estimate, mean
 
 
@@ -286,7 +288,7 @@ def _differing_answers(
 
 def _problems_of(subject: Subject, instance: Instance, number: int) -> Iterator[Problem]:
     try:
-        again = Instance(json.loads(canonical(instance.data)))
+        again = Instance(json.loads(canonical_json(instance.data)))
     except (TypeError, ValueError) as error:
         yield f"An instance is not JSON: {error}", {}
         return
@@ -306,7 +308,7 @@ def _problems_of_draws(subject: Subject) -> Iterator[Problem]:
     wanted: dict[float, int] = {}
     for number, instance in enumerate(subject.instances):
         again = subject.draw(number)
-        if canonical(again.data) != canonical(instance.data):
+        if canonical_json(again.data) != canonical_json(instance.data):
             pair = [dict(instance.data), dict(again.data)]
             yield "The same chance draws another instance the second time", {"instances": pair}
         wanted.setdefault(subject.environment_class.complexity(instance), number)

@@ -10,7 +10,8 @@ import numpy as np
 
 from omnimeter.audits.states import ROUNDING, Graph, Positions
 from omnimeter.audits.subject import Finding, Subject, answer, counted
-from omnimeter.contract import FloatArray, Instance
+from omnimeter.contract import Instance
+from omnimeter.contract.agent import FloatArray
 
 EXHAUSTIVE = 1000
 """Sequences up to this number are all tried, one for all that end in the same state."""

@@ -9,16 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from omnimeter.contract import (
-    Environment,
-    EnvironmentClass,
-    FloatArray,
-    Instance,
-    IntArray,
-    Percept,
-    Stream,
-)
+from omnimeter.contract import Environment, EnvironmentClass, Instance, Percept
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.kernels import State
+from omnimeter.contract.spec import Stream
 from omnimeter.interaction import KernelEnvironment
 
 

@@ -16,16 +16,16 @@ from omnimeter.contract import (
     Environment,
     EnvironmentClass,
     Exercise,
-    FloatArray,
     Instance,
     InvalidInputError,
     OmnimeterError,
     Percept,
     Spec,
-    Stream,
     Trace,
     stream,
 )
+from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.spec import Stream
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ PROBE = 100
 
 def answer(environment: Environment, percept: Percept) -> tuple[float, list[int]]:
     """A percept that can be compared and written down."""
-    return float(percept.reward), environment.space.vector(percept.observation).tolist()
+    return float(percept.reward), environment.space.to_vector(percept.observation).tolist()
 
 
 def answers(environment: Environment, chance: Stream, actions: Iterable[int]) -> Answers:

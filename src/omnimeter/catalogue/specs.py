@@ -11,7 +11,8 @@ from typing import Any
 
 from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.files import file_digest, read_place
-from omnimeter.contract import InvalidInputError, Spec, UnknownNameError, canonical
+from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
+from omnimeter.contract.spec import canonical_json
 
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*=")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -72,7 +73,7 @@ def _value(text: str, start: int, stop: int) -> Any:
     start = text.index(written, start)
     try:
         value = json.loads(written)
-        canonical(value)  # refuses infinities, which JSON files could not hold
+        canonical_json(value)  # refuses infinities, which JSON files could not hold
     except json.JSONDecodeError as error:
         if written[0] in '[{"':
             raise _fault(text, start + error.pos, f"this is not JSON: {error.msg}") from error
@@ -221,7 +222,7 @@ def read_spec(path: str | Path) -> Spec:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-        canonical(data)  # refuses infinities
+        canonical_json(data)  # refuses infinities
     except FileNotFoundError:
         raise InvalidInputError(f"There is no file '{path}'.", "Check the path.") from None
     except OSError as error:

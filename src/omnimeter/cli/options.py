@@ -90,7 +90,7 @@ def running_options(workers: int, isolation: str, action_timeout: float, memory:
 
 def default_directory(evaluation: Evaluation) -> Path:
     """The same evaluation always has the same directory, so that it goes on there."""
-    from omnimeter.contract import fingerprint
+    from omnimeter.contract.spec import fingerprint
 
     name = _subject(evaluation.protocol.parameters)
     return Path("evaluations") / f"{name}-{fingerprint(evaluation.to_json())[:8]}"

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from omnimeter.contract import (
     Claims,
     EnvironmentKernels,
-    FloatArray,
     Instance,
-    IntArray,
     InvalidInputError,
     Observation,
     Space,
     kernel,
 )
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
 from omnimeter.interaction.randomness import below, generator_state
 
@@ -173,7 +172,7 @@ class Buttons(KernelEnvironmentClass):
         grade = complexity(Instance(EXAMPLES[self.example]))
         return grade, grade
 
-    def members(self, low: float, high: float, most: int) -> list[Instance]:  # noqa: ARG002
+    def members(self, low: float, high: float, limit: int) -> list[Instance]:  # noqa: ARG002
         """The example, if its complexity is asked for."""
         example = Instance(EXAMPLES[self.example])
         return [example] if low <= complexity(example) <= high else []

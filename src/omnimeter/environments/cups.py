@@ -13,12 +13,12 @@ from omnimeter.contract import (
     Claims,
     EnvironmentKernels,
     Instance,
-    IntArray,
     InvalidInputError,
     Observation,
     Space,
     kernel,
 )
+from omnimeter.contract.agent import IntArray
 from omnimeter.interaction import KernelEnvironment, KernelEnvironmentClass
 
 
@@ -163,10 +163,10 @@ class Cups(KernelEnvironmentClass):
         """As many cups as there can be."""
         return (FEWEST, MOST)
 
-    def members(self, low: float, high: float, most: int) -> list[Instance] | None:
+    def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
         """All colours of all numbers of cups."""
         numbers = range(max(ceil(low), FEWEST), min(floor(high), MOST) + 1)
-        if sum(2**cups for cups in numbers) > most:
+        if sum(2**cups for cups in numbers) > limit:
             return None
         colours = ("".join(each) for cups in numbers for each in product(LETTERS, repeat=cups))
         return [Instance({"colours": each, "rule": self.rule}) for each in colours]

@@ -106,7 +106,7 @@ def takers(exercise: Exercise) -> tuple[Spec, ...]:
 
 def run_of(exercise: Exercise) -> str:
     """A name for the run of an exercise, which the members of a company have in common."""
-    return exercise.of(exercise.joint[0]).key if exercise.joint else exercise.key
+    return exercise.for_agent(exercise.joint[0]).key if exercise.joint else exercise.key
 
 
 class Conductor:

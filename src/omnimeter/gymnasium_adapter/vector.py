@@ -17,14 +17,13 @@ from omnimeter.contract import (
     Environment,
     EnvironmentClass,
     EnvironmentKernels,
-    FloatArray,
     Instance,
-    IntArray,
     InvalidInputError,
     Percept,
     Space,
     Spec,
 )
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.kernels import State
 from omnimeter.gymnasium_adapter.environment import (
     Drawn,
@@ -321,7 +320,7 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         space, show = self._source.space, self._source.environment_class.scene
         seen = self._batch.seen.reshape(self.num_envs, -1)
         return tuple(
-            scene_text(show(drawn.instance, space.shown(vector)))
+            scene_text(show(drawn.instance, space.from_vector(vector)))
             for drawn, vector in zip(self._drawn, seen, strict=True)
         )
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import Ending, Exercise, Fault, IntArray, Space, Trace, nanoseconds
-from omnimeter.contract.exercise import ClockKind
+from omnimeter.contract import Ending, Exercise, Fault, Space, Trace
+from omnimeter.contract.agent import IntArray
+from omnimeter.contract.exercise import ClockKind, nanoseconds
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import templates
 from omnimeter.interaction.compilation import runner

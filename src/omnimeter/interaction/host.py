@@ -17,7 +17,8 @@ from threading import Thread
 from typing import BinaryIO
 
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import FOREVER, Agent, OmnimeterError, Spec
+from omnimeter.contract import Agent, OmnimeterError, Spec
+from omnimeter.contract.exercise import FOREVER
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import AgentFault, LocalAgent, view_of
 from omnimeter.interaction.wire import (

@@ -19,8 +19,8 @@ from omnimeter.contract import (
     Percept,
     Spec,
     Trace,
-    nanoseconds,
 )
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.interaction.batch import Batch, can_run_compiled
 from omnimeter.interaction.compilation import joint_runner
 from omnimeter.interaction.handles import AgentFault, AgentHandle, view_of
@@ -101,7 +101,7 @@ def _start(environment: Environment, members: Sequence[Member], exercise: Exerci
         raise environment_error(error) from error
     for member, spec, briefing in zip(members, _joint_agents(exercise), briefings, strict=True):
         if member.trace is None:
-            member.begin(briefing, exercise.of(spec).stream("agent").seed)
+            member.begin(briefing, exercise.for_agent(spec).stream("agent").seed)
 
 
 def _go_on(environment: Environment, members: Sequence[Member], exercise: Exercise) -> None:
@@ -221,7 +221,7 @@ def _batch(
     assert isinstance(environment, KernelEnvironment)  # the same class, with more seats
     seed_state(environment.state, exercise.stream("environment").seed)
     states = [member.prepare(environment.briefing(seat)) for seat, member in enumerate(members)]
-    taken = [exercise.of(member) for member in exercise.joint]
+    taken = [exercise.for_agent(member) for member in exercise.joint]
     for state, own in zip(states, taken, strict=True):
         seed_state(state, own.stream("agent").seed)
     seats = len(members)

@@ -12,7 +12,6 @@ from math import isfinite
 import numpy as np
 
 from omnimeter.contract import (
-    FOREVER,
     Agent,
     Briefing,
     Budget,
@@ -27,13 +26,13 @@ from omnimeter.contract import (
     OmnimeterError,
     Percept,
     Space,
-    Stream,
     Timeout,
     TimeoutRule,
     Trace,
-    nanoseconds,
     single,
 )
+from omnimeter.contract.exercise import FOREVER, nanoseconds
+from omnimeter.contract.spec import Stream
 from omnimeter.interaction.handles import (
     AgentFault,
     AgentHandle,
@@ -85,7 +84,7 @@ class Events:
         self.times.append(self.now)
 
     def _see(self, observation: Observation) -> None:
-        vector = self.space.vector(observation)
+        vector = self.space.to_vector(observation)
         if vector.shape != (len(self.space.sizes),):
             raise ValueError(f"the observation {shown(observation)} does not fit {self.space}")
         self.observations.extend(vector.tolist())
@@ -158,9 +157,9 @@ def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> 
         OmnimeterError: It refuses so many.
     """
     try:
-        found = environment_class.seating(views)
+        found = environment_class.with_views(views)
         if not isinstance(found, EnvironmentClass):
-            raise TypeError(f"seating gave {shown(found)} instead of an environment class")
+            raise TypeError(f"with_views returned {shown(found)} instead of an environment class")
     except OmnimeterError:
         raise
     except BaseException as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from omnimeter.contract import nanoseconds
 from omnimeter.contract.agent import LONGEST_DELAY
+from omnimeter.contract.exercise import nanoseconds
 
 RUNNING, BY_COUNT, BY_TIME, STOPPED, NO_ACTION, NO_DELAY, NO_REWARD = range(7)
 """How an exercise stands after a call of a runner; the last three are faults."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import NANOSECONDS, FloatArray, IntArray
+from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs.discounts import DiscountSequence, weights
 
 

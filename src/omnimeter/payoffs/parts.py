@@ -9,7 +9,8 @@ from typing import Protocol as StructuralType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omnimeter.contract import FloatArray, IntArray, InvalidInputError, Trace
+from omnimeter.contract import InvalidInputError, Trace
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.payoffs import functions
 from omnimeter.payoffs.discounts import DiscountFunction, named_discount
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
-    FOREVER,
     Budget,
     EnvironmentClass,
     Exercise,
@@ -27,8 +26,9 @@ from omnimeter.contract import (
     Score,
     Spec,
     UnknownNameError,
-    canonical,
 )
+from omnimeter.contract.exercise import FOREVER
+from omnimeter.contract.spec import canonical_json
 from omnimeter.protocols.sample import Scoring, SpecLike, draw, payoff_bounds, read_spec
 
 _FORM = (
@@ -230,7 +230,7 @@ def _folder() -> Any:
 def _read(path: Path) -> Any:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        canonical(data)  # refuses infinities
+        canonical_json(data)  # refuses infinities
     except OSError as error:
         raise InvalidInputError(
             f"{path} cannot be read: {error.strerror}.",

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import InvalidInputError, Moment, Outcome, Protocol, Score, Spec
+from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
+from omnimeter.contract.protocol import Moment
 
 
 @lru_cache(maxsize=4)

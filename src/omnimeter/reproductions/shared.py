@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from omnimeter.contract import Budget, EnvironmentClass, Exercise, Spec, StoreError, Trace, stream
+from omnimeter.contract import Budget, EnvironmentClass, Exercise, Spec, Trace, stream
+from omnimeter.contract.errors import StoreError
 from omnimeter.estimation import Estimate
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass
 from omnimeter.interaction.batch import run_batch

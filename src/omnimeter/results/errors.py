@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from omnimeter.contract import StoreError
+from omnimeter.contract.errors import StoreError
 
 _SAFE = "Everything stored so far is safe."
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

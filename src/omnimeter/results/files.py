@@ -10,7 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from omnimeter.contract import StoreError, fingerprint
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import fingerprint
 from omnimeter.results.errors import refusal, unreadable
 
 UNFINISHED = ".writing"

@@ -13,7 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from omnimeter.contract import Spec, StoreError, canonical, fingerprint
+from omnimeter.contract import Spec
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files
 from omnimeter.results.errors import too_new, unreadable
 from omnimeter.results.files import Layout
@@ -124,7 +126,7 @@ def write_spec(layout: Layout, spec: Mapping[str, Any]) -> None:
     Raises:
         StoreError: It could not be written.
     """
-    plain = json.loads(canonical(spec))
+    plain = json.loads(canonical_json(spec))
     content = {"format": FORMAT, "fingerprint": fingerprint(plain), "spec": plain}
     files.write(layout.spec, (json.dumps(content, indent=2) + "\n").encode())
 
@@ -160,7 +162,7 @@ def check_same(layout: Layout, spec: Mapping[str, Any]) -> None:
     Raises:
         StoreError: It holds another one; the message names what differs.
     """
-    stored, wanted = read_spec(layout), json.loads(canonical(spec))
+    stored, wanted = read_spec(layout), json.loads(canonical_json(spec))
     if fingerprint(stored) == fingerprint(wanted):
         return
     found = list(islice(_differences(stored, wanted, ""), _SHOWN + 1))
@@ -185,7 +187,7 @@ def _differences(there: object, here: object, place: str) -> Iterator[str]:
 
 
 def _long(value: object) -> str:
-    return "absent" if value is _ABSENT else canonical(value)
+    return "absent" if value is _ABSENT else canonical_json(value)
 
 
 def _shown(value: object) -> str:

@@ -11,7 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from omnimeter.contract import Outcome, Spec, StoreError, Trace, fingerprint
+from omnimeter.contract import Outcome, Spec, Trace
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import fingerprint
 from omnimeter.results import files, tables
 from omnimeter.results.errors import unreadable
 from omnimeter.results.files import Layout, exclusive, explained, shard_name

@@ -14,17 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from omnimeter.contract import (
-    Ending,
-    Exercise,
-    Fault,
-    FaultKind,
-    IntArray,
-    Outcome,
-    StoreError,
-    Trace,
-    canonical,
-)
+from omnimeter.contract import Ending, Exercise, Fault, FaultKind, Outcome, Trace
+from omnimeter.contract.agent import IntArray
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import canonical_json
 from omnimeter.results.errors import damaged, too_new, unreadable
 from omnimeter.results.files import shard_name
 
@@ -258,7 +251,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "fault_message": None if fault is None else _printable(fault.message),
         "fault": json.dumps(to_json(fault)),
         "remarks": json.dumps(outcome.remarks),
-        "exercise": canonical(exercise.to_json()),
+        "exercise": canonical_json(exercise.to_json()),
     }
 
 

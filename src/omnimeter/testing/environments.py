@@ -29,10 +29,9 @@ from omnimeter.contract import (
     Percept,
     Space,
     Spec,
-    Stream,
-    canonical,
     stream,
 )
+from omnimeter.contract.spec import Stream, canonical_json
 
 
 @contextmanager
@@ -143,7 +142,7 @@ class DrawingRules:
         for instance in self.drawn_instances():
             assert isinstance(instance, Instance), f"draw returned {instance!r}, not an Instance."
             try:
-                again = json.loads(canonical(instance.data))
+                again = json.loads(canonical_json(instance.data))
             except (TypeError, ValueError) as error:
                 raise AssertionError(
                     f"An instance must hold plain JSON data, without NaN or infinities: {error}."
@@ -212,7 +211,7 @@ class DrawingRules:
 
 
 def _from_text(instance: Instance) -> Instance:
-    return Instance(json.loads(canonical(instance.data)))
+    return Instance(json.loads(canonical_json(instance.data)))
 
 
 HALF = 0.5
@@ -284,7 +283,7 @@ class SeatingRules(DrawingRules):
         """Each form is built, is named in the briefing, and shows what its space says."""
         environment_class = self.make()
         for view in environment_class.views:
-            environment = self._built(environment_class.seating([view]))
+            environment = self._built(environment_class.with_views([view]))
             told = environment.briefing().view
             assert told in environment_class.views, (
                 f"Seated for {view!r}, the briefing names the form {told!r}, which is none of "
@@ -297,7 +296,7 @@ class SeatingRules(DrawingRules):
     def test_unknown_views_get_the_default(self) -> None:
         """Who asks for a form that there is not gets what one gets who asks for none."""
         default, other = (
-            self._built(self.make().seating([view])).briefing() for view in (None, UNHEARD_OF)
+            self._built(self.make().with_views([view])).briefing() for view in (None, UNHEARD_OF)
         )
         assert other == default, (
             f"Without a view the briefing is {default}, with an unknown one {other}. "
@@ -310,7 +309,7 @@ class SeatingRules(DrawingRules):
         for views, seated in self._seatings():
             rng = stream(self.seed, "suite", "instance", 0).generator()
             again = seated.draw(rng)
-            assert canonical(again.data) == canonical(drawn.data), (
+            assert canonical_json(again.data) == canonical_json(drawn.data), (
                 f"Seated for {views}, another instance was drawn. Agents are compared in the same "
                 "instances: keep views and seats out of them."
             )
@@ -334,7 +333,7 @@ class SeatingRules(DrawingRules):
 
     def test_one_seat_is_the_same_together(self) -> None:
         """One agent gets the same by ``start_joint`` and ``step_joint``."""
-        alone, joint = (self._built(self.make().seating([None])) for _ in range(2))
+        alone, joint = (self._built(self.make().with_views([None])) for _ in range(2))
         actions = self._actions(alone)
         (percept,) = joint.start_joint(self._chance("play").generator())
         found = [answer(joint, percept)]
@@ -351,10 +350,10 @@ class SeatingRules(DrawingRules):
         environment_class = self.make()
         views: list[str | None] = [None, *environment_class.views]
         for view in views:
-            yield [view], environment_class.seating([view])
+            yield [view], environment_class.with_views([view])
         two = [None, views[-1]]
         try:
-            seated = environment_class.seating(two)
+            seated = environment_class.with_views(two)
         except InvalidInputError:  # no room
             return
         yield two, seated
@@ -506,7 +505,7 @@ class EnvironmentClassSuite(SeatingRules, BandRules):
             for action in self.actions_for(environment):
                 shown = self.make().scene(instance, percept.observation, percept.reward)
                 try:
-                    canonical(dict(shown))
+                    canonical_json(dict(shown))
                 except (TypeError, ValueError) as error:
                     raise AssertionError(f"A scene must be plain JSON data: {error}.") from error
                 percept = environment.step(action)

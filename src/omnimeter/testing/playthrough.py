@@ -9,7 +9,8 @@ import sys
 
 from omnimeter.audits.subject import Answers, answers, random_actions
 from omnimeter.catalogue import Kind, make, parse
-from omnimeter.contract import EnvironmentClass, Instance, OmnimeterError, Spec, canonical, stream
+from omnimeter.contract import EnvironmentClass, Instance, OmnimeterError, Spec, stream
+from omnimeter.contract.spec import canonical_json
 from omnimeter.testing.environments import variants
 
 INTERACTIONS = 30
@@ -42,11 +43,11 @@ def _block(spec: Spec) -> str:
     low, high = environment.rewards
     heard = answers(environment, chance.child("environment"), actions)
     head = [
-        f"instance      {canonical(dict(instance.data))}",
+        f"instance      {canonical_json(dict(instance.data))}",
         f"actions       {environment.actions}",
         f"observations  {' x '.join(map(str, environment.space.sizes))}",
         f"rewards       {low!r} to {high!r}",
-        f"chance        {canonical(list(chance.name))}",
+        f"chance        {canonical_json(list(chance.name))}",
         "",
     ]
     return "\n".join([*head, *_table(actions, heard), ""])
@@ -70,7 +71,7 @@ def _shortest(environment_class: EnvironmentClass) -> Instance:
         environment_class.draw(stream(SEED, "playthrough", "instance", number).generator())
         for number in range(DRAWS)
     ]
-    return min(draws, key=lambda instance: len(canonical(dict(instance.data))))
+    return min(draws, key=lambda instance: len(canonical_json(dict(instance.data))))
 
 
 def main() -> None:

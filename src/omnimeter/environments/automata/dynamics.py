@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from omnimeter.contract import EnvironmentKernels, FloatArray, Instance, IntArray, kernel
+from omnimeter.contract import EnvironmentKernels, Instance, kernel
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction.randomness import forward
 
 Transitions = Sequence[Sequence[int]]

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import FloatArray, IntArray, kernel
+from omnimeter.contract import kernel
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction.randomness import below, forward, next_bits
 
 GOOD, EVIL, FIRST_SEAT = range(3)

@@ -9,7 +9,8 @@ from math import prod
 
 import numpy as np
 
-from omnimeter.contract import IntArray, InvalidInputError, UnknownNameError
+from omnimeter.contract import InvalidInputError, UnknownNameError
+from omnimeter.contract.agent import IntArray
 
 SEPARATOR = "|"
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import EnvironmentKernels, FloatArray, IntArray, kernel
+from omnimeter.contract import EnvironmentKernels, kernel
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction.randomness import below, forward
 
 LEFT, RIGHT, UP, DOWN, STAY = range(5)

@@ -13,7 +13,8 @@ import numpy as np
 from omnimeter.agents.model_learner import ACTIONS, ModelLearner, ModelState
 from omnimeter.agents.model_learner import act as pursue
 from omnimeter.agents.simple import begin, finish
-from omnimeter.contract import AgentKernels, Briefing, FloatArray, IntArray, Spec, kernel
+from omnimeter.contract import AgentKernels, Briefing, Spec, kernel
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.interaction.randomness import below
 from omnimeter.protocols.anytime import AnytimeUntimed

@@ -16,7 +16,8 @@ import numpy as np
 
 from omnimeter.agents.temporal_difference import ExpectedSarsa, Sarsa
 from omnimeter.complexity import compressed_length
-from omnimeter.contract import FloatArray, IntArray, Outcome, Spec
+from omnimeter.contract import Outcome, Spec
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import (
     Correlation,
     Estimate,
