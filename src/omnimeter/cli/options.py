@@ -114,13 +114,13 @@ def carry_out(
     """Run what is not finished yet, with somebody watching, and keep it in the directory."""
     from omnimeter.contract import InvalidInputError
     from omnimeter.execution import evaluate
-    from omnimeter.results import writing
+    from omnimeter.results import open_writer
 
     new = not directory.exists()
     seed = evaluation.protocol.parameters.get("seed", 0)
     specs = (evaluation.protocol, *evaluation.agents)
     with (
-        writing(directory, evaluation.to_json(), seeds=[seed], specs=specs) as writer,
+        open_writer(directory, evaluation.to_json(), seeds=[seed], specs=specs) as writer,
         watched as observer,
     ):
         try:

@@ -109,7 +109,7 @@ class Host:
 
 
 def _made(message: Message) -> Agent:
-    return adapt(make(Kind.AGENT, Spec.from_json(message["agent"])))
+    return adapt(make(Kind.AGENT, Spec(**message["agent"])))
 
 
 def _for_lack_of_memory(error: BaseException | None) -> bool:
