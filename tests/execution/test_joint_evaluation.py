@@ -68,7 +68,7 @@ def test_one_of_a_company_can_be_evaluated_alone(tmp_path: Path) -> None:
     both = run(tmp_path / "both", evaluation(*joint))
     alone = run(tmp_path / "alone", evaluation(WANDERER, joint=joint))
     assert alone.outcomes[WANDERER] == both.outcomes[WANDERER]
-    with pytest.raises(InvalidInputError, match="does not belong to the company"):
+    with pytest.raises(InvalidInputError, match="is not one of the joint agents"):
         check(evaluation(NARROW, joint=joint), NONE)
 
 
@@ -195,7 +195,7 @@ def test_processes_are_kept_for_the_company(tmp_path: Path) -> None:
     [
         ({"seconds": 3.0}, "wall clock"),
         ({"timeout": 1.0}, "time-out"),
-        ({"environment_class": "cups-v1"}, "room for one agent, not for 2"),
+        ({"environment_class": "cups-v1"}, "one seat, not 2"),
         ({"joint": ()}, "joint run of 0"),
         ({"joint": (WANDERER, WANDERER)}, "twice"),
     ],

@@ -268,7 +268,7 @@ def test_who_does_not_compile_takes_the_ordinary_loop(ordinary: list[Exercise]) 
 
 def test_a_class_with_one_seat() -> None:
     cups = Cups()
-    with pytest.raises(InvalidInputError, match="room for one agent, not for 2"):
+    with pytest.raises(InvalidInputError, match="one seat, not 2"):
         next(run_joint(cups, [Wanderer(), Wanderer()], [joint(Instance({"colours": "BWW"}))]))
 
 
@@ -370,8 +370,8 @@ def test_the_company_is_written_down() -> None:
     ("conditions", "said"),
     [
         ({"joint": COMPANY[:1]}, "joint run of 1"),
-        ({"joint": (COMPANY[0], COMPANY[0])}, "is in the company twice"),
-        ({"joint": COMPANY[1:]}, "does not belong"),
+        ({"joint": (COMPANY[0], COMPANY[0])}, "is in the joint run twice"),
+        ({"joint": COMPANY[1:]}, "not one of the joint agents"),
         ({"clock": Clock(ClockKind.WALL)}, "wall clock"),
         ({"timeout": Timeout(1.0)}, "time-out"),
     ],

@@ -98,7 +98,7 @@ class JsonData:
                 return adapter.validate_json(data, strict=True)
             return adapter.validate_python(data)
         except ValidationError as error:
-            message = f"{where or cls.__name__}{validation_message(error)}."
+            message = f"{where or cls.__name__}: {validation_message(error)}."
             raise InvalidInputError(message, _nearest_field(error, adapter) or advice) from error
 
 
@@ -131,14 +131,14 @@ def _adapter(cls: type[Any]) -> TypeAdapter[Any]:
 
 
 def validation_message(error: ValidationError) -> str:
-    """What pydantic found, to follow a name: ``, exercises[1].title: input should be a ...``."""
+    """What pydantic found, on one line: ``exercises[1].interactions: input should be ...``."""
     faults = []
     for fault in error.errors(include_url=False, include_context=False, include_input=False):
         parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"])
         path = "".join(parts).removeprefix(".")
         message = fault["msg"][0].lower() + fault["msg"][1:]
-        faults.append(f", {path}: {message}" if path else f": {message}")
-    return ";".join(faults)
+        faults.append(f"{path}: {message}" if path else message)
+    return "; ".join(faults)
 
 
 def _nearest_field(error: ValidationError, adapter: TypeAdapter[Any]) -> str:

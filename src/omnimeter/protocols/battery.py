@@ -48,7 +48,7 @@ class Item(JsonData):
 
     environment_class: Spec
     interactions: Annotated[int, Field(ge=1, le=FOREVER)]
-    complexity: int | Annotated[float, Field(allow_inf_nan=False)] | None = None
+    complexity: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def read_plan(data: Any, where: str) -> Plan:
         data = {**data, "exercises": [_with_spec(each) for each in data["exercises"]]}
     plan = Plan.from_json(json.dumps(data), where, _FORMAT)
     exercises = [
-        _resolved(item, f"{where}, exercises[{number}]")
+        _resolved(item, f"{where}: exercises[{number}]")
         for number, item in enumerate(plan.exercises)
     ]
     return replace(plan, exercises=tuple(exercises))
