@@ -136,7 +136,8 @@ def validation_message(error: ValidationError) -> str:
     for fault in error.errors(include_url=False, include_context=False, include_input=False):
         parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"])
         path = "".join(parts).removeprefix(".")
-        message = fault["msg"][0].lower() + fault["msg"][1:]
+        unknown = fault["type"] == "unexpected_keyword_argument"
+        message = "unknown field" if unknown else fault["msg"][0].lower() + fault["msg"][1:]
         faults.append(f"{path}: {message}" if path else message)
     return "; ".join(faults)
 
