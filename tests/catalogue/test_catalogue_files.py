@@ -48,11 +48,11 @@ def error_message(name: str, kind: Kind = Kind.AGENT) -> str:
 
 def test_class_in_a_file(directory: Path) -> None:
     write("my_agent.py", AGENT)
-    found = resolve(Kind.AGENT, "my_agent.py:MyAgent")
-    assert issubclass(found, Agent)
-    assert sys.modules[found.__module__].MyAgent is found
-    assert resolve(Kind.AGENT, f"{directory}/my_agent.py:MyAgent") is found
-    assert resolve(Kind.AGENT, "my_agent.py:MyAgent.Inner") is found.Inner
+    part = resolve(Kind.AGENT, "my_agent.py:MyAgent")
+    assert issubclass(part, Agent)
+    assert sys.modules[part.__module__].MyAgent is part
+    assert resolve(Kind.AGENT, f"{directory}/my_agent.py:MyAgent") is part
+    assert resolve(Kind.AGENT, "my_agent.py:MyAgent.Inner") is part.Inner
 
 
 def test_class_in_a_module() -> None:
@@ -61,8 +61,8 @@ def test_class_in_a_module() -> None:
 
 def test_file_name_need_not_be_a_module_name() -> None:
     write("some dir/my-agent.v2.py", AGENT)
-    found = resolve(Kind.AGENT, "some dir/my-agent.v2.py:MyAgent")
-    assert found.__module__.isidentifier()
+    part = resolve(Kind.AGENT, "some dir/my-agent.v2.py:MyAgent")
+    assert part.__module__.isidentifier()
 
 
 def test_edited_file_is_another_module_even_within_one_second(

@@ -1,4 +1,4 @@
-"""Parts made from specs: parameters known, missing, coerced and refused."""
+"""Parts made from specs: parameters known, missing, coerced and rejected."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_open_ended_constructor_takes_anything() -> None:
     assert made("Open", size="2", other=[3]).given == {"size": 2, "other": [3]}
 
 
-def test_constructor_that_refuses() -> None:
+def test_constructor_that_raises() -> None:
     assert "Given(rate=-1) cannot be made: the rate is negative." in error_message("Given", rate=-1)
     assert "Given: There is no rate 'zero'. Known: one." in error_message("Given", rate=0)
     message = error_message("Given", rate=1e6)

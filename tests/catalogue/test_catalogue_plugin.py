@@ -1,4 +1,4 @@
-"""A stranger's package, really installed: listed without an import, described and made."""
+"""A third-party package, really installed: listed without an import, described and made."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def test_listing_imports_none_of_the_parts(plugin_path: str) -> None:
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    packages = {name.split(".")[1] for name in found["loaded"] if "." in name}
-    assert not [name for name in found["loaded"] if name.startswith("omnimeter_sample")]
+    result = json.loads(done.stdout)
+    packages = {name.split(".")[1] for name in result["loaded"] if "." in name}
+    assert not [name for name in result["loaded"] if name.startswith("omnimeter_sample")]
     assert packages == {"catalogue", "contract"}
-    assert found["heavy"] == []
-    assert len(found["summaries"]) == 4
-    assert all(found["summaries"])
-    assert found["seconds"] < 0.5
+    assert result["heavy"] == []
+    assert len(result["summaries"]) == 4
+    assert all(result["summaries"])
+    assert result["seconds"] < 0.5
 
 
 @pytest.mark.usefixtures("plugin")

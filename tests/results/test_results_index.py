@@ -24,47 +24,47 @@ def evaluation(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def contents(place: Path) -> tuple[list[object], list[object]]:
-    with closing(sqlite3.connect(place / "index.sqlite")) as connection:
+def contents(path: Path) -> tuple[list[object], list[object]]:
+    with closing(sqlite3.connect(path / "index.sqlite")) as connection:
         return (
             connection.execute("SELECT * FROM shards ORDER BY name").fetchall(),
             connection.execute("SELECT * FROM exercises ORDER BY shard, key").fetchall(),
         )
 
 
-def execute(place: Path, statement: str) -> None:
-    with closing(sqlite3.connect(place / "index.sqlite")) as connection, connection:
+def execute(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path / "index.sqlite")) as connection, connection:
         connection.execute(statement)
 
 
-def garble(place: Path, where: slice) -> None:
-    content = bytearray((place / "index.sqlite").read_bytes())
+def garble(path: Path, where: slice) -> None:
+    content = bytearray((path / "index.sqlite").read_bytes())
     content[where] = b"\xa5" * len(content[where])
-    (place / "index.sqlite").write_bytes(content)
+    (path / "index.sqlite").write_bytes(content)
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
-    "deleted": lambda place: (place / "index.sqlite").unlink(),
-    "emptied": lambda place: (place / "index.sqlite").write_bytes(b""),
-    "no database": lambda place: (place / "index.sqlite").write_text("hello" * 100),
-    "cut short": lambda place: (place / "index.sqlite").write_bytes(
-        (place / "index.sqlite").read_bytes()[:5000]
+    "deleted": lambda path: (path / "index.sqlite").unlink(),
+    "emptied": lambda path: (path / "index.sqlite").write_bytes(b""),
+    "no database": lambda path: (path / "index.sqlite").write_text("hello" * 100),
+    "cut short": lambda path: (path / "index.sqlite").write_bytes(
+        (path / "index.sqlite").read_bytes()[:5000]
     ),
-    "garbled head": lambda place: garble(place, slice(0, 64)),
-    "garbled pages": lambda place: garble(place, slice(4096, None)),
-    "another form": lambda place: execute(place, "PRAGMA user_version = 99"),
-    "lost shard": lambda place: execute(
-        place, "DELETE FROM shards WHERE name = (SELECT min(name) FROM shards)"
+    "garbled head": lambda path: garble(path, slice(0, 64)),
+    "garbled pages": lambda path: garble(path, slice(4096, None)),
+    "another version": lambda path: execute(path, "PRAGMA user_version = 99"),
+    "lost shard": lambda path: execute(
+        path, "DELETE FROM shards WHERE name = (SELECT min(name) FROM shards)"
     ),
-    "lost exercise": lambda place: execute(
-        place, "DELETE FROM exercises WHERE key = (SELECT min(key) FROM exercises)"
+    "lost exercise": lambda path: execute(
+        path, "DELETE FROM exercises WHERE key = (SELECT min(key) FROM exercises)"
     ),
-    "renamed exercise": lambda place: execute(
-        place, "UPDATE exercises SET key = 'x' WHERE key = (SELECT min(key) FROM exercises)"
+    "renamed exercise": lambda path: execute(
+        path, "UPDATE exercises SET key = 'x' WHERE key = (SELECT min(key) FROM exercises)"
     ),
-    "unknown shard": lambda place: execute(place, "INSERT INTO shards VALUES ('nowhere', 10)"),
-    "other size": lambda place: execute(place, "UPDATE shards SET bytes = bytes + 1"),
-    "other journal": lambda place: execute(place, "PRAGMA journal_mode = WAL"),
+    "unknown shard": lambda path: execute(path, "INSERT INTO shards VALUES ('nowhere', 10)"),
+    "other size": lambda path: execute(path, "UPDATE shards SET bytes = bytes + 1"),
+    "other journal": lambda path: execute(path, "PRAGMA journal_mode = WAL"),
 }
 
 

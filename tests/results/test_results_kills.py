@@ -1,4 +1,4 @@
-"""Finished means durable: whoever is killed at any moment loses nothing that was acknowledged."""
+"""Finished means stored: a process killed at any moment loses nothing that was acknowledged."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ import os, random, sys
 from results_samples import SPEC, make_outcome, make_trace
 from omnimeter.results import open_writer
 
-def work(place, sizes):
-    with open_writer(place, SPEC) as writer:
+def work(directory, sizes):
+    with open_writer(directory, SPEC) as writer:
         number, stored = 0, writer.keys()
         while True:
             batch, size = [], sizes.randint(1, 4)
@@ -65,7 +65,7 @@ from pathlib import Path
 from results_samples import SPEC, make_outcome, make_trace
 from omnimeter.results import store, open_writer
 
-def work(place, last):
+def work(directory, last):
     steps = itertools.count(1)
 
     def step():
@@ -96,7 +96,7 @@ def work(place, last):
                 file.write(content[len(content) // 2 :])
         return Tearing()
 
-    with open_writer(place, SPEC) as writer:
+    with open_writer(directory, SPEC) as writer:
         Path.open, Path.replace = tearing_open, around(Path.replace)
         os.fsync, store.add_to_index = around(os.fsync), around(store.add_to_index)
         for numbers in ((1, 2), (3, 4)):
@@ -156,10 +156,10 @@ def kill_while_busy(process: subprocess.Popen[str], turn: int) -> set[int]:
     assert process.stdout is not None
     process.stdin.write(f"{turn}\n")
     process.stdin.flush()
-    chance, writer = random.Random(turn), int(process.stdout.readline())
+    rng, writer = random.Random(turn), int(process.stdout.readline())
     # Some are killed while they open, the others a moment after they have stored something.
-    lines = [process.stdout.readline() for _ in range(chance.choice([0, 1, 2, 5, 10]))]
-    time.sleep(chance.uniform(0.0, 0.02))
+    lines = [process.stdout.readline() for _ in range(rng.choice([0, 1, 2, 5, 10]))]
+    time.sleep(rng.uniform(0.0, 0.02))
     os.kill(writer, signal.SIGKILL)
     while not lines or not lines[-1].startswith("ended"):
         assert process.poll() is None
@@ -168,24 +168,24 @@ def kill_while_busy(process: subprocess.Popen[str], turn: int) -> set[int]:
     return {int(number) for line in lines for number in line.split()}
 
 
-def check_reading(place: Path, acknowledged: set[int]) -> None:
-    """Everything acknowledged is there, once, as it was; nobody has repaired anything yet."""
-    record = Record(place)
+def check_reading(directory: Path, acknowledged: set[int]) -> None:
+    """Everything acknowledged is there, once, as it was; nothing has been repaired yet."""
+    record = Record(directory)
     outcomes = record.outcomes()
     numbers = [one.exercise.number for one in outcomes]
     assert acknowledged <= set(numbers)
     assert outcomes == [make_outcome(number) for number in sorted(set(numbers))]
     assert record.keys() == {one.exercise.key for one in outcomes}
     expected = {make_outcome(number).exercise.key: make_trace(number) for number in numbers}
-    found = dict(record.traces())
-    assert found.keys() == expected.keys()
-    assert all(exact_trace(found[key]) == exact_trace(expected[key]) for key in expected)
+    stored = dict(record.traces())
+    assert stored.keys() == expected.keys()
+    assert all(exact_trace(stored[key]) == exact_trace(expected[key]) for key in expected)
 
 
-def check_consistent(place: Path) -> None:
+def check_consistent(directory: Path) -> None:
     """Nothing is left over or held twice, and the index agrees."""
-    layout = Layout(place)
-    assert not list(place.rglob("*.writing"))
+    layout = Layout(directory)
+    assert not list(directory.rglob("*.writing"))
     assert layout.shards() == layout.trace_shards() == sorted(store.indexed_keys(layout))
     holders = Counter(
         key for name in layout.shards() for key in tables.read_keys(layout.outcome_shard(name))
@@ -193,19 +193,19 @@ def check_consistent(place: Path) -> None:
     assert set(holders.values()) == {1}
 
 
-def assert_survives(place: Path, kills: int) -> None:
+def assert_survives(directory: Path, kills: int) -> None:
     acknowledged: set[int] = set()
-    with running(BUSY, str(place)) as process:
+    with running(BUSY, str(directory)) as process:
         for turn in range(kills):
             acknowledged |= kill_while_busy(process, turn)
-            assert not acknowledged or (place / "spec.json").exists()
-            if (place / "spec.json").exists():
-                check_reading(place, acknowledged)
+            assert not acknowledged or (directory / "spec.json").exists()
+            if (directory / "spec.json").exists():
+                check_reading(directory, acknowledged)
     assert len(acknowledged) > kills
-    with open_writer(place, SPEC):
+    with open_writer(directory, SPEC):
         pass
-    check_reading(place, acknowledged)
-    check_consistent(place)
+    check_reading(directory, acknowledged)
+    check_consistent(directory)
 
 
 def test_nothing_acknowledged_is_lost_by_kills(tmp_path: Path) -> None:
@@ -226,18 +226,18 @@ def test_death_at_every_single_step_loses_nothing(tmp_path: Path) -> None:
     assert len(ends) > 30
     assert set(ends[:-1]) == {"9"}
     for last in range(1, len(ends) + 1):
-        place = tmp_path / str(last)
+        directory = tmp_path / str(last)
         acknowledged = {int(n) for line in lines if line[0] == str(last) for n in line[1:]}
-        check_reading(place, acknowledged)
-        with open_writer(place, SPEC) as writer:
+        check_reading(directory, acknowledged)
+        with open_writer(directory, SPEC) as writer:
             stored = {one.exercise.number for one in writer.outcomes()}
             assert acknowledged <= stored
             batch = [make_outcome(number) for number in (1, 2, 3, 4, 5)]  # another grouping
             writer.append(
                 batch, {one.exercise.key: make_trace(one.exercise.number) for one in batch}
             )
-        check_reading(place, {1, 2, 3, 4, 5})
-        check_consistent(place)
+        check_reading(directory, {1, 2, 3, 4, 5})
+        check_consistent(directory)
 
 
 def test_a_second_writer_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:

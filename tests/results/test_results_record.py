@@ -44,20 +44,20 @@ def test_a_second_outcome_of_one_exercise_is_ignored(tmp_path: Path) -> None:
 
 
 def test_the_same_spec_continues(tmp_path: Path) -> None:
-    place = tmp_path / "deep" / "evaluation"
-    with open_writer(place, SPEC) as writer:
+    directory = tmp_path / "deep" / "evaluation"
+    with open_writer(directory, SPEC) as writer:
         writer.append([make_outcome(1)])
-    with open_writer(place, dict(reversed(SPEC.items()))) as writer:
+    with open_writer(directory, dict(reversed(SPEC.items()))) as writer:
         assert writer.keys() == {make_outcome(1).exercise.key}
         writer.append([make_outcome(2)])
-    record = Record(place)
+    record = Record(directory)
     assert record.spec == SPEC
     assert record.fingerprint == fingerprint(SPEC)
     assert record.outcomes() == [make_outcome(1), make_outcome(2)]
-    assert json.loads((place / "spec.json").read_text())["fingerprint"] == fingerprint(SPEC)
+    assert json.loads((directory / "spec.json").read_text())["fingerprint"] == fingerprint(SPEC)
 
 
-def test_another_spec_is_refused_and_the_difference_named(tmp_path: Path) -> None:
+def test_another_spec_is_an_error_and_the_difference_named(tmp_path: Path) -> None:
     with open_writer(tmp_path, SPEC) as writer:
         writer.append([make_outcome(1)])
     other = {**SPEC, "agents": [{"id": "greedy-v1"}], "protocol": {"id": "fixed-v1"}, "seed": 8}
@@ -93,7 +93,7 @@ def test_an_edited_spec_is_noticed(tmp_path: Path) -> None:
             Record(tmp_path)
 
 
-def test_a_newer_form_is_refused(tmp_path: Path) -> None:
+def test_a_newer_format_is_an_error(tmp_path: Path) -> None:
     with open_writer(tmp_path, SPEC):
         pass
     spec = tmp_path / "spec.json"
@@ -110,7 +110,7 @@ def test_what_is_no_evaluation_cannot_be_read(tmp_path: Path, missing: str) -> N
         Record(tmp_path / missing)
 
 
-def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_another_directory_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(StoreError, match="holds no evaluation"), open_writer(tmp_path, SPEC):
         pass
@@ -125,7 +125,7 @@ def test_a_creation_that_was_killed_can_be_repeated(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.writing"))
 
 
-def test_a_reader_sees_what_is_stored_while_somebody_writes(tmp_path: Path) -> None:
+def test_a_reader_sees_what_is_stored_while_another_process_writes(tmp_path: Path) -> None:
     with open_writer(tmp_path, SPEC) as writer:
         record = Record(tmp_path)
         for number in range(4):
@@ -182,7 +182,7 @@ def test_damaged_provenance_is_named(tmp_path: Path) -> None:
         Record(tmp_path).provenance()
 
 
-def test_what_is_not_json_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_what_is_not_json_is_an_error_before_anything_is_written(tmp_path: Path) -> None:
     outcome = replace(make_outcome(1), remarks={"odd": object()})
     with open_writer(tmp_path, SPEC) as writer, pytest.raises(TypeError, match="not JSON"):
         writer.append([outcome], {outcome.exercise.key: make_trace(1)})
@@ -190,14 +190,14 @@ def test_what_is_not_json_is_refused_before_anything_is_written(tmp_path: Path) 
 
 
 def test_provenance_names_neither_host_nor_user_nor_path() -> None:
-    found = current_provenance()
-    assert {"python", "omnimeter", "numpy", "numba", "pyarrow"} <= found["versions"].keys()
-    assert found["started"].endswith("+00:00")
-    text = json.dumps(found)
+    provenance = current_provenance()
+    assert {"python", "omnimeter", "numpy", "numba", "pyarrow"} <= provenance["versions"].keys()
+    assert provenance["started"].endswith("+00:00")
+    text = json.dumps(provenance)
     assert str(Path.cwd()) not in text
-    words = set(text.replace('"', " ").split())
-    assert platform.node() not in words
-    assert getpass.getuser() not in words
+    values = set(text.replace('"', " ").split())
+    assert platform.node() not in values
+    assert getpass.getuser() not in values
 
 
 def test_provenance_knows_the_revision_of_the_project(
@@ -220,7 +220,7 @@ def test_provenance_knows_the_revision_of_the_project(
     assert current_provenance()["revisions"]["project"] == {**expected, "modified": True}
 
 
-def test_the_room_loads_nothing_heavy_before_it_is_used() -> None:
+def test_the_package_loads_nothing_heavy_before_it_is_used() -> None:
     code = (
         "import omnimeter.results, sys; print('pyarrow' in sys.modules, 'sqlite3' in sys.modules)"
     )

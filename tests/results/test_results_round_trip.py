@@ -116,8 +116,8 @@ def test_outcomes_come_back_exactly(given_outcomes: list[Outcome]) -> None:
     with TemporaryDirectory() as directory:
         with open_writer(directory, SPEC) as writer:
             writer.append(given_outcomes)
-        found = {one.exercise.key: exact_outcome(one) for one in Record(directory).outcomes()}
-    assert found == {one.exercise.key: exact_outcome(one) for one in given_outcomes}
+        stored = {one.exercise.key: exact_outcome(one) for one in Record(directory).outcomes()}
+    assert stored == {one.exercise.key: exact_outcome(one) for one in given_outcomes}
 
 
 @settings(max_examples=50)
@@ -171,8 +171,8 @@ def test_order_is_by_agent_then_number(tmp_path: Path) -> None:
     with open_writer(tmp_path, SPEC) as writer:
         for number in (10, 2, 9):
             writer.append([make_outcome(number, "b-v1"), make_outcome(number, "a-v1")])
-    found = [(one.exercise.agent.id, one.exercise.number) for one in Record(tmp_path).outcomes()]
-    assert found == [(agent, number) for agent in ("a-v1", "b-v1") for number in (2, 9, 10)]
+    stored = [(one.exercise.agent.id, one.exercise.number) for one in Record(tmp_path).outcomes()]
+    assert stored == [(agent, number) for agent in ("a-v1", "b-v1") for number in (2, 9, 10)]
 
 
 def test_an_outcome_without_a_trace_has_none(tmp_path: Path) -> None:

@@ -222,16 +222,10 @@ class Trace:
 
     def same_as(self, other: Trace) -> bool:
         """Whether both record exactly the same events, bit for bit."""
-        numbers = (self.first_reward, self.end_ns, self.ending)
-        arrays = zip(
-            (self.rewards, self.times, self.actions, self.observations),
-            (other.rewards, other.times, other.actions, other.observations),
-            strict=True,
-        )
-        return numbers == (other.first_reward, other.end_ns, other.ending) and all(
-            (mine is None and theirs is None)
-            or (mine is not None and theirs is not None and np.array_equal(mine, theirs))
-            for mine, theirs in arrays
+        scalars = ("first_reward", "end_ns", "ending")
+        arrays = ("rewards", "times", "actions", "observations")
+        return all(getattr(self, each) == getattr(other, each) for each in scalars) and all(
+            np.array_equal(getattr(self, each), getattr(other, each)) for each in arrays
         )
 
 
