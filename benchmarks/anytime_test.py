@@ -22,7 +22,7 @@ from omnimeter.execution import evaluate
 from omnimeter.execution.workers import Conductor
 from omnimeter.protocols.anytime import AnytimeUntimed
 from omnimeter.protocols.evaluation import Evaluation
-from omnimeter.results import writing
+from omnimeter.results import open_writer
 
 AGENT = Spec("q-learning-v1")
 ENVIRONMENTS = "automata-v1"
@@ -71,7 +71,7 @@ def take_stored_test(interactions: int, seed: int = 0) -> Cost:
     evaluation = Evaluation(Spec("anytime-untimed-v1", parameters), (AGENT,))
     with tempfile.TemporaryDirectory() as directory:
         before, used = perf_counter(), process_time()
-        with writing(Path(directory) / "evaluation", evaluation.to_json()) as writer:
+        with open_writer(Path(directory) / "evaluation", evaluation.to_json()) as writer:
             result = evaluate(evaluation, writer)
         seconds, waiting = process_time() - used, perf_counter() - before
     assert result.complete

@@ -25,7 +25,7 @@ from omnimeter.environments.automata import Automata
 from omnimeter.execution import evaluate
 from omnimeter.interaction.loop import run_stepwise
 from omnimeter.protocols.evaluation import Evaluation
-from omnimeter.results import writing
+from omnimeter.results import open_writer
 
 BAR = 1_000
 """Nanoseconds by which what is charged may exceed the agent's own time."""
@@ -143,7 +143,7 @@ def _sit(environments: str, time: float, seed: int) -> tuple[float, float, float
     evaluation = Evaluation(Spec("anytime-timed-v1", parameters), (agent,))
     with (
         tempfile.TemporaryDirectory() as directory,
-        writing(Path(directory) / "evaluation", evaluation.to_json()) as writer,
+        open_writer(Path(directory) / "evaluation", evaluation.to_json()) as writer,
     ):
         before = perf_counter()
         result = evaluate(evaluation, writer)

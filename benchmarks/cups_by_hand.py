@@ -8,7 +8,8 @@ import numpy as np
 from yardstick import HandWritten, Loop
 
 from omnimeter.agents.simple import RandomAgent
-from omnimeter.contract import Exercise, nanoseconds
+from omnimeter.contract import Exercise
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.environments.cups import Cups
 from omnimeter.interaction.kernels import seed_state
 

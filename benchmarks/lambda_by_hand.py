@@ -9,7 +9,8 @@ from typing import Any
 from yardstick import HandWritten, Loop, address
 
 from omnimeter.agents.temporal_difference import LOWEST, QLearning
-from omnimeter.contract import Exercise, nanoseconds
+from omnimeter.contract import Exercise
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import (
     ACTIONS,
@@ -54,7 +55,7 @@ def lambda_by_hand(
     run: Loop, environment_class: Lambda, agent: QLearning, exercises: Sequence[Exercise]
 ) -> HandWritten:
     """The exercises for the hand-written loop."""
-    seating = environment_class.seating([agent.view])
+    seating = environment_class.with_views([agent.view])
     environments, agents, states = [], [], []
     for exercise in exercises:
         environment = seating.build(exercise.instance)

@@ -19,7 +19,7 @@ from time import perf_counter, process_time
 from omnimeter.contract import Outcome, Spec
 from omnimeter.execution import Observer, Options, evaluate
 from omnimeter.protocols.evaluation import Evaluation
-from omnimeter.results import writing
+from omnimeter.results import open_writer
 
 CELLS = 9
 
@@ -87,7 +87,7 @@ def main(exercises: int, interactions: int, workers: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         watching = Workers()
         before, used = perf_counter(), process_time()
-        with writing(Path(directory) / "evaluation", evaluation.to_json()) as writer:
+        with open_writer(Path(directory) / "evaluation", evaluation.to_json()) as writer:
             result = evaluate(evaluation, writer, Options(workers=workers), watching)
         seconds, busy = perf_counter() - before, process_time() - used + watching.busiest
     assert result.complete

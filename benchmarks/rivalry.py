@@ -38,7 +38,7 @@ class Rivalry:
 
     def measure(self, rounds: int = ROUNDS) -> dict[str, float]:
         """Nanoseconds per interaction of C++, of our loop alone, and of all around it."""
-        seated = self.environment_class.seating([self.agent.view])  # its kernels show the view
+        seated = self.environment_class.with_views([self.agent.view])  # its kernels show the view
         ours = Stopwatch(runner(seated.kernels, self.agent.kernels))
         payoff = Average()
 

@@ -30,7 +30,6 @@ from omnimeter.agents.simple import (
 from omnimeter.agents.specialists import CupPresser
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
-    NANOSECONDS,
     Briefing,
     Budget,
     Ending,
@@ -42,6 +41,7 @@ from omnimeter.contract import (
     Trace,
     stream,
 )
+from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
 from omnimeter.interaction import interact, run_single

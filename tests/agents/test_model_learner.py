@@ -18,7 +18,6 @@ from omnimeter.contract import (
     Briefing,
     Budget,
     Exercise,
-    FloatArray,
     Instance,
     InvalidInputError,
     Space,
@@ -26,6 +25,7 @@ from omnimeter.contract import (
     Trace,
     stream,
 )
+from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.automata import Automata
 from omnimeter.interaction import run_single
 from omnimeter.interaction.loop import run_stepwise

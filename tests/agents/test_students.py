@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from omnimeter.agents.students import HALF_AN_HOUR, STUDENTS, student
-from omnimeter.contract import NANOSECONDS, Ending, UnknownNameError
+from omnimeter.contract import Ending, UnknownNameError
+from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs import Average, PerSecond, Total
 
 MINUTE = 60 * NANOSECONDS

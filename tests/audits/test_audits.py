@@ -11,7 +11,8 @@ from automata import FAIR, MATCH, Automata, Coins, finding, small
 from omnimeter.audits import audit
 from omnimeter.audits.checks import class_mean, contains_zero
 from omnimeter.audits.subject import Subject
-from omnimeter.contract import Claims, EnvironmentClass, InvalidInputError, canonical, stream
+from omnimeter.contract import Claims, EnvironmentClass, InvalidInputError, stream
+from omnimeter.contract.spec import canonical_json
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
 
@@ -48,7 +49,7 @@ def test_a_class_without_kernels_is_audited_too() -> None:
 
 def test_an_audit_is_json_and_repeatable() -> None:
     first, second = (audit(Cups(3, 4), instances=5).to_json() for _ in range(2))
-    assert canonical(first) == canonical(second)
+    assert canonical_json(first) == canonical_json(second)
     assert first["settings"] == {
         "instances": 5, "interactions": 2520, "seed": 0, "confidence": 0.99,
     }  # fmt: skip
@@ -87,7 +88,7 @@ def test_a_reward_out_of_range_is_found_with_its_instance() -> None:
 def test_a_reward_that_is_no_number_is_out_of_range() -> None:
     result = small(Automata(MATCH, [[float("nan"), 0.0], [0.0, 0.0]]))
     assert not finding(result, "range").passed
-    canonical(result.to_json())
+    canonical_json(result.to_json())
 
 
 # Balance

@@ -8,7 +8,8 @@ import pytest
 from automata import FAIR, MATCH, Automata, Automaton, finding, small
 from broken_environments import InconsistentCups
 from omnimeter.audits import audit
-from omnimeter.contract import Claims, Environment, Instance, InvalidInputError, Percept, canonical
+from omnimeter.contract import Claims, Environment, Instance, InvalidInputError, Percept
+from omnimeter.contract.spec import canonical_json
 
 
 class Moody(Automata):
@@ -109,7 +110,7 @@ def test_what_cannot_even_be_named_fails_every_check_without_a_crash() -> None:
     result = small(Sets(MATCH, FAIR))
     assert not result.ok
     assert all("not JSON serializable" in each.summary for each in result.findings[1:])
-    canonical(result.to_json())
+    canonical_json(result.to_json())
 
 
 class Explosive(Automata):

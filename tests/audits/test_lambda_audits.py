@@ -122,7 +122,7 @@ def test_an_unreachable_reward_is_detected() -> None:
 @given(st.booleans(), st.integers(1, 3), SEEDS)
 def test_out_of_reach_nothing_is_ever_paid(vanish: bool, agents: int, seed: int) -> None:
     here = Lambda(vanish=vanish, **OUT_OF_REACH)  # type: ignore[arg-type]
-    environment = started(here.seating([None] * agents), seed)
+    environment = started(here.with_views([None] * agents), seed)
     rng = np.random.default_rng(seed)
     for _ in range(50):
         actions = rng.integers(environment.actions, size=agents).tolist()

@@ -1,4 +1,4 @@
-"""Entry points, ids and listing, with made-up claims in place of installed packages."""
+"""Entry points, ids and listing, with made-up entries in place of installed packages."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from omnimeter.catalogue import Kind, entries, forget, listing, resolve
-from omnimeter.catalogue.entries import Claim, find, read_id
+from omnimeter.catalogue import Entry, Kind, entries, forget, listing, resolve
+from omnimeter.catalogue.entries import find, read_id
 from omnimeter.contract import InvalidInputError, UnknownNameError
 
 Claiming = Callable[..., None]
@@ -16,12 +16,12 @@ Claiming = Callable[..., None]
 
 @pytest.fixture
 def claiming(monkeypatch: pytest.MonkeyPatch) -> Iterator[Claiming]:
-    """Have packages list agents: ``claiming(("alpha", "one-v1"), ("beta", "two-v1", place))``."""
+    """Have packages list agents: ``claiming(("alpha", "one-v1"), ("beta", "two-v1", "a:B"))``."""
 
     def claim(*claims: tuple[str, ...]) -> None:
         made = tuple(
-            Claim(Kind.AGENT, name, place[0] if place else "json:JSONDecoder", package, "1.0")
-            for package, name, *place in claims
+            Entry(Kind.AGENT, name, package, "1.0", (location or ["json:JSONDecoder"])[0])
+            for package, name, *location in claims
         )
         monkeypatch.setattr(entries, "read_entry_points", lambda: made)
         forget()
@@ -62,8 +62,8 @@ def test_groups_are_those_that_packages_write_down() -> None:
 
 def test_unversioned_name_is_the_newest_version(claiming: Claiming) -> None:
     claiming(("alpha", "one-v2"), ("alpha", "one-v10"), ("alpha", "one-v9"), ("alpha", "o-v99"))
-    assert find(Kind.AGENT, "one").name == "one-v10"
-    assert find(Kind.AGENT, "one-v2").name == "one-v2"
+    assert find(Kind.AGENT, "one").id == "one-v10"
+    assert find(Kind.AGENT, "one-v2").id == "one-v2"
 
 
 def test_listing_is_in_order_of_versions(claiming: Claiming) -> None:
@@ -112,29 +112,29 @@ def test_two_claims_of_one_package_clash_too(claiming: Claiming) -> None:
 
 
 def test_same_id_in_two_kinds_is_no_clash(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = tuple(Claim(kind, "one-v1", "json:loads", "alpha", "1") for kind in Kind)
+    made = tuple(Entry(kind, "one-v1", "alpha", "1", "json:loads") for kind in Kind)
     monkeypatch.setattr(entries, "read_entry_points", lambda: made)
     forget()
     assert not any(entry.problem for entry in listing())
     forget()
 
 
-def test_malformed_place(claiming: Claiming) -> None:
+def test_malformed_location(claiming: Claiming) -> None:
     claiming(("alpha", "one-v1", "json"))
-    with pytest.raises(InvalidInputError, match=r"'alpha'.*'json', which is not of the form"):
+    with pytest.raises(InvalidInputError, match=r"'alpha'.*'json', which does not look like"):
         resolve(Kind.AGENT, "one")
 
 
 @pytest.mark.parametrize(
-    ("place", "reason"),
+    ("location", "reason"),
     [
         ("no_such_package.part:Name", "There is no module"),
         ("json:Decoder", r"Did you mean 'JSONDecoder'"),
         ("json:JSONDecodeError", "cannot be used as an agent"),
     ],
 )
-def test_listed_part_that_cannot_be_had(claiming: Claiming, place: str, reason: str) -> None:
-    claiming(("alpha", "one-v1", place))
+def test_listed_part_that_cannot_be_loaded(claiming: Claiming, location: str, reason: str) -> None:
+    claiming(("alpha", "one-v1", location))
     with pytest.raises(InvalidInputError, match=f"'alpha'.*{reason}"):
         resolve(Kind.AGENT, "one")
 

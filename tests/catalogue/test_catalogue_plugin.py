@@ -1,4 +1,4 @@
-"""A stranger's package, really installed: listed without an import, described and made."""
+"""A third-party package, really installed: listed without an import, described and made."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def of_the_sample(kind: Kind) -> list[Entry]:
 
 
 @pytest.mark.usefixtures("plugin")
-def test_strangers_parts_are_listed() -> None:
+def test_third_party_parts_are_listed() -> None:
     environments, agents = of_the_sample(Kind.ENVIRONMENT), of_the_sample(Kind.AGENT)
     assert [entry.id for entry in environments] == ENVIRONMENTS
     assert [entry.id for entry in agents] == AGENTS
     assert {entry.version for entry in environments + agents} == {"1.2.0"}
     assert not any(entry.problem for entry in environments + agents)
-    assert environments[1].place == "omnimeter_sample.walk:Walk"
+    assert environments[1].location == "omnimeter_sample.walk:Walk"
     assert environments[1].summary == "A walk on a ring with one good and one bad cell."
 
 
@@ -54,18 +54,18 @@ def test_listing_imports_none_of_the_parts(plugin_path: str) -> None:
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    rooms = {name.split(".")[1] for name in found["loaded"] if "." in name}
-    assert not [name for name in found["loaded"] if name.startswith("omnimeter_sample")]
-    assert rooms == {"catalogue", "contract"}
-    assert found["heavy"] == []
-    assert len(found["summaries"]) == 4
-    assert all(found["summaries"])
-    assert found["seconds"] < 0.5
+    result = json.loads(done.stdout)
+    packages = {name.split(".")[1] for name in result["loaded"] if "." in name}
+    assert not [name for name in result["loaded"] if name.startswith("omnimeter_sample")]
+    assert packages == {"catalogue", "contract"}
+    assert result["heavy"] == []
+    assert len(result["summaries"]) == 4
+    assert all(result["summaries"])
+    assert result["seconds"] < 0.5
 
 
 @pytest.mark.usefixtures("plugin")
-def test_strangers_parts_are_made() -> None:
+def test_third_party_parts_are_made() -> None:
     walk = make(Kind.ENVIRONMENT, parse(Kind.ENVIRONMENT, "sample-walk(size=5)"))
     assert isinstance(walk, KernelEnvironmentClass)
     assert walk.complexity(walk.draw(np.random.default_rng(1))) == 5
@@ -85,13 +85,13 @@ def test_strangers_parts_are_made() -> None:
         (Kind.AGENT, "omnimeter_sample.walk:WalkState", "cannot be used as an agent"),
     ],
 )
-def test_mistakes_with_strangers_parts(kind: Kind, text: str, reason: str) -> None:
+def test_mistakes_with_third_party_parts(kind: Kind, text: str, reason: str) -> None:
     with pytest.raises(OmnimeterError, match=reason):
         make(kind, parse(kind, text))
 
 
 @pytest.mark.usefixtures("plugin")
-def test_description_of_a_strangers_part() -> None:
+def test_description_of_a_third_party_part() -> None:
     description = describe(Kind.AGENT, "sample-table")
     assert (description.id, description.package) == ("sample-table-v1", "omnimeter-sample")
     assert description.doc == "A Q-learner with one value for each observation and action."

@@ -1,4 +1,4 @@
-"""A stranger's parts at work: compiled, stepwise and plain runs give one and the same trace."""
+"""Third-party parts: compiled, stepwise and plain runs give one and the same trace."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def compiled(taken: list[Exercise]) -> list[Trace]:
 
 def digest(traces: list[Trace]) -> str:
     """The bits of everything that happened."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for trace in traces:
         for column in (trace.rewards, trace.times, trace.actions, trace.observations):
-            found.update(np.ascontiguousarray(column).tobytes())
-    return found.hexdigest()
+            result.update(np.ascontiguousarray(column).tobytes())
+    return result.hexdigest()
 
 
 def test_compiled_stepwise_and_plain_runs_are_the_same(plugin: str) -> None:
@@ -95,7 +95,7 @@ def test_table_learner_learns() -> None:
     assert np.mean([trace.rewards[-1000:].mean() for trace in traces]) > 0.5
 
 
-def test_kernels_in_a_file_of_ones_own(
+def test_kernels_in_a_file_of_the_user(
     plugin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -108,7 +108,7 @@ def test_kernels_in_a_file_of_ones_own(
 @pytest.mark.usefixtures("plugin")
 @pytest.mark.parametrize("walk", WALKS)
 def test_walk_is_balanced(walk: str) -> None:
-    """Over all starting cells and all sequences of actions, the rewards sum to nothing."""
+    """Over all starting cells and all sequences of actions, the rewards sum to 0."""
     environment_class = make(Kind.ENVIRONMENT, Spec(walk))
     environment = environment_class.build(Instance({"size": 4, "good": 1, "bad": 2}))
     environment.start(np.random.default_rng(0))

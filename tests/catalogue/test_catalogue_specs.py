@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from omnimeter.catalogue import (
+    Entry,
     Kind,
     entries,
     forget,
@@ -17,15 +18,14 @@ from omnimeter.catalogue import (
     with_parameters,
     write_spec,
 )
-from omnimeter.catalogue.entries import Claim
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
 
 
 @pytest.fixture(autouse=True)
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory with one agent, and a catalogue with another in two versions."""
-    claims = [Claim(Kind.AGENT, f"random-v{n}", "json:loads", "alpha", "1") for n in (1, 2)]
-    monkeypatch.setattr(entries, "read_entry_points", lambda: claims)
+    listed = [Entry(Kind.AGENT, f"random-v{n}", "alpha", "1", "json:loads") for n in (1, 2)]
+    monkeypatch.setattr(entries, "read_entry_points", lambda: listed)
     monkeypatch.chdir(tmp_path)
     Path("my_agent.py").write_text("def act(observation, depth: int = 1): return depth\n")
     forget()
@@ -33,7 +33,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     forget()
 
 
-def refusal(text: str) -> str:
+def error_message(text: str) -> str:
     with pytest.raises((InvalidInputError, UnknownNameError)) as caught:
         parse(Kind.AGENT, text)
     return str(caught.value)
@@ -43,9 +43,9 @@ def test_ids_become_full() -> None:
     assert parse(Kind.AGENT, "random") == Spec("random-v2")
     assert parse(Kind.AGENT, " random-v1 ") == Spec("random-v1")
     assert parse(Kind.AGENT, "random(rate=10)") == Spec("random-v2", {"rate": 10})
-    assert "Did you mean 'random'" in refusal("randum")
-    assert "names no agent" in refusal("")
-    assert "names no agent" in refusal("(rate=3)")
+    assert "Did you mean 'random'" in error_message("randum")
+    assert "names no agent" in error_message("")
+    assert "names no agent" in error_message("(rate=3)")
 
 
 def test_file_has_a_digest_that_follows_its_content() -> None:
@@ -55,7 +55,9 @@ def test_file_has_a_digest_that_follows_its_content() -> None:
     with Path("my_agent.py").open("a") as file:
         file.write("# edited\n")
     assert parse(Kind.AGENT, "my_agent.py:act(depth=3)").digest != first.digest
-    assert "There is no file 'my_agnt.py'. Did you mean 'my_agent.py'?" in refusal("my_agnt.py:act")
+    assert "There is no file 'my_agnt.py'. Did you mean 'my_agent.py'?" in error_message(
+        "my_agnt.py:act"
+    )
 
 
 def test_parsing_runs_nothing() -> None:
@@ -71,7 +73,7 @@ def test_part_whose_file_has_changed_is_not_made() -> None:
     with pytest.raises(InvalidInputError, match=r"my_agent.py has changed since"):
         make(Kind.AGENT, spec)
     write_spec(spec, "old.json")
-    assert "my_agent.py has changed since" in refusal("old.json")
+    assert "my_agent.py has changed since" in error_message("old.json")
 
 
 def test_options_are_merged() -> None:
@@ -101,23 +103,23 @@ def test_spec_in_a_file_is_normalised() -> None:
     [
         ('{\n  "id": random\n}', "agent.json, line 2, column 9: this is not JSON: Expecting value"),
         ("", "line 1, column 1"),
-        ('["random"]', "holds no spec"),
-        ('{"parameters": {}}', "'id' is missing"),
-        ('{"id": 3}', "'id' must be a text"),
-        ('{"id": "random", "parameters": [1]}', "'parameters' must be an object"),
-        ('{"id": "random", "parameter": {}}', "called 'parameter'. Did you mean 'parameters'?"),
+        ('["random"]', "agent.json: input should be an object"),
+        ('{"parameters": {}}', "agent.json: id: field required"),
+        ('{"id": 3}', "agent.json: id: input should be a valid string"),
+        ('{"id": "random", "parameters": [1]}', "parameters: input should be an object"),
+        ('{"id": "random", "parameter": {}}', "unknown field. Did you mean 'parameters'?"),
         ('{"id": "random", "parameters": {"rate": NaN}}', "is not JSON"),
         ('{"id": "randum"}', "Did you mean 'random'?"),
     ],
 )
 def test_mistakes_in_files(content: str, reason: str) -> None:
     Path("agent.json").write_text(content)
-    assert reason in refusal("agent.json")
+    assert reason in error_message("agent.json")
 
 
 def test_files_that_cannot_be_read() -> None:
-    assert "There is no file 'absent.json'" in refusal("absent.json")
+    assert "absent.json cannot be read: No such file" in error_message("absent.json")
     Path("latin.json").write_bytes(b'{"id": "\xff"}')
-    assert "latin.json is not JSON" in refusal("latin.json")
+    assert "latin.json is not JSON" in error_message("latin.json")
     Path("folder.json").mkdir()
-    assert "'folder.json' cannot be read: Is a directory" in refusal("folder.json")
+    assert "folder.json cannot be read: Is a directory" in error_message("folder.json")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.catalogue.listing import forget_summaries, summary
+from omnimeter.catalogue import forget
+from omnimeter.catalogue.docstrings import summary
 
 FILES = {
     "__init__.py": "raise RuntimeError('imported')\nfrom shelf.inner import Door as Gate\n",
@@ -30,12 +31,12 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
-    forget_summaries()
+    forget()
 
 
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize(
-    ("place", "expected"),
+    ("location", "expected"),
     [
         ("shelf.inner.deep:Door", "A door."),
         ("shelf.inner.deep:Door.Knob", "A knob."),
@@ -55,6 +56,6 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("sys:exit", ""),
     ],
 )
-def test_summary(place: str, expected: str) -> None:
-    assert summary(place) == expected
+def test_summary(location: str, expected: str) -> None:
+    assert summary(location) == expected
     assert "shelf" not in sys.modules

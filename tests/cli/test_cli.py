@@ -260,7 +260,7 @@ def test_a_full_disk_keeps_what_is_stored(omnimeter, monkeypatch):
         if path.parent.name == "outcomes":
             shards.append(path)
             if len(shards) > 1:
-                with files.explained(path):
+                with files.write_errors(path):
                     raise OSError(28, os.strerror(28))
         write_file(path, content)
 

@@ -1,4 +1,4 @@
-"""The words themselves: streams, budgets, clocks, instances, specs, exercises and traces."""
+"""The contract: streams, budgets, clocks, instances, specs, exercises and traces."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from omnimeter.catalogue import Kind, listing, parse
 from omnimeter.contract import (
-    FOREVER,
-    NANOSECONDS,
     Budget,
     Clock,
     ClockKind,
@@ -28,9 +26,9 @@ from omnimeter.contract import (
     Timeout,
     TimeoutRule,
     Trace,
-    nanoseconds,
     stream,
 )
+from omnimeter.contract.exercise import FOREVER, NANOSECONDS, nanoseconds
 
 PATHS = st.lists(st.integers() | st.text(max_size=5), max_size=4)
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -236,7 +234,7 @@ def test_key_of_an_exercise_depends_on_everything() -> None:
     assert len({an_exercise(**changes).key for changes in [{}, *OTHERS]}) == len(OTHERS) + 1
 
 
-def test_agents_meet_the_same_chances() -> None:
+def test_agents_meet_the_same_randomness() -> None:
     one, other = an_exercise(), an_exercise(agent=Spec("random-v1"))
     assert one.stream("environment") == other.stream("environment")
     assert one.stream("harness") == other.stream("harness")
@@ -282,7 +280,7 @@ def test_beginning_of_a_stopped_trace(end: int, ending: Ending) -> None:
 
 @pytest.mark.parametrize(("end", "kept"), [(3, False), (4, False), (6, False), (7, True)])
 def test_beginning_of_a_faulty_trace(end: int, kept: bool) -> None:
-    """The environment failed at 7, after the last action; whoever ends before has no fault."""
+    """The environment failed at 7, after the last action; a trace that ends before has no fault."""
     fault = Fault(FaultKind.INFRASTRUCTURE, "It broke.")
     trace = a_trace(Ending.FAULT, end=7, fault=fault).until(end)
     assert trace.fault == (fault if kept else None)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from automata_samples import CLASSES, automaton_of, differs, drawn, reachable
 from omnimeter.audits import audit
-from omnimeter.contract import Instance, InvalidInputError, canonical
+from omnimeter.contract import Instance, InvalidInputError
+from omnimeter.contract.spec import canonical_json
 from omnimeter.environments.automata import FIGURE_6, Automata, Automaton, rewards, stationary
 
 SIMPLE: dict[str, Any] = {"transitions": [[0, 1, 0], [0, 1, 0]], "marks": [0, 1]}
@@ -102,7 +103,7 @@ def test_the_automaton_of_figure_6_pays_for_the_second_action() -> None:
     assert [environment.step(action).reward for action in (1, 1, 0, 1, 2)] == [1, 1, -0.5, 1, -0.5]
 
 
-@pytest.mark.parametrize("environment_class", CLASSES, ids=lambda each: canonical(vars(each)))
+@pytest.mark.parametrize("environment_class", CLASSES, ids=lambda each: canonical_json(vars(each)))
 def test_audits_are_green_from_the_lowest_to_the_highest_level(environment_class: Automata) -> None:
     class AtLevel(Automata):
         level = 0.0

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.complexity import compressed_length
-from omnimeter.contract import InvalidInputError, canonical
+from omnimeter.contract import InvalidInputError
+from omnimeter.contract.spec import canonical_json
 from omnimeter.environments.lambda_class import Lambda, generator
 from omnimeter.environments.lambda_class.space import read_space
 
@@ -44,7 +45,7 @@ def test_an_instance_holds_everything() -> None:
         "cycle": "power",
         "warm_up": 0,
     }
-    assert json.loads(canonical(drawn.data)) == drawn.data
+    assert json.loads(canonical_json(drawn.data)) == drawn.data
 
 
 def test_a_frame_gives_what_is_left_out() -> None:

@@ -51,7 +51,7 @@ def random_actions(environment: KernelEnvironment, seed: int, count: int = 50) -
 def test_good_and_evil_never_meet_and_rewards_stay_within_one(
     environment_class: Lambda, agents: int, seed: int
 ) -> None:
-    environment = started(environment_class.seating([None] * agents), seed)
+    environment = started(environment_class.with_views([None] * agents), seed)
     for actions in random_actions(environment, seed):
         assert good_of(environment) != evil_of(environment)
         assert all(-1 <= reward <= 1 for reward in step(environment, *actions))
@@ -64,7 +64,7 @@ def test_a_mirrored_environment_pays_the_opposite(
     environment_class: Lambda, rewards: list[float], agents: int, seed: int
 ) -> None:
     """This is why chance is worth nothing: each start is as likely as its mirror image."""
-    seated = environment_class.seating([None] * agents)
+    seated = environment_class.with_views([None] * agents)
     drawn = seated.draw(np.random.default_rng(seed)).data
     one, other = (
         seated.build(Instance({**drawn, "good": rewards, "evil": rewards})) for _ in range(2)
@@ -84,7 +84,7 @@ def test_nobody_minds_the_agents(environment_class: Lambda, agents: list[int], s
     """Good, Evil and the others move alike, whatever agents do and however many there are."""
     ways = []
     for number, count in enumerate(agents):
-        environment = started(environment_class.seating([None] * count), seed)
+        environment = started(environment_class.with_views([None] * count), seed)
         first, way = agents_of(environment)[0], [others_of(environment)]
         for actions in random_actions(environment, seed + number):
             step(environment, *actions)
@@ -282,7 +282,7 @@ def test_good_and_evil_can_be_left_alone() -> None:
 def test_a_warm_up_is_what_random_agents_do(chosen: dict[str, Any], agents: int, seed: int) -> None:
     count = chosen.pop("warm_up")
     warm, cold = (
-        started(Lambda(**chosen, warm_up=each).seating([None] * agents), seed)
+        started(Lambda(**chosen, warm_up=each).with_views([None] * agents), seed)
         for each in (count, 0)
     )
     for _ in range(count):

@@ -104,7 +104,7 @@ def test_the_implemented_loop_is_that_of_the_text(
     rules: dict[str, Any], drawn: dict[str, Any], agents: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    environment_class = Lambda(**rules, **drawn).seating([None] * agents)
+    environment_class = Lambda(**rules, **drawn).with_views([None] * agents)
     instance = environment_class.draw(rng)
     environment = environment_class.build(instance)
     percepts = list(environment.start_joint(rng))

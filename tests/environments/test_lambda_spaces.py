@@ -54,9 +54,9 @@ def test_whatever_can_be_read_is_written_the_same(text: str) -> None:
 
 @given(spaces())
 def test_the_canonical_form_leads_to_the_same_cells(space: CellSpace) -> None:
-    canonical = space.canonical()
+    canonical = space.canonical_json()
     np.testing.assert_array_equal(canonical.successors(), space.successors())
-    assert canonical.canonical() == canonical
+    assert canonical.canonical_json() == canonical
     assert len(str(canonical)) <= len(str(space))
 
 
@@ -96,7 +96,7 @@ def test_the_tenth_action_is_no_riddle() -> None:
 
 
 def test_displacements_that_tie_go_forward() -> None:
-    assert str(parse_space("1--2---|1++2+++|12|1+++++2-").canonical()) == "1++2+|1++2-|12|1+2-"
+    assert str(parse_space("1--2---|1++2+++|12|1+++++2-").canonical_json()) == "1++2+|1++2-|12|1+2-"
 
 
 @pytest.mark.parametrize(

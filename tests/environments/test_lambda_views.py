@@ -49,7 +49,7 @@ def test_all_forms_of_one_situation() -> None:
     seen = {}
     for form in FORMS:
         here = Lambda(space="grid-2x3", pattern="1", objects=["still"], observation=form)
-        environment = arranged(here.seating([None, None]), places)
+        environment = arranged(here.with_views([None, None]), places)
         seen[form] = observed(environment, seat=1)
     assert seen["state"] == [1, 3, 2, 0, 3]
     # stay, right (at the border), left, down, up (at the border)
@@ -70,7 +70,7 @@ def test_neighbours_hold_what_is_in_their_cells() -> None:
 @given(st.sampled_from(FORMS), st.integers(1, 3), st.integers(2, 7), SEEDS)
 def test_observations_belong_to_their_spaces(form: Any, agents: int, cells: int, seed: int) -> None:
     chosen = Lambda(cells=cells, objects=["random"], observation=form)
-    environment = started(chosen.seating([None] * agents), seed)
+    environment = started(chosen.with_views([None] * agents), seed)
     rng = np.random.default_rng(seed)
     for _ in range(20):
         actions = rng.integers(environment.actions, size=agents).tolist()
@@ -120,7 +120,7 @@ def test_foresight_comes_true(rules: dict[str, Any], cells: int, seed: int) -> N
 
 
 def test_agents_get_the_form_that_they_ask_for() -> None:
-    seated = Lambda(cells=4, actions=3).seating(["state", None, "adjacent", "unheard of"])
+    seated = Lambda(cells=4, actions=3).with_views(["state", None, "adjacent", "unheard of"])
     assert seated.forms == ("state", "structure", "adjacent", "structure")
     environment = started(seated)
     sizes = [environment.space_of(seat).sizes for seat in range(4)]
@@ -130,7 +130,7 @@ def test_agents_get_the_form_that_they_ask_for() -> None:
 
 
 def test_a_given_form_is_for_everybody() -> None:
-    seated = Lambda(observation="adjacent").seating(["state", None])
+    seated = Lambda(observation="adjacent").with_views(["state", None])
     assert seated.forms == ("adjacent", "adjacent")
 
 
@@ -139,7 +139,7 @@ def test_the_form_is_no_part_of_the_instance() -> None:
         Lambda(observation=form).draw(stream(3).generator()).data for form in ("state", "string")
     ]
     assert draws[0] == draws[1]
-    assert draws[0] == Lambda().seating(["state", None]).draw(stream(3).generator()).data
+    assert draws[0] == Lambda().with_views(["state", None]).draw(stream(3).generator()).data
 
 
 # What a person is shown
@@ -152,7 +152,7 @@ def shown(environment_class: Lambda, environment: KernelEnvironment, reward: flo
 
 @pytest.mark.parametrize("form", ["structure", "state", "foresight", "string"])
 def test_a_scene_has_cells_with_neutral_symbols(form: Any) -> None:
-    here = Lambda(space="ring-3", objects=["still"], observation=form).seating([None, None])
+    here = Lambda(space="ring-3", objects=["still"], observation=form).with_views([None, None])
     scene = shown(here, arranged(here, [0, 2, 0, 1, 2]))
     symbols = [sorted(cell["symbols"]) for cell in scene["cells"]]
     assert symbols == [["circle", "square"], ["triangle"], ["diamond", "triangle"]]

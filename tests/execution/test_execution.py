@@ -10,7 +10,7 @@ from omnimeter.execution import Isolation, Observer, Options, evaluate
 from omnimeter.execution.workers import Conductor, is_isolated
 from omnimeter.interaction.process import Limits
 from omnimeter.protocols import Evaluation, summarise
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 
 RANDOM = Spec("random-v1")
 OPTIONS = Options()
@@ -23,7 +23,7 @@ def evaluation(*agents, traces=False, **parameters):
 
 
 def run(directory, what, options=OPTIONS, observer=None):
-    with writing(directory, what.to_json()) as writer:
+    with open_writer(directory, what.to_json()) as writer:
         return evaluate(what, writer, options, observer)
 
 
@@ -235,7 +235,7 @@ def test_a_class_that_cannot_build_is_an_infrastructure_failure(tmp_path, isolat
     (tmp_path / "broken.py").write_text(BROKEN_CLASS.format(method="build"))
     what = evaluation(RANDOM, environments=f"{tmp_path}/broken.py:Broken", exercises=2)
     monster = Options(isolation=isolation)
-    with writing(tmp_path / "e", what.to_json()) as writer:
+    with open_writer(tmp_path / "e", what.to_json()) as writer:
         result = evaluate(what, writer, monster)
     assert result.scores[RANDOM].faults == {"infrastructure": 2}
 
@@ -249,7 +249,7 @@ def test_a_class_that_cannot_draw_is_refused(tmp_path):
 
 def test_ctrl_c_while_storing_loses_nothing(tmp_path, monkeypatch):
     what = evaluation(RANDOM)
-    with writing(tmp_path / "e", what.to_json()) as writer:
+    with open_writer(tmp_path / "e", what.to_json()) as writer:
         store, presses = writer.append, [KeyboardInterrupt]
 
         def append(*given):

@@ -22,7 +22,7 @@ from omnimeter.execution.workers import Conductor, make_agent, portion, takers
 from omnimeter.interaction import dispatch
 from omnimeter.interaction.loop import run_stepwise
 from omnimeter.protocols import Evaluation, Result, summarise
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 
 RING = "joint_parts:Ring"
 WANDERER = Spec("joint_parts:Wanderer")
@@ -39,7 +39,7 @@ def evaluation(*agents: Spec, joint: tuple[Spec, ...] | None = None, **given: An
 
 
 def run(directory: Path, what: Evaluation, options: Options = NONE) -> Result:
-    with writing(directory, what.to_json()) as writer:
+    with open_writer(directory, what.to_json()) as writer:
         return evaluate(what, writer, options)
 
 
@@ -68,7 +68,7 @@ def test_one_of_a_company_can_be_evaluated_alone(tmp_path: Path) -> None:
     both = run(tmp_path / "both", evaluation(*joint))
     alone = run(tmp_path / "alone", evaluation(WANDERER, joint=joint))
     assert alone.outcomes[WANDERER] == both.outcomes[WANDERER]
-    with pytest.raises(InvalidInputError, match="does not belong to the company"):
+    with pytest.raises(InvalidInputError, match="is not one of the joint agents"):
         check(evaluation(NARROW, joint=joint), NONE)
 
 
@@ -110,7 +110,7 @@ def test_every_joint_run_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_company_goes_on_with_whoever_is_missing(tmp_path: Path) -> None:
     what = evaluation(WANDERER, NARROW, STOPPER)
     whole = run(tmp_path / "whole", what)
-    with writing(tmp_path / "half", what.to_json()) as writer:
+    with open_writer(tmp_path / "half", what.to_json()) as writer:
         stored = [done for outcomes in whole.outcomes.values() for done in outcomes]
         traces = dict(Record(tmp_path / "whole").traces())
         kept = stored[:3] + stored[8:14]
@@ -195,7 +195,7 @@ def test_processes_are_kept_for_the_company(tmp_path: Path) -> None:
     [
         ({"seconds": 3.0}, "wall clock"),
         ({"timeout": 1.0}, "time-out"),
-        ({"environment_class": "cups-v1"}, "room for one agent, not for 2"),
+        ({"environment_class": "cups-v1"}, "one seat, not 2"),
         ({"joint": ()}, "joint run of 0"),
         ({"joint": (WANDERER, WANDERER)}, "twice"),
     ],

@@ -95,7 +95,7 @@ def test_a_class_that_cannot_be_used_is_explained_by_the_catalogue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kind = Kind.ENVIRONMENT
-    faulty = [Entry(kind, name, "bad", "1", "bad:Bad", "") for name in ("cupz-v1", "Not An Id")]
+    faulty = [Entry(kind, name, "bad", "1", "bad:Bad") for name in ("cupz-v1", "Not An Id")]
     monkeypatch.setattr("omnimeter.gymnasium_adapter.environment.listing", lambda kind: faulty)
     before = set(gymnasium.registry)
     register()

@@ -23,11 +23,11 @@ from omnimeter.contract import (
     Observation,
     Percept,
     Spec,
-    Stream,
     Trace,
     single,
     stream,
 )
+from omnimeter.contract.spec import Stream
 from omnimeter.interaction import interact
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.process import AgentProcess

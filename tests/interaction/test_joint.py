@@ -296,7 +296,7 @@ class Scales(Environment):
 class AllScales(EnvironmentClass):
     """Draws nothing."""
 
-    def seating(self, views: Sequence[str | None]) -> EnvironmentClass:
+    def with_views(self, views: Sequence[str | None]) -> EnvironmentClass:
         return self
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
@@ -324,7 +324,7 @@ def test_too_few_seats_are_no_fault_of_the_agents() -> None:
 
 
 def test_steps_from_python() -> None:
-    environment = Ring().seating([None, "narrow"]).build(ring())
+    environment = Ring().with_views([None, "narrow"]).build(ring())
     assert environment.seats == 2
     assert [environment.space_of(seat) for seat in range(2)] == [Space((5,) * 4), single(5)]
     first = environment.start_joint(7)
@@ -341,7 +341,7 @@ def test_steps_from_python() -> None:
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
 def test_a_copy_goes_its_own_way(copied: Callable[[Any], Any]) -> None:
-    environment = Ring().seating(["narrow", "wide"]).build(ring())
+    environment = Ring().with_views(["narrow", "wide"]).build(ring())
     environment.start_joint(7)
     other = copied(environment)
     theirs = [other.step_joint([1, 2]) for _ in range(5)]
@@ -372,8 +372,8 @@ def test_the_company_is_written_down() -> None:
     ("conditions", "said"),
     [
         ({"joint": COMPANY[:1]}, "joint run of 1"),
-        ({"joint": (COMPANY[0], COMPANY[0])}, "is in the company twice"),
-        ({"joint": COMPANY[1:]}, "does not belong"),
+        ({"joint": (COMPANY[0], COMPANY[0])}, "is in the joint run twice"),
+        ({"joint": COMPANY[1:]}, "not one of the joint agents"),
         ({"clock": Clock(ClockKind.WALL)}, "wall clock"),
         ({"timeout": Timeout(1.0)}, "time-out"),
     ],

@@ -56,14 +56,14 @@ def test_a_view_that_is_no_name_is_a_fault_in_every_loop(view: Any) -> None:
 class BrokenRing(Ring):
     """Cannot seat anybody."""
 
-    def seating(self, views: Sequence[str | None]) -> Ring:
+    def with_views(self, views: Sequence[str | None]) -> Ring:
         raise ZeroDivisionError("no chairs")
 
 
 class StrangeRing(Ring):
     """Seats nobody."""
 
-    def seating(self, views: Sequence[str | None]) -> Any:
+    def with_views(self, views: Sequence[str | None]) -> Any:
         return None
 
 

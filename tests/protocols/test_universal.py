@@ -42,7 +42,7 @@ from omnimeter.protocols.universal import (
     distinct_instances,
 )
 from omnimeter.reports import comparisons
-from omnimeter.results import writing
+from omnimeter.results import open_writer
 
 AGENT, OTHER = Spec("random-v1"), Spec("constant-v1")
 EIGHT = "cups-v1(fewest=3, most=3)"  # three cups, black or white
@@ -341,7 +341,7 @@ def test_an_adjustment_above_one_keeps_its_values_within_the_bounds(tmp_path):
 def test_they_run(tmp_path, name, parameters):
     test = Spec(name, {"environment_class": "cups-v1", "exercises": 6, **parameters})
     evaluation = Evaluation(test, (AGENT, Spec("cup-presser-v1", {"choice": "first"})))
-    with writing(tmp_path / "e", evaluation.to_json()) as writer:
+    with open_writer(tmp_path / "e", evaluation.to_json()) as writer:
         result = evaluate(evaluation, writer)
     assert result.complete
     for agent, score in result.scores.items():

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from omnimeter.catalogue import Kind, parse
-from omnimeter.contract import Fault, FaultKind, InvalidInputError, Spec, StoreError
+from omnimeter.contract import Fault, FaultKind, InvalidInputError, Spec
+from omnimeter.contract.errors import StoreError
 from omnimeter.execution import Options, evaluate
 from omnimeter.protocols import Result
 from omnimeter.reports import (
@@ -23,7 +24,7 @@ from omnimeter.reports import (
 )
 from omnimeter.reports import text as words
 from omnimeter.reports.page import gather
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 from reports_samples import (
     FIXED,
     GOOD,
@@ -165,7 +166,7 @@ def test_a_page_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
 def an_evaluated_store(path: Path, **parameters: object) -> tuple[Record, Result]:
     agents = (parse(Kind.AGENT, "random"), parse(Kind.AGENT, "cup-presser(choice=first)"))
     evaluation = an_evaluation(agents, traces=True, **parameters)
-    with writing(path, evaluation.to_json()) as writer:
+    with open_writer(path, evaluation.to_json()) as writer:
         result = evaluate(evaluation, writer, Options())
     return Record(path), result
 

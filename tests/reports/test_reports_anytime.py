@@ -40,7 +40,7 @@ from omnimeter.reports.summary import (
     comparison_sentences,
     stopped_sentence,
 )
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 from reports_samples import FIXED, GOOD, OOPS, PLAIN, POOR, Page
 
 Paying = Callable[[int, int], float]
@@ -96,7 +96,7 @@ def a_result(spec: Spec, idle: int = 0, **paying: Paying) -> Result:
 
 def a_record(path: Path, spec: Spec, agents: tuple[Spec, ...] = (PLAIN, FIXED)) -> Record:
     evaluation = Evaluation(spec, agents, traces=True)
-    with writing(path, evaluation.to_json()) as writer:
+    with open_writer(path, evaluation.to_json()) as writer:
         evaluate(evaluation, writer)
     return Record(path)
 
@@ -337,13 +337,13 @@ def test_one_repetition_has_no_interval_and_the_page_says_why(tmp_path: Path) ->
 def test_an_unfinished_test_says_so(tmp_path: Path) -> None:
     evaluation = Evaluation(an_untimed(), (PLAIN,))
     outcomes = taken(evaluation.make_protocol(), PLAIN, steady)
-    with writing(tmp_path, evaluation.to_json()) as writer:
+    with open_writer(tmp_path, evaluation.to_json()) as writer:
         writer.append(outcomes[:7])
     text = text_of(gather(Record(tmp_path)))
     assert "Incomplete: 7 of 18 exercises." in text
     assert "a repetition of 3 interactions" in text
     assert "If it was, this 95 % interval does" in text
-    with writing(tmp_path / "new", evaluation.to_json()):
+    with open_writer(tmp_path / "new", evaluation.to_json()):
         pass
     empty = text_of(gather(Record(tmp_path / "new")))
     assert "there is no score yet" in empty

@@ -228,7 +228,7 @@ def test_only_an_unexplained_difference_disagrees(holds, reason, agrees):
 
 
 def test_an_unwritable_place_is_said_clearly(tmp_path):
-    from omnimeter.contract import StoreError
+    from omnimeter.contract.errors import StoreError
 
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="--out"):

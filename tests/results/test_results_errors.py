@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from omnimeter.contract import StoreError
-from omnimeter.results import Record, Writer, writing
+from omnimeter.contract.errors import StoreError
+from omnimeter.results import Record, Writer, open_writer
 from results_samples import SPEC, exact_trace, make_outcome, make_trace
 
 FULL = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG]
@@ -28,8 +28,8 @@ def append(writer: Writer, *numbers: int) -> None:
     writer.append(outcomes, {one.exercise.key: make_trace(one.exercise.number) for one in outcomes})
 
 
-def files(place: Path) -> set[str]:
-    return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+def files(directory: Path) -> set[str]:
+    return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
 
 
 def test_a_file_is_on_disk_before_it_has_its_name(
@@ -48,7 +48,7 @@ def test_a_file_is_on_disk_before_it_has_its_name(
 
     if not Path("/proc/self/fd").exists():
         pytest.skip("needs /proc to see which file is meant")
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         monkeypatch.setattr(os, "fsync", noted_fsync)
         monkeypatch.setattr(Path, "replace", noted_replace)
         append(writer, 1)
@@ -80,7 +80,7 @@ def test_a_disk_that_refuses(
             refuse()
         return replace(path, target)
 
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         append(writer, 1)
         before = files(tmp_path)
         with monkeypatch.context() as patch:
@@ -94,7 +94,7 @@ def test_a_disk_that_refuses(
     assert os.strerror(number) in caught.value.message
     assert "Everything stored so far is safe." in caught.value.advice
     if number in FULL:
-        assert "no room" in caught.value.message
+        assert "no space" in caught.value.message
         assert "run the same command again" in caught.value.advice
     if number in FORBIDDEN:
         assert "--out" in caught.value.advice
@@ -103,60 +103,60 @@ def test_a_disk_that_refuses(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system with very little room."""
+    """A real file system with very little space."""
     if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("mount"):
         pytest.skip("only root on Linux can mount a small disk")
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    directory = tmp_path / "disk"
+    directory.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(directory)]
     if subprocess.run(mounting, capture_output=True, check=False).returncode != 0:
         pytest.skip("mounting is not allowed here")
     try:
-        yield place
+        yield directory
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(["umount", str(directory)], check=True)
 
 
 def test_a_disk_that_is_really_full(small_disk: Path) -> None:
-    place, number = small_disk / "evaluation", 0
-    with writing(place, SPEC) as writer:
-        with pytest.raises(StoreError, match="no room") as caught:  # noqa: PT012 - until it is full
+    directory, number = small_disk / "evaluation", 0
+    with open_writer(directory, SPEC) as writer:
+        with pytest.raises(StoreError, match="no space") as caught:  # noqa: PT012 - until it is full
             for number in range(1000):
                 append(writer, number)
         assert "safe" in caught.value.advice
-        assert not list(place.rglob("*.writing"))
+        assert not list(directory.rglob("*.writing"))
         stored = [make_outcome(done) for done in range(number)]
         assert writer.outcomes() == stored
     assert number > 3
-    assert Record(place).outcomes() == stored
+    assert Record(directory).outcomes() == stored
     subprocess.run(["mount", "-o", "remount,size=2m", str(small_disk)], check=True)
-    with writing(place, SPEC) as writer:
+    with open_writer(directory, SPEC) as writer:
         assert writer.outcomes() == stored
         append(writer, number, number + 1)
-    record = Record(place)
+    record = Record(directory)
     assert record.outcomes() == [*stored, make_outcome(number), make_outcome(number + 1)]
     assert len(list(record.traces())) == number + 2
 
 
 def test_a_disk_that_can_only_be_read(small_disk: Path) -> None:
-    place = small_disk / "evaluation"
-    with writing(place, SPEC) as writer:
+    directory = small_disk / "evaluation"
+    with open_writer(directory, SPEC) as writer:
         append(writer, 1)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    record = Record(place)
+    record = Record(directory)
     assert record.outcomes() == [make_outcome(1)]
     assert len(list(record.traces())) == len(record.keys()) == 1
-    for where in (place, small_disk / "other"):
-        with pytest.raises(StoreError, match="may not be written"), writing(where, SPEC):
+    for where in (directory, small_disk / "other"):
+        with pytest.raises(StoreError, match="may not be written"), open_writer(where, SPEC):
             pass
 
 
 LIMITED = """
 import resource, sys
 from results_samples import SPEC, make_outcome
-from omnimeter.contract import StoreError
-from omnimeter.results import writing
-with writing(sys.argv[1], SPEC) as writer:
+from omnimeter.contract.errors import StoreError
+from omnimeter.results import open_writer
+with open_writer(sys.argv[1], SPEC) as writer:
     writer.append([make_outcome(1)])
     resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
     try:
@@ -176,23 +176,25 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert "There is no room to write" in shown.stdout
+    assert "There is no space left to write" in shown.stdout
     assert Record(tmp_path).outcomes() == [make_outcome(1), make_outcome(500)]
     assert not list(tmp_path.rglob("*.writing"))
 
 
 @pytest.fixture
 def unprivileged(tmp_path: Path) -> Iterator[Path]:
-    """A place that everybody can reach, for a user to whom permissions apply."""
+    """A directory that every user can reach, for a user without privileges."""
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions of POSIX")
-    with writing(tmp_path / "warm-up", SPEC) as writer:  # everything is imported while it may be
+    with open_writer(
+        tmp_path / "warm-up", SPEC
+    ) as writer:  # everything is imported while it may be
         append(writer, 1)
     root = os.geteuid() == 0
-    places = [place for place in tmp_path.parents if root and place.stat().st_uid == 0]
-    closed = [(place, place.stat().st_mode) for place in places if not place.stat().st_mode & 1]
-    for place, mode in closed:
-        place.chmod(mode | 0o111)
+    parents = [each for each in tmp_path.parents if root and each.stat().st_uid == 0]
+    closed = [(each, each.stat().st_mode) for each in parents if not each.stat().st_mode & 1]
+    for each, mode in closed:
+        each.chmod(mode | 0o111)
     tmp_path.chmod(0o777)
     if root:
         os.seteuid(65534)
@@ -201,26 +203,29 @@ def unprivileged(tmp_path: Path) -> Iterator[Path]:
     finally:
         if root:
             os.seteuid(0)
-        for place, mode in closed:
-            place.chmod(mode)
+        for each, mode in closed:
+            each.chmod(mode)
 
 
 def test_a_directory_that_may_not_be_written(unprivileged: Path) -> None:
-    place = unprivileged / "evaluation"
-    with writing(place, SPEC) as writer:
+    evaluation = unprivileged / "evaluation"
+    with open_writer(evaluation, SPEC) as writer:
         append(writer, 1, 2)
-    directories = [place, *(path for path in place.iterdir() if path.is_dir())]
+    directories = [evaluation, *(path for path in evaluation.iterdir() if path.is_dir())]
     for directory in directories:
         directory.chmod(0o555)
-    for file in (place / "lock", place / "ledger.sqlite"):
+    for file in (evaluation / "lock", evaluation / "index.sqlite"):
         file.chmod(0o444)
-    record = Record(place)
+    record = Record(evaluation)
     assert record.outcomes() == [make_outcome(1), make_outcome(2)]
     assert len(list(record.traces())) == len(record.keys()) == 2
-    for where in (place, place / "new"):
-        with pytest.raises(StoreError, match=r"may not be written .*--out"), writing(where, SPEC):
+    for where in (evaluation, evaluation / "new"):
+        with (
+            pytest.raises(StoreError, match=r"may not be written .*--out"),
+            open_writer(where, SPEC),
+        ):
             pass
-    (place / "outcomes").chmod(0o000)
+    (evaluation / "outcomes").chmod(0o000)
     with pytest.raises(StoreError, match="outcomes cannot be read"):
         record.keys()
     for directory in directories:
@@ -230,8 +235,8 @@ def test_a_directory_that_may_not_be_written(unprivileged: Path) -> None:
 @pytest.mark.parametrize("inside", [".", "deeper"])
 def test_a_file_where_the_directory_should_be(tmp_path: Path, inside: str) -> None:
     (tmp_path / "file").write_text("mine")
-    place = tmp_path / "file" / inside
-    with pytest.raises(StoreError, match="a file is in the way"), writing(place, SPEC):
+    directory = tmp_path / "file" / inside
+    with pytest.raises(StoreError, match="a file has that name"), open_writer(directory, SPEC):
         pass
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -239,7 +244,7 @@ def test_a_file_where_the_directory_should_be(tmp_path: Path, inside: str) -> No
 @pytest.mark.parametrize("kept", [0, 3, 100, -1])
 @pytest.mark.parametrize("kind", ["outcomes", "traces"])
 def test_a_shard_that_was_cut_short(tmp_path: Path, kind: str, kept: int) -> None:
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         append(writer, 1)
         append(writer, 2)
     shard = min((tmp_path / kind).iterdir())
@@ -250,17 +255,17 @@ def test_a_shard_that_was_cut_short(tmp_path: Path, kind: str, kept: int) -> Non
     assert "is damaged" in caught.value.message
     assert "Remove that file" in caught.value.advice
     if kind == "outcomes":
-        with pytest.raises(StoreError, match=shard.name), writing(tmp_path, SPEC):
+        with pytest.raises(StoreError, match=shard.name), open_writer(tmp_path, SPEC):
             pass
     shard.unlink()
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         append(writer, 1, 2)
         assert writer.outcomes() == [make_outcome(1), make_outcome(2)]
     assert len(list(Record(tmp_path).traces())) == (2 if kind == "outcomes" else 1)
 
 
 def test_no_flipped_bit_is_ever_read_as_a_result(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         append(writer, 1, 2, 3)
     record = Record(tmp_path)
     outcomes = record.outcomes()
@@ -286,7 +291,7 @@ def test_no_flipped_bit_is_ever_read_as_a_result(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "column"), [("outcomes", "payoff"), ("traces", "reward")])
 def test_an_edited_shard_is_noticed(tmp_path: Path, kind: str, column: str) -> None:
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         append(writer, 1)
     (shard,) = (tmp_path / kind).iterdir()
     table, footer = pq.read_table(shard), pq.read_metadata(shard).metadata
@@ -300,7 +305,7 @@ def test_an_edited_shard_is_noticed(tmp_path: Path, kind: str, column: str) -> N
 
 
 def test_a_shard_under_a_wrong_name_is_noticed(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         append(writer, 1)
     (shard,) = (tmp_path / "outcomes").iterdir()
     shard.rename(shard.with_name("0123456789abcdef.parquet"))

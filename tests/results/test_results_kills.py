@@ -1,4 +1,4 @@
-"""Finished means durable: whoever is killed at any moment loses nothing that was acknowledged."""
+"""Finished means stored: a process killed at any moment loses nothing that was acknowledged."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.contract import StoreError
-from omnimeter.results import Record, store, tables, writing
+from omnimeter.contract.errors import StoreError
+from omnimeter.results import Record, open_writer, store, tables
 from omnimeter.results.files import Layout
 from results_samples import SPEC, exact_trace, make_outcome, make_trace
 
@@ -27,10 +27,10 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills by POSIX signals"
 BUSY = """
 import os, random, sys
 from results_samples import SPEC, make_outcome, make_trace
-from omnimeter.results import writing
+from omnimeter.results import open_writer
 
-def work(place, sizes):
-    with writing(place, SPEC) as writer:
+def work(directory, sizes):
+    with open_writer(directory, SPEC) as writer:
         number, stored = 0, writer.keys()
         while True:
             batch, size = [], sizes.randint(1, 4)
@@ -63,9 +63,9 @@ DYING = """
 import itertools, os, signal, sys
 from pathlib import Path
 from results_samples import SPEC, make_outcome, make_trace
-from omnimeter.results import store, writing
+from omnimeter.results import store, open_writer
 
-def work(place, last):
+def work(directory, last):
     steps = itertools.count(1)
 
     def step():
@@ -96,9 +96,9 @@ def work(place, last):
                 file.write(content[len(content) // 2 :])
         return Tearing()
 
-    with writing(place, SPEC) as writer:
+    with open_writer(directory, SPEC) as writer:
         Path.open, Path.replace = tearing_open, around(Path.replace)
-        os.fsync, store.add = around(os.fsync), around(store.add)
+        os.fsync, store.add_to_index = around(os.fsync), around(store.add_to_index)
         for numbers in ((1, 2), (3, 4)):
             batch = [make_outcome(number) for number in numbers]
             traces = {one.exercise.key: make_trace(one.exercise.number) for one in batch}
@@ -125,8 +125,8 @@ for last in itertools.count(1):
 HOLDING = """
 import sys
 from results_samples import SPEC
-from omnimeter.results import writing
-with writing(sys.argv[1], SPEC):
+from omnimeter.results import open_writer
+with open_writer(sys.argv[1], SPEC):
     print("up", flush=True)
     sys.stdin.readline()
 """
@@ -156,10 +156,10 @@ def kill_while_busy(process: subprocess.Popen[str], turn: int) -> set[int]:
     assert process.stdout is not None
     process.stdin.write(f"{turn}\n")
     process.stdin.flush()
-    chance, writer = random.Random(turn), int(process.stdout.readline())
+    rng, writer = random.Random(turn), int(process.stdout.readline())
     # Some are killed while they open, the others a moment after they have stored something.
-    lines = [process.stdout.readline() for _ in range(chance.choice([0, 1, 2, 5, 10]))]
-    time.sleep(chance.uniform(0.0, 0.02))
+    lines = [process.stdout.readline() for _ in range(rng.choice([0, 1, 2, 5, 10]))]
+    time.sleep(rng.uniform(0.0, 0.02))
     os.kill(writer, signal.SIGKILL)
     while not lines or not lines[-1].startswith("ended"):
         assert process.poll() is None
@@ -168,44 +168,44 @@ def kill_while_busy(process: subprocess.Popen[str], turn: int) -> set[int]:
     return {int(number) for line in lines for number in line.split()}
 
 
-def check_reading(place: Path, acknowledged: set[int]) -> None:
-    """Everything acknowledged is there, once, as it was; nobody has repaired anything yet."""
-    record = Record(place)
+def check_reading(directory: Path, acknowledged: set[int]) -> None:
+    """Everything acknowledged is there, once, as it was; nothing has been repaired yet."""
+    record = Record(directory)
     outcomes = record.outcomes()
     numbers = [one.exercise.number for one in outcomes]
     assert acknowledged <= set(numbers)
     assert outcomes == [make_outcome(number) for number in sorted(set(numbers))]
     assert record.keys() == {one.exercise.key for one in outcomes}
     expected = {make_outcome(number).exercise.key: make_trace(number) for number in numbers}
-    found = dict(record.traces())
-    assert found.keys() == expected.keys()
-    assert all(exact_trace(found[key]) == exact_trace(expected[key]) for key in expected)
+    stored = dict(record.traces())
+    assert stored.keys() == expected.keys()
+    assert all(exact_trace(stored[key]) == exact_trace(expected[key]) for key in expected)
 
 
-def check_mended(place: Path) -> None:
-    """Nothing is left over or held twice, and the ledger agrees."""
-    layout = Layout(place)
-    assert not list(place.rglob("*.writing"))
-    assert layout.shards() == layout.trace_shards() == sorted(store.known(layout))
+def check_consistent(directory: Path) -> None:
+    """Nothing is left over or held twice, and the index agrees."""
+    layout = Layout(directory)
+    assert not list(directory.rglob("*.writing"))
+    assert layout.shards() == layout.trace_shards() == sorted(store.indexed_keys(layout))
     holders = Counter(
         key for name in layout.shards() for key in tables.read_keys(layout.outcome_shard(name))
     )
     assert set(holders.values()) == {1}
 
 
-def assert_survives(place: Path, kills: int) -> None:
+def assert_survives(directory: Path, kills: int) -> None:
     acknowledged: set[int] = set()
-    with running(BUSY, str(place)) as process:
+    with running(BUSY, str(directory)) as process:
         for turn in range(kills):
             acknowledged |= kill_while_busy(process, turn)
-            assert not acknowledged or (place / "spec.json").exists()
-            if (place / "spec.json").exists():
-                check_reading(place, acknowledged)
+            assert not acknowledged or (directory / "spec.json").exists()
+            if (directory / "spec.json").exists():
+                check_reading(directory, acknowledged)
     assert len(acknowledged) > kills
-    with writing(place, SPEC):
+    with open_writer(directory, SPEC):
         pass
-    check_reading(place, acknowledged)
-    check_mended(place)
+    check_reading(directory, acknowledged)
+    check_consistent(directory)
 
 
 def test_nothing_acknowledged_is_lost_by_kills(tmp_path: Path) -> None:
@@ -226,23 +226,23 @@ def test_death_at_every_single_step_loses_nothing(tmp_path: Path) -> None:
     assert len(ends) > 30
     assert set(ends[:-1]) == {"9"}
     for last in range(1, len(ends) + 1):
-        place = tmp_path / str(last)
+        directory = tmp_path / str(last)
         acknowledged = {int(n) for line in lines if line[0] == str(last) for n in line[1:]}
-        check_reading(place, acknowledged)
-        with writing(place, SPEC) as writer:
+        check_reading(directory, acknowledged)
+        with open_writer(directory, SPEC) as writer:
             stored = {one.exercise.number for one in writer.outcomes()}
             assert acknowledged <= stored
             batch = [make_outcome(number) for number in (1, 2, 3, 4, 5)]  # another grouping
             writer.append(
                 batch, {one.exercise.key: make_trace(one.exercise.number) for one in batch}
             )
-        check_reading(place, {1, 2, 3, 4, 5})
-        check_mended(place)
+        check_reading(directory, {1, 2, 3, 4, 5})
+        check_consistent(directory)
 
 
 def test_a_second_writer_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
     with running(HOLDING, str(tmp_path)) as first:
-        with pytest.raises(StoreError) as caught, writing(tmp_path, SPEC):
+        with pytest.raises(StoreError) as caught, open_writer(tmp_path, SPEC):
             pass
         assert caught.value.message == (
             f"{tmp_path} is being written by another process (pid {first.pid})."
@@ -251,14 +251,14 @@ def test_a_second_writer_is_refused_until_the_first_is_gone(tmp_path: Path) -> N
         Record(tmp_path).outcomes()
         first.send_signal(signal.SIGKILL)
         first.wait()
-        with writing(tmp_path, SPEC) as writer:
+        with open_writer(tmp_path, SPEC) as writer:
             writer.append([make_outcome(1)])
     assert Record(tmp_path).outcomes() == [make_outcome(1)]
 
 
 def test_a_second_writer_in_the_same_process_is_refused_too(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC) as writer:
-        with pytest.raises(StoreError, match=f"pid {os.getpid()}"), writing(tmp_path, SPEC):
+    with open_writer(tmp_path, SPEC) as writer:
+        with pytest.raises(StoreError, match=f"pid {os.getpid()}"), open_writer(tmp_path, SPEC):
             pass
         writer.append([make_outcome(1)])
 
@@ -266,7 +266,7 @@ def test_a_second_writer_in_the_same_process_is_refused_too(tmp_path: Path) -> N
 def test_unfinished_files_and_traces_without_outcomes_are_cleared_away(tmp_path: Path) -> None:
     """As after a kill between the traces and the outcomes of one batch."""
     outcome = make_outcome(1)
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append([outcome], {outcome.exercise.key: make_trace(1)})
     (shard,) = (tmp_path / "outcomes").iterdir()
     shard.rename(shard.with_name(shard.name + ".writing"))
@@ -275,7 +275,7 @@ def test_unfinished_files_and_traces_without_outcomes_are_cleared_away(tmp_path:
     assert record.outcomes() == []
     assert record.trace(outcome.exercise.key) is None
     assert list(record.traces()) == []
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         assert not list((tmp_path / "outcomes").iterdir())
         assert not list((tmp_path / "traces").iterdir())
         writer.append([outcome])

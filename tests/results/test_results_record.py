@@ -13,20 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.contract import Spec, StoreError, fingerprint
-from omnimeter.results import Record, current_provenance, writing
+from omnimeter.contract import Spec
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import fingerprint
+from omnimeter.results import Record, current_provenance, open_writer
 from results_samples import SPEC, make_outcome, make_trace
 
 
 def test_appending_again_changes_nothing(tmp_path: Path) -> None:
     first = [make_outcome(number) for number in range(3)]
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append(first)
         writer.append(first)
         writer.append([*first, make_outcome(3), make_outcome(3)])
         writer.append([])
     assert len(list((tmp_path / "outcomes").iterdir())) == 2
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append(first, {first[0].exercise.key: make_trace(0)})
     assert len(list((tmp_path / "outcomes").iterdir())) == 2
     assert Record(tmp_path).outcomes() == [make_outcome(number) for number in range(4)]
@@ -35,51 +37,54 @@ def test_appending_again_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_second_outcome_of_one_exercise_is_ignored(tmp_path: Path) -> None:
     first = make_outcome(1)
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append([first, replace(first, payoff=99.0)])
         writer.append([replace(first, payoff=98.0), make_outcome(2)])
         assert writer.outcomes() == [first, make_outcome(2)]
 
 
 def test_the_same_spec_continues(tmp_path: Path) -> None:
-    place = tmp_path / "deep" / "evaluation"
-    with writing(place, SPEC) as writer:
+    directory = tmp_path / "deep" / "evaluation"
+    with open_writer(directory, SPEC) as writer:
         writer.append([make_outcome(1)])
-    with writing(place, dict(reversed(SPEC.items()))) as writer:
+    with open_writer(directory, dict(reversed(SPEC.items()))) as writer:
         assert writer.keys() == {make_outcome(1).exercise.key}
         writer.append([make_outcome(2)])
-    record = Record(place)
+    record = Record(directory)
     assert record.spec == SPEC
     assert record.fingerprint == fingerprint(SPEC)
     assert record.outcomes() == [make_outcome(1), make_outcome(2)]
-    assert json.loads((place / "spec.json").read_text())["fingerprint"] == fingerprint(SPEC)
+    assert json.loads((directory / "spec.json").read_text())["fingerprint"] == fingerprint(SPEC)
 
 
-def test_another_spec_is_refused_and_the_difference_named(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC) as writer:
+def test_another_spec_is_an_error_and_the_difference_named(tmp_path: Path) -> None:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append([make_outcome(1)])
     other = {**SPEC, "agents": [{"id": "greedy-v1"}], "protocol": {"id": "fixed-v1"}, "seed": 8}
-    with pytest.raises(StoreError) as caught, writing(tmp_path, other):
+    with pytest.raises(StoreError) as caught, open_writer(tmp_path, other):
         pass
     assert caught.value.message == (
         f'{tmp_path} holds another evaluation: agents[0].id is "random-v1" there and "greedy-v1" '
         "here; protocol.count is 10 there and absent here; seed is 7 there and 8 here."
     )
     assert "--out" in caught.value.advice
-    with pytest.raises(StoreError, match=r"; and more"), writing(tmp_path, {"x": "y" * 99}):
+    with pytest.raises(StoreError, match=r"; and more"), open_writer(tmp_path, {"x": "y" * 99}):
         pass
     assert Record(tmp_path).outcomes() == [make_outcome(1)]
 
 
 def test_long_values_that_differ_at_their_end_are_still_different(tmp_path: Path) -> None:
-    with writing(tmp_path, {"text": "y" * 99}):
+    with open_writer(tmp_path, {"text": "y" * 99}):
         pass
-    with pytest.raises(StoreError, match="text is"), writing(tmp_path, {"text": "y" * 99 + "z"}):
+    with (
+        pytest.raises(StoreError, match="text is"),
+        open_writer(tmp_path, {"text": "y" * 99 + "z"}),
+    ):
         pass
 
 
 def test_an_edited_spec_is_noticed(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC):
+    with open_writer(tmp_path, SPEC):
         pass
     spec = tmp_path / "spec.json"
     for text in (spec.read_text().replace("7", "8"), "{", "[]", '{"format": "x"}'):
@@ -88,8 +93,8 @@ def test_an_edited_spec_is_noticed(tmp_path: Path) -> None:
             Record(tmp_path)
 
 
-def test_a_newer_form_is_refused(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC):
+def test_a_newer_format_is_an_error(tmp_path: Path) -> None:
+    with open_writer(tmp_path, SPEC):
         pass
     spec = tmp_path / "spec.json"
     spec.write_text(spec.read_text().replace('"format": 1', '"format": 2'))
@@ -105,9 +110,9 @@ def test_what_is_no_evaluation_cannot_be_read(tmp_path: Path, missing: str) -> N
         Record(tmp_path / missing)
 
 
-def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_another_directory_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(StoreError, match="holds no evaluation"), writing(tmp_path, SPEC):
+    with pytest.raises(StoreError, match="holds no evaluation"), open_writer(tmp_path, SPEC):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -115,13 +120,13 @@ def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
 def test_a_creation_that_was_killed_can_be_repeated(tmp_path: Path) -> None:
     (tmp_path / "lock").write_text("1")
     (tmp_path / "spec.json.writing").write_text("{")
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append([make_outcome(1)])
     assert not list(tmp_path.rglob("*.writing"))
 
 
-def test_a_reader_sees_what_is_stored_while_somebody_writes(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC) as writer:
+def test_a_reader_sees_what_is_stored_while_another_process_writes(tmp_path: Path) -> None:
+    with open_writer(tmp_path, SPEC) as writer:
         record = Record(tmp_path)
         for number in range(4):
             outcome = make_outcome(number)
@@ -133,26 +138,29 @@ def test_a_reader_sees_what_is_stored_while_somebody_writes(tmp_path: Path) -> N
 
 
 def test_a_closed_writer_writes_no_more(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         pass
     with pytest.raises(ValueError, match="no longer open"):
         writer.append([make_outcome(1)])
 
 
 def test_a_trace_needs_its_outcome(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC) as writer, pytest.raises(ValueError, match="without an outcome"):
-        writer.append([make_outcome(1)], {"stranger": make_trace(1)})
+    with (
+        open_writer(tmp_path, SPEC) as writer,
+        pytest.raises(ValueError, match="without an outcome"),
+    ):
+        writer.append([make_outcome(1)], {"unknown": make_trace(1)})
 
 
 def test_errors_of_the_user_pass_through_and_the_lock_is_released(tmp_path: Path) -> None:
     for _ in range(2):
-        with pytest.raises(OSError, match="mine"), writing(tmp_path, SPEC):
+        with pytest.raises(OSError, match="mine"), open_writer(tmp_path, SPEC):
             raise OSError("mine")
 
 
 def test_every_session_leaves_its_provenance(tmp_path: Path) -> None:
     for seed in (7, 8):
-        with writing(tmp_path, SPEC, seeds=[seed], specs=[Spec("random-v1", {"rate": 2})]):
+        with open_writer(tmp_path, SPEC, seeds=[seed], specs=[Spec("random-v1", {"rate": 2})]):
             pass
     assert sorted(path.name for path in (tmp_path / "provenance").iterdir()) == [
         "0001.json",
@@ -167,29 +175,29 @@ def test_every_session_leaves_its_provenance(tmp_path: Path) -> None:
 
 
 def test_damaged_provenance_is_named(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC):
+    with open_writer(tmp_path, SPEC):
         pass
     (tmp_path / "provenance" / "0001.json").write_text("{")
     with pytest.raises(StoreError, match=r"0001\.json is damaged .*no result depends on it"):
         Record(tmp_path).provenance()
 
 
-def test_what_is_not_json_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_what_is_not_json_is_an_error_before_anything_is_written(tmp_path: Path) -> None:
     outcome = replace(make_outcome(1), remarks={"odd": object()})
-    with writing(tmp_path, SPEC) as writer, pytest.raises(TypeError, match="not JSON"):
+    with open_writer(tmp_path, SPEC) as writer, pytest.raises(TypeError, match="not JSON"):
         writer.append([outcome], {outcome.exercise.key: make_trace(1)})
     assert not list((tmp_path / "traces").iterdir())
 
 
 def test_provenance_names_neither_host_nor_user_nor_path() -> None:
-    found = current_provenance()
-    assert {"python", "omnimeter", "numpy", "numba", "pyarrow"} <= found["versions"].keys()
-    assert found["started"].endswith("+00:00")
-    text = json.dumps(found)
+    provenance = current_provenance()
+    assert {"python", "omnimeter", "numpy", "numba", "pyarrow"} <= provenance["versions"].keys()
+    assert provenance["started"].endswith("+00:00")
+    text = json.dumps(provenance)
     assert str(Path.cwd()) not in text
-    words = set(text.replace('"', " ").split())
-    assert platform.node() not in words
-    assert getpass.getuser() not in words
+    values = set(text.replace('"', " ").split())
+    assert platform.node() not in values
+    assert getpass.getuser() not in values
 
 
 def test_provenance_knows_the_revision_of_the_project(
@@ -212,7 +220,7 @@ def test_provenance_knows_the_revision_of_the_project(
     assert current_provenance()["revisions"]["project"] == {**expected, "modified": True}
 
 
-def test_the_room_loads_nothing_heavy_before_it_is_used() -> None:
+def test_the_package_loads_nothing_heavy_before_it_is_used() -> None:
     code = (
         "import omnimeter.results, sys; print('pyarrow' in sys.modules, 'sqlite3' in sys.modules)"
     )

@@ -30,7 +30,7 @@ from omnimeter.contract import (
     TimeoutRule,
     Trace,
 )
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 from results_samples import (
     SPEC,
     exact_outcome,
@@ -74,7 +74,7 @@ outcomes = st.builds(
     interactions=times,
     total=st.floats(),
     last_time=times,
-    end=times,
+    end_ns=times,
     ending=st.sampled_from(Ending),
     first_reward=st.floats(),
     fault=faults,
@@ -106,7 +106,7 @@ def no_waiting() -> Iterator[None]:
     """Asking git and waiting for the disk in every example would take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda _: None)
-        patch.setattr("omnimeter.results.provenance._git", lambda *_: None)
+        patch.setattr("omnimeter.results.provenance.git_output", lambda *_: None)
         yield
 
 
@@ -114,10 +114,10 @@ def no_waiting() -> Iterator[None]:
 @given(st.lists(outcomes, min_size=1, max_size=4, unique_by=lambda one: one.exercise.key))
 def test_outcomes_come_back_exactly(given_outcomes: list[Outcome]) -> None:
     with TemporaryDirectory() as directory:
-        with writing(directory, SPEC) as writer:
+        with open_writer(directory, SPEC) as writer:
             writer.append(given_outcomes)
-        found = {one.exercise.key: exact_outcome(one) for one in Record(directory).outcomes()}
-    assert found == {one.exercise.key: exact_outcome(one) for one in given_outcomes}
+        stored = {one.exercise.key: exact_outcome(one) for one in Record(directory).outcomes()}
+    assert stored == {one.exercise.key: exact_outcome(one) for one in given_outcomes}
 
 
 @settings(max_examples=50)
@@ -128,7 +128,7 @@ def test_traces_come_back_exactly(given_traces: list[Trace]) -> None:
         one.exercise.key: trace for one, trace in zip(given_outcomes, given_traces, strict=True)
     }
     with TemporaryDirectory() as directory:
-        with writing(directory, SPEC) as writer:
+        with open_writer(directory, SPEC) as writer:
             writer.append(given_outcomes, kept)
         record = Record(directory)
         one_by_one = {key: record.trace(key) for key in kept}
@@ -149,7 +149,7 @@ def test_arrays_of_a_trace_may_be_narrower_and_come_back_writable(tmp_path: Path
         actions=np.array([1, 0], dtype=np.int8),
         observations=np.asfortranarray([[1, 2], [3, 4], [5, 6]], dtype=np.int16),
     )
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append([outcome], {outcome.exercise.key: narrow})
     read = Record(tmp_path).trace(outcome.exercise.key)
     assert read is not None
@@ -161,23 +161,23 @@ def test_arrays_of_a_trace_may_be_narrower_and_come_back_writable(tmp_path: Path
 def test_a_trace_that_does_not_fit_together_is_refused(tmp_path: Path) -> None:
     outcome = make_outcome(1)
     torn = Trace(np.zeros(3), np.zeros(3, np.int64), 3, observations=np.zeros((2, 1), np.int64))
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         with pytest.raises(ValueError, match="2 observations for 3 actions"):
             writer.append([outcome], {outcome.exercise.key: torn})
         assert writer.outcomes() == []
 
 
 def test_order_is_by_agent_then_number(tmp_path: Path) -> None:
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         for number in (10, 2, 9):
             writer.append([make_outcome(number, "b-v1"), make_outcome(number, "a-v1")])
-    found = [(one.exercise.agent.id, one.exercise.number) for one in Record(tmp_path).outcomes()]
-    assert found == [(agent, number) for agent in ("a-v1", "b-v1") for number in (2, 9, 10)]
+    stored = [(one.exercise.agent.id, one.exercise.number) for one in Record(tmp_path).outcomes()]
+    assert stored == [(agent, number) for agent in ("a-v1", "b-v1") for number in (2, 9, 10)]
 
 
 def test_an_outcome_without_a_trace_has_none(tmp_path: Path) -> None:
     with_trace, without = make_outcome(1), make_outcome(2)
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append([with_trace, without], {with_trace.exercise.key: make_trace(1)})
         writer.append([make_outcome(3)])
     record = Record(tmp_path)
@@ -199,7 +199,7 @@ def test_people_can_open_the_shards(tmp_path: Path) -> None:
         ending=Ending.FAULT,
         fault=Fault(FaultKind.AGENT_ERROR, "It broke: \udcff", "Traceback"),
     )
-    with writing(tmp_path, SPEC) as writer:
+    with open_writer(tmp_path, SPEC) as writer:
         writer.append([failed], {failed.exercise.key: make_trace(4)})
     (outcome_shard,) = (tmp_path / "outcomes").iterdir()
     (row,) = pq.read_table(outcome_shard).to_pylist()

@@ -105,7 +105,7 @@ class WideDials(Dials):
 
 
 class TwiceListedDials(Dials):
-    def members(self, low: float, high: float, most: int) -> list[Instance]:
+    def members(self, low: float, high: float, limit: int) -> list[Instance]:
         pays = product((-1, 0, 1), repeat=round((low + high) / 2))
         listed = [Instance({"size": len(each), "pays": list(each)}) for each in pays]
         return [*listed, listed[0]]
@@ -290,7 +290,7 @@ class SharedDials(Dials):
     def known(self, view: str | None) -> str:
         return view if view in self.views else "light"
 
-    def seating(self, views: Sequence[str | None]) -> EnvironmentClass:
+    def with_views(self, views: Sequence[str | None]) -> EnvironmentClass:
         seated = copy(self)
         seated.chosen = tuple(self.known(view) for view in views)
         return seated

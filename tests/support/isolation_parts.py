@@ -17,11 +17,11 @@ from omnimeter.contract import (
     Environment,
     Percept,
     Spec,
-    Stream,
     Trace,
     single,
     stream,
 )
+from omnimeter.contract.spec import Stream
 from omnimeter.interaction import interact
 from omnimeter.interaction.process import AgentProcess, Limits
 

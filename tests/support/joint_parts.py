@@ -95,7 +95,7 @@ class Ring(KernelEnvironmentClass):
     def __init__(self) -> None:
         self.seated: Sequence[str | None] = [None]
 
-    def seating(self, views: Sequence[str | None]) -> Ring:
+    def with_views(self, views: Sequence[str | None]) -> Ring:
         """As many as like."""
         other = type(self)()
         other.seated = tuple(views)

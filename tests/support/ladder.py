@@ -76,9 +76,9 @@ class Ladder(EnvironmentClass):
         weights = np.array([2.0 ** -self.complexity(each) for each in members])
         return members[int(rng.choice(len(members), p=weights / weights.sum()))]
 
-    def members(self, low: float, high: float, most: int) -> list[Instance] | None:
+    def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
         members = self.all(low, high)
-        return members if self.listed and len(members) <= most else None
+        return members if self.listed and len(members) <= limit else None
 
     def complexity(self, instance: Instance) -> float:
         return float(instance.data["grade"])

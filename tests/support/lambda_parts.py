@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import IntArray, stream
+from omnimeter.contract import stream
+from omnimeter.contract.agent import IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import EVIL, FIRST_SEAT, GOOD, drop
 from omnimeter.environments.lambda_class.observing import observe_from
@@ -74,4 +75,4 @@ def observed(environment: KernelEnvironment, seat: int = 0) -> list[int]:
 def ring(cells: int, agents: int = 1, **rules: Any) -> Lambda:
     """A ring on which Good and Evil go round and are never exchanged."""
     rules = {"pattern": "1", "cycle": "never", **rules}
-    return Lambda(space=f"ring-{cells}", **rules).seating([None] * agents)
+    return Lambda(space=f"ring-{cells}", **rules).with_views([None] * agents)

@@ -14,11 +14,11 @@ from omnimeter.contract import (
     Environment,
     Observation,
     Percept,
-    Stream,
     Trace,
     single,
     stream,
 )
+from omnimeter.contract.spec import Stream
 from omnimeter.interaction import interact
 
 SECOND = 1_000_000_000

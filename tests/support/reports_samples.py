@@ -22,7 +22,7 @@ from omnimeter.contract import (
 )
 from omnimeter.protocols import Evaluation, Result
 from omnimeter.protocols.evaluation import judge
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 
 GOOD, FAIR, POOR = Spec("good-v1"), Spec("fair-v1"), Spec("poor-v1")
 CUPS = Spec("cups-v1")
@@ -89,7 +89,7 @@ def a_store(
 ) -> Record:
     """An evaluation on disk in which everything has happened as told."""
     protocol = evaluation.make_protocol()
-    with writing(path, evaluation.to_json()) as writer:
+    with open_writer(path, evaluation.to_json()) as writer:
         for agent, row in payoffs.items():
             for exercise, given in zip(protocol.propose(agent, []), row, strict=False):
                 fault = given if isinstance(given, Fault) else None

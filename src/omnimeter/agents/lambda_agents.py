@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.shared import best_action, break_ties, require
-from omnimeter.contract import Briefing, IntArray
+from omnimeter.contract import Briefing
+from omnimeter.contract.agent import IntArray
 from omnimeter.kernels import AgentKernels, KernelAgent, generator_state, kernel
 
 GOOD, EVIL = range(2)

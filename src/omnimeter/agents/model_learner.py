@@ -17,7 +17,8 @@ from omnimeter.agents.shared import (
     require_gamma,
     table_size,
 )
-from omnimeter.contract import Briefing, FloatArray, IntArray
+from omnimeter.contract import Briefing
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.kernels import AgentKernels, KernelAgent, generator_state, kernel
 
 ACTIONS, EFFORT, PAIR, KNOWN, CURSOR, STABLE = range(6)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.agents.shared import delay_from_rate, delay_from_seconds, require
-from omnimeter.contract import Briefing, FloatArray, IntArray
+from omnimeter.contract import Briefing
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
 ACTIONS, FAST, SLOW, NEXT, STEPS, ELAPSED = range(6)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import IntArray, InvalidInputError, Space, nanoseconds
-from omnimeter.contract.agent import LONGEST_DELAY
+from omnimeter.contract import InvalidInputError, Space
+from omnimeter.contract.agent import LONGEST_DELAY, IntArray
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.kernels import below, forward, kernel
 
 MAX_ACTIONS = 2**31

@@ -16,7 +16,8 @@ from omnimeter.agents.shared import (
     require,
     table_size,
 )
-from omnimeter.contract import Briefing, IntArray
+from omnimeter.contract import Briefing
+from omnimeter.contract.agent import IntArray
 from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel
 
 ACTIONS, DELAY, ACTION = range(3)

@@ -16,7 +16,8 @@ from omnimeter.agents.shared import (
     table_size,
 )
 from omnimeter.catalogue import Kind, make, parse
-from omnimeter.contract import Agent, Briefing, FloatArray, IntArray, Move, Observation, Spec
+from omnimeter.contract import Agent, Briefing, Move, Observation, Spec
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction.adapters import adapt
 from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel, uniform
 

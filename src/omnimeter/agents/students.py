@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from omnimeter.contract import NANOSECONDS, Ending, Trace, UnknownNameError
+from omnimeter.contract import Ending, Trace, UnknownNameError
+from omnimeter.contract.exercise import NANOSECONDS
 
 HALF_AN_HOUR = 1800 * NANOSECONDS
 """The tau of the test."""

@@ -34,8 +34,8 @@ from omnimeter.contract import (
     OmnimeterError,
     Percept,
     Space,
-    canonical,
 )
+from omnimeter.contract.spec import canonical_json
 from omnimeter.interaction import run_single
 
 
@@ -96,7 +96,7 @@ def _global_states() -> tuple[object, ...]:
 
 
 def _from_json(instance: Instance) -> Instance:
-    return Instance(json.loads(canonical(instance.data)))
+    return Instance(json.loads(canonical_json(instance.data)))
 
 
 def _actions(subject: Subject, environment: Environment) -> list[int]:
@@ -137,7 +137,7 @@ def instances_are_json(subject: Subject) -> Violations:
         try:
             if not isinstance(instance, Instance):
                 raise TypeError(f"draw returned {instance!r}, not an Instance")
-            canonical(instance.data)
+            canonical_json(instance.data)
         except (TypeError, ValueError) as error:
             advice = "Use plain JSON data, without NaN or infinities."
             yield violation(f"An instance is not JSON: {error}. {advice}")
@@ -157,7 +157,7 @@ def draws_are_repeatable(subject: Subject) -> Violations:
     for number in reversed(range(subject.count)):
         instance = subject.instances[number]
         again = subject.repeated.draw(number)
-        if canonical(again.data) != canonical(instance.data):
+        if canonical_json(again.data) != canonical_json(instance.data):
             yield violation(
                 "The same seed draws another instance the second time. A draw may depend on "
                 "nothing but its generator and the class's parameters.",
@@ -422,7 +422,7 @@ def scenes_are_json(subject: Subject) -> Violations:
         for percept in _percepts(subject, environment):
             scene = subject.environment_class.scene(instance, percept.observation, percept.reward)
             try:
-                canonical(dict(scene))
+                canonical_json(dict(scene))
             except (TypeError, ValueError) as error:
                 yield violation(f"A scene must be plain JSON data: {error}.", instance)
                 break
@@ -462,10 +462,10 @@ def _seatings(
     """The class for each view alone and, where it has two seats, for two views that differ."""
     views: list[str | None] = [None, *environment_class.views]
     for view in views:
-        yield [view], environment_class.seating([view])
+        yield [view], environment_class.with_views([view])
     pair = [None, views[-1]]
     try:
-        seated = environment_class.seating(pair)
+        seated = environment_class.with_views(pair)
     except InvalidInputError:  # one seat
         return
     yield pair, seated
@@ -475,7 +475,7 @@ def views_keep_the_contract(subject: Subject) -> Violations:
     """Each view is built, is named in the briefing, and gives what its space says."""
     views = subject.environment_class.views
     for view in views:
-        environment = subject.environment_class.seating([view]).build(subject.instances[0])
+        environment = subject.environment_class.with_views([view]).build(subject.instances[0])
         name = environment.briefing().view
         if name not in views:
             yield violation(
@@ -489,7 +489,7 @@ def views_keep_the_contract(subject: Subject) -> Violations:
 def unknown_views_get_the_default(subject: Subject) -> Violations:
     """An agent that asks for a view that does not exist gets the default."""
     default, other = (
-        subject.environment_class.seating([view]).build(subject.instances[0]).briefing()
+        subject.environment_class.with_views([view]).build(subject.instances[0]).briefing()
         for view in (None, UNKNOWN_VIEW)
     )
     if other != default:
@@ -505,7 +505,7 @@ def views_do_not_change_instances(subject: Subject) -> Violations:
     complexity = subject.environment_class.complexity(instance)
     for views, seated in _seatings(subject.environment_class):
         again = seated.draw(subject.stream("instance", 0).generator())
-        same = canonical(again.data) == canonical(instance.data)
+        same = canonical_json(again.data) == canonical_json(instance.data)
         if not same or seated.complexity(instance) != complexity:
             yield violation(
                 f"Seated for {views}, another instance or complexity is drawn. Agents are compared "
@@ -531,7 +531,7 @@ def seats_keep_the_contract(subject: Subject) -> Violations:
 
 def one_seat_is_the_same_jointly(subject: Subject) -> Violations:
     """One agent gets the same percepts by ``start_joint`` and ``step_joint``."""
-    seated = subject.environment_class.seating([None])
+    seated = subject.environment_class.with_views([None])
     single, joint = (seated.build(subject.instances[0]) for _ in range(2))
     actions = _actions(subject, single)
     (percept,) = joint.start_joint(subject.stream("play").generator())

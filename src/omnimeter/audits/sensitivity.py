@@ -9,7 +9,8 @@ import numpy as np
 
 from omnimeter.audits.states import ROUNDING, Graph, Simulator
 from omnimeter.audits.subject import Finding, Subject, counted, plain_percept
-from omnimeter.contract import FloatArray, Instance
+from omnimeter.contract import Instance
+from omnimeter.contract.agent import FloatArray
 
 EXHAUSTIVE = 1000
 """Sequences up to this number are all tried, one for all that end in the same state."""

@@ -9,14 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from omnimeter.contract import (
-    Environment,
-    EnvironmentClass,
-    FloatArray,
-    Instance,
-    IntArray,
-    Stream,
-)
+from omnimeter.contract import Environment, EnvironmentClass, Instance
+from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.spec import Stream
 from omnimeter.interaction import KernelEnvironment
 
 

@@ -16,15 +16,15 @@ from omnimeter.contract import (
     Environment,
     EnvironmentClass,
     Exercise,
-    FloatArray,
     Instance,
     InvalidInputError,
     OmnimeterError,
     Percept,
     Spec,
-    Stream,
     stream,
 )
+from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.spec import Stream
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ Rollout = list[tuple[float, list[int]]]
 
 def plain_percept(environment: Environment, percept: Percept) -> tuple[float, list[int]]:
     """A percept that can be compared and written as JSON."""
-    return float(percept.reward), environment.space.vector(percept.observation).tolist()
+    return float(percept.reward), environment.space.to_vector(percept.observation).tolist()
 
 
 def rollout(environment: Environment, seed: Stream, actions: Iterable[int]) -> Rollout:

@@ -1,8 +1,8 @@
-"""From a name to a part and back: entry points, versioned ids, places and specs."""
+"""From a name to a part and back: entry points, versioned ids, locations and specs."""
 
-from omnimeter.catalogue.entries import Kind
-from omnimeter.catalogue.listing import Description, Entry, Parameter, describe, forget, listing
-from omnimeter.catalogue.making import make, resolve
+from omnimeter.catalogue.entries import Entry, Kind, forget, listing
+from omnimeter.catalogue.making import Description, describe, make, resolve
+from omnimeter.catalogue.parameters import Parameter
 from omnimeter.catalogue.specs import inner_part, parse, read_spec, with_parameters, write_spec
 
 __all__ = [

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib import metadata
-from typing import NamedTuple
 
-from omnimeter.contract import EnvironmentClass, InvalidInputError, Protocol, UnknownNameError
+from omnimeter.catalogue.docstrings import source_body, summary
+from omnimeter.contract import InvalidInputError, UnknownNameError
+
+_ID = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9][0-9]*)")
+_LOCATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 class Kind(StrEnum):
@@ -29,161 +32,123 @@ class Kind(StrEnum):
 
     @property
     def phrase(self) -> str:
-        """The kind in the middle of a sentence: ``an agent``."""
-        article = "an" if self.value[0] in "ae" else "a"
-        return f"{article} {self.value}"
-
-
-def objection(kind: Kind, thing: object) -> str:
-    """Why an object cannot be a part of some kind; empty when it can."""
-    match kind:
-        case Kind.ENVIRONMENT:
-            return _not_derived(thing, EnvironmentClass)
-        case Kind.PROTOCOL:
-            return _not_derived(thing, Protocol)
-        case Kind.AGENT:
-            if any(_offers(thing, method) for method in ("act", "predict", "__call__")):
-                return ""
-            return "it is not a subclass of omnimeter.Agent, nor can it act, predict or be called"
-        case Kind.PAYOFF | Kind.ADJUSTMENT:
-            missing = [method for method in ("__call__", "bounds") if not _offers(thing, method)]
-            wanted = f"{kind.phrase} defines {' and '.join(missing)}"
-            return f"{wanted}, and this does not" if missing else ""
-        case Kind.REPRODUCTION:
-            return "" if callable(thing) else "it cannot be called"
-
-
-def _not_derived(thing: object, base: type) -> str:
-    if isinstance(thing, type) and issubclass(thing, base):
-        return ""
-    if isinstance(thing, base):
-        return f"it is one object of {type(thing).__name__}; name the class itself"
-    return f"it is not a subclass of omnimeter.{base.__name__}"
-
-
-def _offers(thing: object, method: str) -> bool:
-    """Whether an object, or the objects of a class, have a method.
-
-    Every class can be called, so for a class only what it defines for its objects counts.
-    """
-    if isinstance(thing, type):
-        return any(method in vars(base) for base in thing.__mro__)
-    return hasattr(thing, method)
-
-
-_ID = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9][0-9]*)")
-
-FORM = "name-vN, lower-case words with hyphens and a version, for example 'cups-v1'"
-"""How an id is explained to a person."""
-
-
-class VersionedName(NamedTuple):
-    """An id taken apart."""
-
-    name: str
-    version: int
-
-
-def read_id(text: str) -> VersionedName | None:
-    """The name and the version in an id, or ``None`` when the text is not an id."""
-    match = _ID.fullmatch(text)
-    return VersionedName(match[1], int(match[2])) if match else None
-
-
-_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+        """The kind with its article: ``an agent``."""
+        return f"{'an' if self.value[0] in 'ae' else 'a'} {self.value}"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What one package lists under one name.
+class Entry:
+    """A part in the catalogue: what one package lists under one name.
 
     Attributes:
-        kind: As what kind of part.
-        name: Under which name; an id if it is well formed.
-        place: Where the part is, ``package.module:Name``.
-        package: Which package says so.
-        version: In which of its versions.
+        kind: The kind of part.
+        id: Its name with its version, if the package lists it correctly.
+        package: The package that lists it.
+        version: The version of that package.
+        location: Where it is, ``package.module:Name``.
     """
 
     kind: Kind
-    name: str
-    place: str
+    id: str
     package: str
     version: str
+    location: str
+
+    @property
+    def summary(self) -> str:
+        """The first line of its docstring; empty when that cannot be read."""
+        return summary(self.location)
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be used, naming the package at fault; empty when it can."""
+        where = f"The package {self.package!r} lists the {self.kind} {self.id!r}"
+        if read_id(self.id) is None:
+            return (
+                f"{where}, which is not an id: name-vN, lower-case words with hyphens and a "
+                "version, for example 'cups-v1'."
+            )
+        if not _LOCATION.fullmatch(self.location):
+            return f"{where} at {self.location!r}, which does not look like 'package.module:Name'."
+        same = [each for each in entries() if (each.kind, each.id) == (self.kind, self.id)]
+        if len(same) > 1:
+            claims = " and ".join(f"{each.package!r} ({each.location})" for each in same)
+            return f"The {self.kind} {self.id!r} is claimed more than once: by {claims}."
+        return ""
 
 
-def read_entry_points() -> tuple[Claim, ...]:
-    """All claims of all installed packages. Only this function looks at the packages."""
+def read_id(text: str) -> tuple[str, int] | None:
+    """The name and the version in an id, or ``None`` when the text is not an id."""
+    match = _ID.fullmatch(text)
+    return (match[1], int(match[2])) if match else None
+
+
+def read_entry_points() -> tuple[Entry, ...]:
+    """The parts that all installed packages list; the only function that reads their metadata."""
     points = metadata.entry_points()
-    owners: dict[int, tuple[str, str]] = {}  # reading a package's metadata anew is slow
-    found = []
+    owners: dict[int, tuple[str, str]] = {}  # reading a package's metadata again is slow
+    result = []
     for kind in Kind:
         for point in points.select(group=kind.group):
             if id(point.dist) not in owners:
-                owners[id(point.dist)] = _owner(point.dist)
-            package, version = owners[id(point.dist)]
-            found.append(Claim(kind, point.name, point.value, package, version))
-    return tuple(found)
-
-
-def _owner(distribution: metadata.Distribution | None) -> tuple[str, str]:
-    if distribution is None:
-        return "a package without a name", ""
-    return distribution.name or "a package without a name", distribution.version or ""
+                name, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
+                owners[id(point.dist)] = (name or "a package without a name", version or "")
+            result.append(Entry(kind, point.name, *owners[id(point.dist)], point.value))
+    return tuple(result)
 
 
 @cache
-def claims() -> tuple[Claim, ...]:
-    """All claims, read once per process, ordered by kind, id and package."""
-    order = list(Kind)
+def entries() -> tuple[Entry, ...]:
+    """All parts, read once per process, ordered by kind, id and package."""
+    kinds = list(Kind)
     return tuple(
         sorted(
             dict.fromkeys(read_entry_points()),
-            key=lambda claim: (order.index(claim.kind), *_parts(claim), claim.package, claim.place),
+            key=lambda each: (
+                kinds.index(each.kind),
+                _name_and_version(each),
+                each.package,
+                each.location,
+            ),
         )
     )
 
 
-def problem(claim: Claim) -> str:
-    """What is wrong with a claim, naming the package at fault; empty when nothing is."""
-    if read_id(claim.name) is None:
-        return (
-            f"The package {claim.package!r} lists the {claim.kind} {claim.name!r}, which is not an "
-            f"id: {FORM}."
-        )
-    if not _PLACE.fullmatch(claim.place):
-        return (
-            f"The package {claim.package!r} lists the {claim.kind} {claim.name!r} at "
-            f"{claim.place!r}, which is not of the form 'package.module:Name'."
-        )
-    rivals = [other for other in claims() if (other.kind, other.name) == (claim.kind, claim.name)]
-    if len(rivals) > 1:
-        said = " and ".join(f"{rival.package!r} ({rival.place})" for rival in rivals)
-        return f"The {claim.kind} {claim.name!r} is claimed more than once: by {said}."
-    return ""
+def _name_and_version(entry: Entry) -> tuple[str, int]:
+    return read_id(entry.id) or (entry.id, -1)
 
 
-def find(kind: Kind, name: str) -> Claim:
-    """The claim to an id, or to the newest version of an unversioned name.
+def listing(kind: Kind | None = None) -> list[Entry]:
+    """All parts, or those of one kind, ordered by kind and id.
+
+    A part that cannot be used is listed too; its ``problem`` says why.
+    """
+    return [entry for entry in entries() if kind is None or entry.kind == kind]
+
+
+def find(kind: Kind, name: str) -> Entry:
+    """The part of an id, or of the newest version of an unversioned name.
 
     Raises:
-        UnknownNameError: Nobody claims it.
-        InvalidInputError: It is claimed twice, or not properly.
+        UnknownNameError: There is no such part.
+        InvalidInputError: It is listed twice, or incorrectly.
     """
-    known = [claim for claim in claims() if claim.kind == kind]
-    matching = [claim for claim in known if claim.name == name]
+    known = listing(kind)
+    matching = [entry for entry in known if entry.id == name]
     if not matching:
-        matching = [claim for claim in known if _parts(claim).name == name]
-        matching.sort(key=_parts, reverse=True)
+        matching = [entry for entry in known if _name_and_version(entry)[0] == name]
+        matching.sort(key=_name_and_version, reverse=True)
     if not matching:
         versioned = read_id(name) is not None
-        raise UnknownNameError(
-            kind, name, {claim.name if versioned else _parts(claim).name for claim in known}
-        )
-    if wrong := problem(matching[0]):
-        raise InvalidInputError(wrong, "Remove or mend the package at fault.")
+        names = {entry.id if versioned else _name_and_version(entry)[0] for entry in known}
+        raise UnknownNameError(kind, name, names)
+    if problem := matching[0].problem:
+        raise InvalidInputError(problem, "Remove or fix the package at fault.")
     return matching[0]
 
 
-def _parts(claim: Claim) -> VersionedName:
-    return read_id(claim.name) or VersionedName(claim.name, -1)
+def forget() -> None:
+    """Read the installed packages and their sources again from now on."""
+    entries.cache_clear()
+    summary.cache_clear()
+    source_body.cache_clear()

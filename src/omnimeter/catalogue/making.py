@@ -1,84 +1,160 @@
-"""From a spec to a part: by id through the entry points, or from a file or module."""
+"""From a name or a spec to a part: resolving, constructing and describing it."""
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
 from functools import partial
-from inspect import isroutine
 from typing import Any
 
-from omnimeter.catalogue.entries import Claim, Kind, find, objection
-from omnimeter.catalogue.files import Place, find_object, making_failure, read_place
-from omnimeter.catalogue.parameters import check_names
+from omnimeter.catalogue.docstrings import split_docstring
+from omnimeter.catalogue.entries import Entry, Kind, find
+from omnimeter.catalogue.loading import Location, construction_error, load_object, read_location
+from omnimeter.catalogue.parameters import Parameter, described_parameters, settable, validated
 from omnimeter.catalogue.specs import check_digest
-from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+from omnimeter.contract import (
+    EnvironmentClass,
+    InvalidInputError,
+    OmnimeterError,
+    Protocol,
+    Spec,
+)
 
 
 def resolve(kind: Kind, name: str) -> Any:
-    """The class, function or object that a name stands for.
+    """The class, function or object of a name.
 
     Args:
         kind: What it must be.
-        name: An id (``cups-v1``, or ``cups`` for its newest version) or a place
+        name: An id (``cups-v1``, or ``cups`` for its newest version) or a location
             (``path/to/file.py:Name`` or ``package.module:Name``).
 
     Raises:
-        UnknownNameError: There is nothing of that name.
-        InvalidInputError: What is there cannot be used.
+        UnknownNameError: There is no part of that name.
+        InvalidInputError: The part cannot be used.
     """
-    place = read_place(name)
-    if place is not None:
-        thing = find_object(place)
-        origin = name
+    location = read_location(name)
+    if location is not None:
+        part = load_object(location)
     else:
-        claim = find(kind, name)
-        origin = f"{claim.name} of the package {claim.package!r} ({claim.place})"
-        thing = _listed(claim)
-    if wrong := objection(kind, thing):
-        raise InvalidInputError(f"{origin} cannot be used as {kind.phrase}: {wrong}.")
-    return thing
+        entry = find(kind, name)
+        name = f"{entry.id} of the package {entry.package!r} ({entry.location})"
+        part = _load_entry(entry)
+    if objection := _objection(kind, part):
+        raise InvalidInputError(f"{name} cannot be used as {kind.phrase}: {objection}.")
+    return part
 
 
-def _listed(claim: Claim) -> Any:
-    source, _, name = claim.place.partition(":")
+def _load_entry(entry: Entry) -> Any:
+    source, _, name = entry.location.partition(":")
     try:
-        return find_object(Place(source, name))
+        return load_object(Location(source, name))
     except OmnimeterError as error:
         raise InvalidInputError(
-            f"The package {claim.package!r} lists the {claim.kind} {claim.name!r} at "
-            f"{claim.place}, but it cannot be had: {error}"
+            f"The package {entry.package!r} lists the {entry.kind} {entry.id!r} at "
+            f"{entry.location}, but it cannot be loaded: {error}"
         ) from error
+
+
+def _objection(kind: Kind, part: object) -> str:
+    """Why an object cannot be a part of some kind; empty when it can."""
+    match kind:
+        case Kind.ENVIRONMENT:
+            return _not_a_subclass(part, EnvironmentClass)
+        case Kind.PROTOCOL:
+            return _not_a_subclass(part, Protocol)
+        case Kind.AGENT:
+            if any(_has_method(part, method) for method in ("act", "predict", "__call__")):
+                return ""
+            return "it is not a subclass of omnimeter.Agent, nor can it act, predict or be called"
+        case Kind.PAYOFF | Kind.ADJUSTMENT:
+            missing = [each for each in ("__call__", "bounds") if not _has_method(part, each)]
+            wanted = f"{kind.phrase} defines {' and '.join(missing)}"
+            return f"{wanted}, and this does not" if missing else ""
+        case Kind.REPRODUCTION:
+            return "" if callable(part) else "it cannot be called"
+
+
+def _not_a_subclass(part: object, base: type) -> str:
+    if isinstance(part, type) and issubclass(part, base):
+        return ""
+    if isinstance(part, base):
+        return f"it is one object of {type(part).__name__}; name the class itself"
+    return f"it is not a subclass of omnimeter.{base.__name__}"
+
+
+def _has_method(part: object, method: str) -> bool:
+    """Whether an object, or the objects of a class, have a method.
+
+    Every class can be called, so for a class only what it defines for its objects counts.
+    """
+    if isinstance(part, type):
+        return any(method in vars(base) for base in part.__mro__)
+    return hasattr(part, method)
 
 
 def make(kind: Kind, spec: Spec) -> Any:
     """Build a part with its parameters.
 
-    A class is constructed. A function is bound to its parameters, and any other object is taken as
-    it is: who uses it knows what to do with it.
+    A class is constructed, a function is bound to its parameters, and any other object is returned
+    as it is.
 
     Raises:
         UnknownNameError: There is no such part.
-        InvalidInputError: The part cannot be loaded, a parameter does not fit, the part refuses
-            it, or its file is no longer what the spec says.
+        InvalidInputError: The part cannot be loaded, a parameter does not fit, the part rejects
+            it, or its file has changed since the spec was made.
     """
     check_digest(spec)
     part = resolve(kind, spec.id)
-    if not isinstance(part, type) and not spec.parameters:
-        return part
-    if not isinstance(part, type) and not isroutine(part):
-        raise InvalidInputError(f"{spec.id} is a single object, which takes no parameters.")
-    check_names(part, spec.parameters, spec.id)
-    values = dict(spec.parameters)
-    if values:
-        from omnimeter.catalogue.parameters import coerced
-
-        values = coerced(part, values, spec.id)
-    return _constructed(part, values, spec) if isinstance(part, type) else partial(part, **values)
-
-
-def _constructed(part: type, values: dict[str, Any], spec: Spec) -> Any:
+    if not isinstance(part, type):
+        if not spec.parameters:
+            return part
+        if not inspect.isroutine(part):
+            raise InvalidInputError(f"{spec.id} is a single object, which takes no parameters.")
+    values = validated(part, spec.parameters, spec.id)
+    if not isinstance(part, type):
+        return partial(part, **values)
     try:
         return part(**values)
     except OmnimeterError as error:
         raise InvalidInputError(f"{spec.id}: {error.message}", error.advice) from error
     except Exception as error:
-        raise making_failure(error, spec.label) from error
+        raise construction_error(error, spec.label) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A part, as it is shown to users.
+
+    Attributes:
+        id: Its id, or its location when it has none.
+        package: The package that it comes from; empty for a location.
+        location: Where it is.
+        doc: Its docstring, without what is said in ``parameters``.
+        parameters: Its parameters.
+    """
+
+    id: str
+    package: str
+    location: str
+    doc: str
+    parameters: list[Parameter]
+
+
+def describe(kind: Kind, name: str) -> Description:
+    """Describe one part, which is imported for that.
+
+    Raises:
+        UnknownNameError: There is no part of that name.
+        InvalidInputError: The part cannot be used.
+    """
+    part = resolve(kind, name)
+    names = [each.name for each in settable(part)] if callable(part) else []
+    doc, docs = split_docstring(getattr(part, "__doc__", None), names)
+    if isinstance(part, type):  # whose constructor may describe the parameters itself
+        docs = split_docstring(inspect.getattr_static(part, "__init__").__doc__, names)[1] | docs
+    parameters = described_parameters(part, docs)
+    if read_location(name) is not None:
+        return Description(name, "", name, doc, parameters)
+    entry = find(kind, name)
+    return Description(entry.id, entry.package, entry.location, doc, parameters)

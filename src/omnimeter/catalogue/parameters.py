@@ -3,125 +3,141 @@
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import difflib
 import inspect
 import json
 import re
 import sys
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from omnimeter.contract import InvalidInputError
+from omnimeter.contract.spec import validation_message
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_EMPTY = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a part.
+
+    Attributes:
+        name: Its name.
+        annotation: Its type as it stands in the source; empty when there is none.
+        required: Whether it must be given.
+        default: What it is when it is not given.
+        doc: What the docstring says of it.
+    """
+
+    name: str
+    annotation: str
+    required: bool
+    default: Any
+    doc: str
+
+
+def described_parameters(target: Any, docs: Mapping[str, str]) -> list[Parameter]:
+    """The parameters that a spec can set, with what docstrings say of them."""
+    return [
+        Parameter(
+            name=each.name,
+            annotation=_annotation_text(target, each),
+            required=each.default is _EMPTY,
+            default=_default(target, each),
+            doc=docs.get(each.name, ""),
+        )
+        for each in (settable(target) if callable(target) else ())
+    ]
+
+
+def _default(target: Any, parameter: inspect.Parameter) -> Any:
+    if dataclasses.is_dataclass(target):  # whose signature hides the result of a default factory
+        for field in dataclasses.fields(target):
+            if field.name == parameter.name and field.default_factory is not dataclasses.MISSING:
+                return field.default_factory()
+    return None if parameter.default is _EMPTY else parameter.default
 
 
 def settable(target: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a class or function that a spec can set, in their order.
 
-    What a function needs without a default is not among them: that is for its caller.
+    What a function needs without a default is not among them: its caller gives it.
     """
-    named = [parameter for parameter in _signature(target) if parameter.kind in _NAMED]
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = [each for each in _signature(target) if each.kind in kinds]
     if isinstance(target, type):
         return named
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return [item for item in named if item.kind == keyword or not is_required(item)]
+    return [each for each in named if each.kind is kinds[1] or each.default is not _EMPTY]
 
 
-def is_required(parameter: inspect.Parameter) -> bool:
-    """Whether there is no default."""
-    return parameter.default is inspect.Parameter.empty
+def _signature(target: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(target).parameters.values())
+    except (ValueError, TypeError):  # some built-in classes have no signature
+        return []
 
 
-def annotation_text(target: Any, parameter: inspect.Parameter) -> str:
-    """The annotation as it stands in the source; empty when there is none.
-
-    A name for a choice of words is replaced by the words: they are what a person can give.
-    """
-    if parameter.annotation is inspect.Parameter.empty:
+def _annotation_text(target: Any, parameter: inspect.Parameter) -> str:
+    """The annotation as it stands in the source, with the values of a ``Literal`` written out."""
+    if parameter.annotation is _EMPTY:
         return ""
     if not isinstance(parameter.annotation, str):
         return inspect.formatannotation(parameter.annotation)
     module = sys.modules.get(getattr(target, "__module__", ""))
 
-    def words(name: re.Match[str]) -> str:
-        meant = getattr(module, name.group(), None)
-        if get_origin(meant) is not Literal:
+    def expanded(name: re.Match[str]) -> str:
+        value = getattr(module, name.group(), None)
+        if get_origin(value) is not Literal:
             return name.group()
-        return f"Literal[{', '.join(map(repr, get_args(meant)))}]"
+        return f"Literal[{', '.join(map(repr, get_args(value)))}]"
 
-    return re.sub(r"\b[A-Za-z_]\w*\b", words, parameter.annotation)
+    return re.sub(r"\b[A-Za-z_]\w*\b", expanded, parameter.annotation)
 
 
-def check_names(target: Callable[..., Any], given: Mapping[str, Any], label: str) -> None:
-    """Check that all that was given is known, and that all that is needed was given.
+def validated(target: Callable[..., Any], given: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """The given values as the annotations of a class or function ask for them.
+
+    A value without an annotation, or with one that cannot be evaluated, is left as it is.
 
     Args:
         target: The class or function.
-        given: What was given to it.
-        label: What the person calls it.
+        given: The values by their parameters' names.
+        label: What the user calls the target.
 
     Raises:
-        InvalidInputError: A parameter is unknown or missing.
+        InvalidInputError: A parameter is unknown or missing, or a value does not fit.
     """
-    parameters = settable(target)
-    known = [parameter.name for parameter in parameters]
-    open_ended = any(item.kind == inspect.Parameter.VAR_KEYWORD for item in _signature(target))
+    parameters = {parameter.name: parameter for parameter in settable(target)}
+    open_ended = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in _signature(target))
     for name in given:
-        if name not in known and not open_ended:
-            raise InvalidInputError(f"{label} has no parameter {name!r}.", _known(name, known))
-    missing = [item.name for item in parameters if is_required(item) and item.name not in given]
-    if missing:
+        if name not in parameters and not open_ended:
+            close = difflib.get_close_matches(name, parameters, n=1, cutoff=0.5)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            known = f"Known: {', '.join(parameters)}." if parameters else "It has no parameters."
+            raise InvalidInputError(f"{label} has no parameter {name!r}.", hint + known)
+    required = [name for name, each in parameters.items() if each.default is _EMPTY]
+    if missing := [name for name in required if name not in given]:
         plural = "s" if len(missing) > 1 else ""
         example = ",".join(f"{name}=..." for name in missing)
         raise InvalidInputError(
             f"{label} needs the parameter{plural} {', '.join(map(repr, missing))}.",
             f"Write '{label}({example})'.",
         )
-
-
-def _known(name: str, known: Sequence[str]) -> str:
-    if not known:
-        return "It has no parameters at all."
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    return f"{hint}Known: {', '.join(known)}."
-
-
-def _signature(target: Callable[..., Any]) -> list[inspect.Parameter]:
-    try:
-        return list(inspect.signature(target).parameters.values())
-    except (ValueError, TypeError):  # some built-in classes do not say what they take
-        return []
-
-
-def coerced(target: Callable[..., Any], given: Mapping[str, Any], label: str) -> dict[str, Any]:
-    """The given values as the annotations of a class or function ask for them.
-
-    A value without an annotation, or with one that cannot be understood, is left as it is.
-
-    Args:
-        target: The class or function.
-        given: The values by their parameters' names.
-        label: What the person calls the target.
-
-    Raises:
-        InvalidInputError: A value does not fit; the first of them is explained.
-    """
-    parameters = {parameter.name: parameter for parameter in settable(target)}
     return {
-        name: _fitted(target, parameters[name], value, label) if name in parameters else value
+        name: _validated(target, parameters[name], value, label) if name in parameters else value
         for name, value in given.items()
     }
 
 
-def _fitted(
+def _validated(
     target: Callable[..., Any], parameter: inspect.Parameter, value: object, label: str
 ) -> Any:
     from pydantic import ValidationError
@@ -135,25 +151,27 @@ def _fitted(
     except PydanticUserError:  # a type that only a type checker can see in full
         return value
     except ValidationError as error:
+        text = json.dumps(value, ensure_ascii=False, default=repr)
+        text = text if len(text) <= 60 else f"{text[:57]}..."
         raise InvalidInputError(
-            f"The parameter {parameter.name!r} of {label} cannot be {_shown(value)}: "
-            f"{_said(error)}.",
-            f"Expected: {annotation_text(target, parameter)}.",
+            f"The parameter {parameter.name!r} of {label} cannot be {text}: "
+            f"{validation_message(error)}.",
+            f"Expected: {_annotation_text(target, parameter)}.",
         ) from error
 
 
 @lru_cache(maxsize=256)  # the same part is made again and again, and this is the slow step
 def _adapter(target: Callable[..., Any], name: str) -> TypeAdapter[Any] | None:
-    """What checks the values of a parameter; ``None`` where pydantic does not know the type."""
+    """The validator of a parameter; ``None`` where pydantic does not know the type."""
     from pydantic import ConfigDict, TypeAdapter
     from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-    [annotation] = [item.annotation for item in settable(target) if item.name == name]
-    wanted = _evaluated(annotation, _visible_names(target))
-    # a person who types label=10 for a text means the text; types of their own settings refuse ours
+    [annotation] = [each.annotation for each in settable(target) if each.name == name]
+    kind = _evaluated(annotation, target)
+    # label=10 for a text means the text "10"; types with a configuration of their own reject ours
     for config in (ConfigDict(coerce_numbers_to_str=True), None):
         try:
-            return TypeAdapter(wanted, config=config)
+            return TypeAdapter(kind, config=config)
         except PydanticUndefinedAnnotation:
             return None
         except PydanticUserError:
@@ -161,49 +179,20 @@ def _adapter(target: Callable[..., Any], name: str) -> TypeAdapter[Any] | None:
     return None
 
 
-def _evaluated(annotation: Any, visible: Mapping[str, Any]) -> Any:
-    """The type that an annotation names, be it written out or a text."""
-    if annotation is inspect.Parameter.empty:
+def _evaluated(annotation: Any, target: Callable[..., Any]) -> Any:
+    """The type that an annotation names, be it written out or a text.
+
+    Names of ``typing`` and ``collections.abc`` are often imported for type checkers only.
+    """
+    if annotation is _EMPTY:
         return Any
+    names: dict[str, Any] = {**vars(collections.abc), **vars(typing)}
+    own = [target.__init__, target.__new__] if isinstance(target, type) else [target]  # type: ignore[misc] # of any class
+    functions = [each for each in map(inspect.unwrap, own) if isinstance(each, FunctionType)]
+    if functions:
+        names |= functions[0].__globals__
     holder = SimpleNamespace(__annotations__={"value": annotation})
     try:
-        hints = typing.get_type_hints(holder, globalns=dict(visible), include_extras=True)
-    except Exception:  # an annotation can fail in any way, and is not the user's business
+        return typing.get_type_hints(holder, globalns=names, include_extras=True)["value"]
+    except Exception:  # an annotation can fail in any way, and the user cannot change it
         return Any
-    return hints["value"]
-
-
-def _visible_names(target: Callable[..., Any]) -> dict[str, Any]:
-    """The names that a target's annotations may use.
-
-    Those of ``typing`` and ``collections.abc`` are often imported for type checkers only.
-    """
-    names: dict[str, Any] = {**vars(collections.abc), **vars(typing)}
-    function = _function(target)
-    return {**names, **function.__globals__} if function else names
-
-
-def _function(target: Callable[..., Any]) -> FunctionType | None:
-    """The function whose signature a class or function has."""
-    makers = ("__init__", "__new__")
-    own = [getattr(target, maker) for maker in makers] if isinstance(target, type) else [target]
-    for candidate in own:
-        unwrapped = inspect.unwrap(candidate)
-        if isinstance(unwrapped, FunctionType):
-            return unwrapped
-    return None
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _said(error: ValidationError) -> str:
-    """What pydantic says, in one line."""
-    faults = []
-    for fault in error.errors(include_url=False, include_context=False, include_input=False):
-        inside = ".".join(str(part) for part in fault["loc"])
-        message = fault["msg"][0].lower() + fault["msg"][1:]
-        faults.append(f"{message} (at {inside})" if inside else message)
-    return "; ".join(faults)

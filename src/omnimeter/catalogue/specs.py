@@ -1,4 +1,4 @@
-"""Specs as people write them: on one line, as options, and in JSON files."""
+"""Specs as users write them: on one line, as options, and in JSON files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from omnimeter.catalogue.entries import Kind, find
-from omnimeter.catalogue.files import file_digest, read_place
-from omnimeter.contract import InvalidInputError, Spec, UnknownNameError, canonical
+from omnimeter.catalogue.loading import file_digest, read_location
+from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
+from omnimeter.contract.spec import canonical_json, read_json
 
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*=")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -30,7 +31,7 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
     opened = len(name)
     end = _closing(text, opened)
     if rest := text[end + 1 :].strip():
-        raise _fault(text, text.index(rest, end + 1), f"{rest!r} follows the last parenthesis")
+        raise _error(text, text.index(rest, end + 1), f"{rest!r} follows the last parenthesis")
     return name.strip(), _parameters(text, opened + 1, end)
 
 
@@ -44,23 +45,23 @@ def read_assignment(text: str) -> tuple[str, Any]:
 
 
 def _parameters(text: str, start: int, end: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     if not text[start:end].strip():
-        return found
+        return parameters
     while start <= end:
         stop = _comma(text, start, end)
         name, value = _assignment(text, start, stop)
-        if name in found:
-            raise _fault(text, start, f"{name!r} is given twice")
-        found[name] = value
+        if name in parameters:
+            raise _error(text, start, f"{name!r} is given twice")
+        parameters[name] = value
         start = stop + 1
-    return found
+    return parameters
 
 
 def _assignment(text: str, start: int, stop: int) -> tuple[str, Any]:
     match = _NAME.match(text, start, stop)
     if match is None:
-        raise _fault(text, start, "here 'key=value' is expected")
+        raise _error(text, start, "here 'key=value' is expected")
     return match[1], _value(text, match.end(), stop)
 
 
@@ -68,16 +69,16 @@ def _value(text: str, start: int, stop: int) -> Any:
     """One value: JSON, a text in single quotes, or a bare word."""
     written = text[start:stop].strip()
     if not written:
-        raise _fault(text, start, 'the value is missing; write "" for an empty text')
+        raise _error(text, start, 'the value is missing; write "" for an empty text')
     start = text.index(written, start)
     try:
         value = json.loads(written)
-        canonical(value)  # refuses infinities, which JSON files could not hold
+        canonical_json(value)  # raises ValueError for infinities
     except json.JSONDecodeError as error:
         if written[0] in '[{"':
-            raise _fault(text, start + error.pos, f"this is not JSON: {error.msg}") from error
+            raise _error(text, start + error.pos, f"this is not JSON: {error.msg}") from error
     except ValueError as error:
-        raise _fault(text, start, "this number is too large, or not a number") from error
+        raise _error(text, start, "this number is too large, or not a number") from error
     else:
         return value
     if written[0] == "'" and written[-1] == "'" and len(written) > 1:
@@ -98,41 +99,33 @@ def _closing(text: str, opened: int) -> int:
     while position < len(text) and text[position] != _PAIRS[text[opened]]:
         position = _after(text, position)
     if position >= len(text):
-        raise _fault(text, opened, f"the {text[opened]!r} is never closed")
+        raise _error(text, opened, f"the {text[opened]!r} is never closed")
     return position
 
 
 def _after(text: str, position: int) -> int:
-    """The position behind one character, or behind a whole bracket or quotation."""
-    if text[position] in _PAIRS:
+    """The position after one character, or after a whole bracket or quotation."""
+    opening = text[position]
+    if opening in _PAIRS:
         return _closing(text, position) + 1
-    if text[position] in "\"'":
-        return _closing_quote(text, position) + 1
-    return position + 1
+    if opening not in "\"'":
+        return position + 1
+    end = position + 1
+    while end < len(text) and text[end] != opening:
+        end += 2 if text[end] == "\\" and opening == '"' else 1
+    if end >= len(text):
+        raise _error(text, position, f"the {opening} is never closed")
+    return end + 1
 
 
-def _closing_quote(text: str, opened: int) -> int:
-    quote = text[opened]
-    position = opened + 1
-    while position < len(text) and text[position] != quote:
-        position += 2 if text[position] == "\\" and quote == '"' else 1
-    if position >= len(text):
-        raise _fault(text, opened, f"the {quote} is never closed")
-    return position
-
-
-def _fault(text: str, position: int, why: str) -> InvalidInputError:
+def _error(text: str, position: int, why: str) -> InvalidInputError:
     return InvalidInputError(f"In {text!r}, character {position + 1}: {why}.", _ADVICE)
 
 
-_FIELDS = {"id": str, "parameters": dict, "digest": str}
-_TYPES = {str: "a text", dict: "an object"}
-
-
 def parse(kind: Kind, text: str) -> Spec:
-    """The spec that a person means, with its full id and, for a file, its digest.
+    """The spec that a text names, with its full id and, for a file, its digest.
 
-    Nothing is imported: whether the parameters fit is found out by ``make``.
+    Nothing is imported: whether the parameters fit is checked by ``make``.
 
     Args:
         kind: What it must be.
@@ -153,19 +146,25 @@ def parse(kind: Kind, text: str) -> Spec:
 
 
 def _normalised(kind: Kind, spec: Spec) -> Spec:
-    place = read_place(spec.id)
-    if place is None:
-        return _with_inner(kind, replace(spec, id=find(kind, spec.id).name))
-    check_digest(spec)
-    spec = replace(spec, digest=file_digest(place.source)) if place.is_file else spec
-    return _with_inner(kind, spec)
+    """The spec with full ids and the digests of files, also in the part that it is made of."""
+    location = read_location(spec.id)
+    if location is None:
+        spec = replace(spec, id=find(kind, spec.id).id)
+    elif location.is_file:
+        check_digest(spec)
+        spec = replace(spec, digest=file_digest(location.source))
+    inner = inner_part(kind, spec)
+    if inner is None:
+        return spec
+    value = inner.to_json() if inner.digest else inner.label
+    return replace(spec, parameters={**spec.parameters, kind.value: value})
 
 
 def inner_part(kind: Kind, spec: Spec) -> Spec | None:
     """The part of the same kind that a part is made of: its parameter of that name.
 
-    ``slowed(agent=random, seconds=1)`` is made of the agent ``random``. What names no part may mean
-    something else to whoever has such a parameter, and is left to them.
+    ``slowed(agent=random, seconds=1)`` is made of the agent ``random``. A value that names no part
+    is left to the part that has the parameter.
     """
     given = spec.parameters.get(kind.value)
     try:
@@ -174,37 +173,28 @@ def inner_part(kind: Kind, spec: Spec) -> Spec | None:
         if isinstance(given, Mapping) and isinstance(given.get("id"), str):
             return _normalised(kind, Spec.from_json(given))
     except (UnknownNameError, InvalidInputError):
-        return None
+        pass
     return None
-
-
-def _with_inner(kind: Kind, spec: Spec) -> Spec:
-    """The same with the full id of the part that it is made of and, for a file, its digest."""
-    inner = inner_part(kind, spec)
-    if inner is None:
-        return spec
-    written = inner.to_json() if inner.digest else inner.label
-    return replace(spec, parameters={**spec.parameters, kind.value: written})
 
 
 def check_digest(spec: Spec) -> None:
     """Check that the file of a spec, if it comes from one, is still the same.
 
     Raises:
-        InvalidInputError: The file is gone or has other content.
+        InvalidInputError: The file does not exist or has other content.
     """
     if not spec.digest:
         return
-    place = read_place(spec.id)
-    if place is not None and place.is_file and file_digest(place.source) != spec.digest:
+    location = read_location(spec.id)
+    if location is not None and location.is_file and file_digest(location.source) != spec.digest:
         raise InvalidInputError(
-            f"{place.source} has changed since the spec with digest {spec.digest} was made.",
-            "Restore the file, or begin anew: an edited part is another part.",
+            f"{location.source} has changed since the spec with digest {spec.digest} was made.",
+            "Restore the file, or start again: an edited part is another part.",
         )
 
 
 def with_parameters(spec: Spec, assignments: Iterable[str]) -> Spec:
-    """A spec with further parameters, each written ``key=value``; the last word counts.
+    """A spec with further parameters, each written ``key=value``; the last one counts.
 
     Raises:
         InvalidInputError: One of them cannot be read.
@@ -219,36 +209,8 @@ def read_spec(path: str | Path) -> Spec:
     Raises:
         InvalidInputError: The file cannot be read, or is not a spec; the message says where.
     """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-        canonical(data)  # refuses infinities
-    except FileNotFoundError:
-        raise InvalidInputError(f"There is no file '{path}'.", "Check the path.") from None
-    except OSError as error:
-        raise InvalidInputError(f"'{path}' cannot be read: {error.strerror}.") from error
-    except json.JSONDecodeError as error:
-        raise InvalidInputError(
-            f"{path}, line {error.lineno}, column {error.colno}: this is not JSON: {error.msg}.",
-            "Mend the file.",
-        ) from error
-    except ValueError as error:  # not UTF-8, or a number that is none
-        raise InvalidInputError(f"{path} is not JSON: {error}.", "Mend the file.") from error
-    _check_fields(path, data)
-    return Spec.from_json(data)
-
-
-def _check_fields(path: str | Path, data: Any) -> None:
-    if not isinstance(data, Mapping):
-        raise InvalidInputError(
-            f"{path} holds no spec.", 'Write {"id": "name-v1", "parameters": {}}.'
-        )
-    for name, value in data.items():
-        if name not in _FIELDS:
-            raise UnknownNameError(f"field in {path} called", name, _FIELDS)
-        if not isinstance(value, _FIELDS[name]):
-            raise InvalidInputError(f"{path}: {name!r} must be {_TYPES[_FIELDS[name]]}.")
-    if not data.get("id"):
-        raise InvalidInputError(f"{path}: 'id' is missing.", "Say which part it is.")
+    text = json.dumps(read_json(path))
+    return Spec.from_json(text, str(path), 'Write {"id": "name-v1", "parameters": {}}.')
 
 
 def write_spec(spec: Spec, path: str | Path) -> None:

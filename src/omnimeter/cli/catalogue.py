@@ -104,7 +104,7 @@ def _print(found: Any) -> None:
     from rich.table import Table
 
     out = console()
-    origin = f"{found.package}, {found.place}" if found.package else found.place
+    origin = f"{found.package}, {found.location}" if found.package else found.location
     out.print(f"[bold]{found.id}[/bold]  [dim]{origin}[/dim]\n")
     out.print(_flowing(found.doc), markup=False)
     if not found.parameters:

@@ -90,7 +90,7 @@ def running_options(workers: int, isolation: str, action_timeout: float, memory:
 
 def default_directory(evaluation: Evaluation) -> Path:
     """The same evaluation always has the same directory, so that it goes on there."""
-    from omnimeter.contract import fingerprint
+    from omnimeter.contract.spec import fingerprint
 
     name = _subject(evaluation.protocol.parameters)
     return Path("evaluations") / f"{name}-{fingerprint(evaluation.to_json())[:8]}"
@@ -114,13 +114,13 @@ def carry_out(
     """Run what is not finished yet, with somebody watching, and keep it in the directory."""
     from omnimeter.contract import InvalidInputError
     from omnimeter.execution import evaluate
-    from omnimeter.results import writing
+    from omnimeter.results import open_writer
 
     new = not directory.exists()
     seed = evaluation.protocol.parameters.get("seed", 0)
     specs = (evaluation.protocol, *evaluation.agents)
     with (
-        writing(directory, evaluation.to_json(), seeds=[seed], specs=specs) as writer,
+        open_writer(directory, evaluation.to_json(), seeds=[seed], specs=specs) as writer,
         watched as observer,
     ):
         try:

@@ -219,7 +219,7 @@ def _read(path: Path) -> Evaluation:
 
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        evaluation = Evaluation.from_json(data.get("spec", data))
+        evaluation = Evaluation.from_json(data.get("spec", data), str(path))
     except OSError as error:
         raise InvalidInputError(
             f"{path} cannot be read: {error.strerror}.", "Give the spec.json of an evaluation."

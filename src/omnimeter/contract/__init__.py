@@ -1,34 +1,19 @@
-"""The words of Omnimeter, as types. ``docs/standard.md`` is their normative text."""
+"""The contract of agents, environments, exercises and protocols, as types.
 
-from omnimeter.contract.agent import (
-    STOP,
-    Agent,
-    Briefing,
-    FloatArray,
-    IntArray,
-    Move,
-    Observation,
-    Space,
-    single,
-)
+``docs/standard.md`` is its normative text. Authors of agents read ``agent``, authors of environment
+classes ``environment``; several seats, several views and adaptive tests are in ``extensions``.
+"""
+
+from omnimeter.contract.agent import STOP, Agent, Briefing, Move, Observation, Space, single
 from omnimeter.contract.environment import (
     Claims,
     Environment,
     EnvironmentClass,
     Instance,
     Percept,
-    canonical,
-    fingerprint,
 )
-from omnimeter.contract.errors import (
-    InvalidInputError,
-    OmnimeterError,
-    StoreError,
-    UnknownNameError,
-)
+from omnimeter.contract.errors import InvalidInputError, OmnimeterError, UnknownNameError
 from omnimeter.contract.exercise import (
-    FOREVER,
-    NANOSECONDS,
     Budget,
     Clock,
     ClockKind,
@@ -40,17 +25,12 @@ from omnimeter.contract.exercise import (
     Timeout,
     TimeoutRule,
     Trace,
-    check_joint,
-    is_own_fault,
-    nanoseconds,
 )
 from omnimeter.contract.kernels import AgentKernels, EnvironmentKernels, kernel
-from omnimeter.contract.protocol import Interval, Moment, Payoff, Protocol, Score
-from omnimeter.contract.spec import Spec, Stream, stream
+from omnimeter.contract.protocol import Interval, Payoff, Protocol, Score
+from omnimeter.contract.spec import Spec, stream
 
 __all__ = [
-    "FOREVER",
-    "NANOSECONDS",
     "STOP",
     "Agent",
     "AgentKernels",
@@ -66,12 +46,9 @@ __all__ = [
     "Exercise",
     "Fault",
     "FaultKind",
-    "FloatArray",
     "Instance",
-    "IntArray",
     "Interval",
     "InvalidInputError",
-    "Moment",
     "Move",
     "Observation",
     "OmnimeterError",
@@ -82,18 +59,11 @@ __all__ = [
     "Score",
     "Space",
     "Spec",
-    "StoreError",
-    "Stream",
     "Timeout",
     "TimeoutRule",
     "Trace",
     "UnknownNameError",
-    "canonical",
-    "check_joint",
-    "fingerprint",
-    "is_own_fault",
     "kernel",
-    "nanoseconds",
     "single",
     "stream",
 ]

@@ -1,4 +1,4 @@
-"""What an agent is: the observations it receives, what it is told, and the actions it returns."""
+"""What an agent is: what it is told, the observations it gets, and the actions it returns."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class Space:
         """How many different observations there are."""
         return prod(self.sizes)
 
-    def shown(self, vector: IntArray) -> int | IntArray:
-        """The observation as a Python agent gets it, safe to keep."""
+    def from_vector(self, vector: IntArray) -> int | IntArray:
+        """The observation as a Python agent gets it, a copy."""
         return int(vector[0]) if self.single else vector.copy()
 
-    def vector(self, observation: int | IntArray) -> IntArray:
+    def to_vector(self, observation: int | IntArray) -> IntArray:
         """The observation as kernels get it."""
         return np.atleast_1d(np.asarray(observation, dtype=np.int64))
 
     def contains(self, observation: object) -> bool:
-        """Whether this is an observation of the space, in the form that Python agents get."""
+        """Whether this is an observation of the space, as Python agents get it."""
         if self.single:
             integer = isinstance(observation, (int, np.integer))
             return integer and 0 <= int(observation) < self.sizes[0]  # type: ignore[call-overload]
@@ -73,14 +73,14 @@ Observation = int | IntArray
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """All that an agent is told before an exercise. How long it will last is never told.
+    """All that an agent is told before an exercise; how long it lasts is never told.
 
     Attributes:
         actions: The number of actions; an action is an integer ``0 .. actions - 1``.
-        space: The observations there can be.
+        space: The observation space.
         rewards: The lowest and the highest possible reward.
-        remarks: What a protocol chooses to tell besides, as JSON-able data.
-        view: The form of observation that this agent is given; ``None`` where there is only one.
+        remarks: Further JSON-able facts that the environment tells.
+        view: The view that this agent is given; ``None`` where there is only one.
     """
 
     actions: int
@@ -91,7 +91,7 @@ class Briefing:
 
 
 LONGEST_DELAY = 1e6
-"""Seconds that an agent may declare for one action: more than eleven days."""
+"""The longest delay that an agent may declare for one action, in seconds."""
 
 
 class Move(NamedTuple):
@@ -99,7 +99,7 @@ class Move(NamedTuple):
 
     Attributes:
         action: The action, or ``-1`` to stop.
-        seconds: The declared delay. A virtual clock believes it; under a wall clock the agent
+        seconds: The declared delay. It counts under a virtual clock; under a wall clock the agent
             really waits that long. ``None`` leaves it to the clock.
     """
 
@@ -108,27 +108,27 @@ class Move(NamedTuple):
 
 
 STOP = Move(-1)
-"""Returned by an agent that will not act any more. The time of the exercise goes on without it."""
+"""Returned by an agent that will not act any more; the time of the exercise goes on without it."""
 
 
 class Agent(ABC):
-    """Somebody who takes exercises. A new object is made for every exercise.
+    """Takes exercises. A new object is made for every exercise.
 
     Set ``kernels`` (see ``omnimeter.interaction.KernelAgent``) to run compiled.
 
     Attributes:
-        view: The form of observation that suits it, where an environment class has several.
+        view: The view that it asks for, where an environment class has several.
     """
 
     kernels: AgentKernels | None = None
     view: str | None = None
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
-        """Get ready for one exercise; all chance must come from ``rng``."""
+        """Prepare for one exercise; all randomness must come from ``rng``."""
 
     @abstractmethod
     def act(self, reward: float, observation: Observation) -> int | Move:
-        """Choose an action, given the reward of the last one and what is seen now."""
+        """Choose an action, given the reward of the last one and the present observation."""
 
     def finish(self, reward: float, observation: Observation) -> None:
-        """Receive the last reward and observation, after which there is nothing to do."""
+        """Receive the last reward and observation."""

@@ -1,4 +1,4 @@
-"""Errors meant for a person: what was wrong, and what to do about it."""
+"""Errors for users: what was wrong, and what to do about it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 
 class OmnimeterError(Exception):
-    """Something the user can mend.
+    """Something that the user can fix.
 
-    The command line prints the message and the advice, without a traceback, and leaves with
+    The command line prints the message and the advice, without a traceback, and exits with
     ``exit_code``.
 
     Args:
@@ -28,18 +28,17 @@ class OmnimeterError(Exception):
         return f"{self.message} {self.advice}".strip()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _again, (type(self), self.message, self.advice)
+        return _unpickled, (type(self), self.message, self.advice)
 
 
-def _again(kind: type[OmnimeterError], message: str, advice: str) -> OmnimeterError:
-    """The same error in another process."""
+def _unpickled(kind: type[OmnimeterError], message: str, advice: str) -> OmnimeterError:
     error = kind.__new__(kind)
     OmnimeterError.__init__(error, message, advice)
     return error
 
 
 class UnknownNameError(OmnimeterError):
-    """A name that nobody answers to."""
+    """A name that is not known; the advice gives the nearest known ones."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)

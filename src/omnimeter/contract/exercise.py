@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from math import isfinite
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from omnimeter.contract.agent import FloatArray, IntArray
-from omnimeter.contract.environment import Instance, fingerprint
+from omnimeter.contract.environment import Instance
 from omnimeter.contract.errors import InvalidInputError
-from omnimeter.contract.spec import Spec, Stream, stream
+from omnimeter.contract.spec import JsonData, Spec, Stream, fingerprint, stream
 
 NANOSECONDS = 1_000_000_000
 FOREVER = 2**63 - 1
-"""An end that no clock reaches."""
+"""A time or a number of interactions that is never reached."""
 
 LONGEST = 9e9
-"""Seconds that can be counted in nanoseconds: 285 years."""
+"""The most seconds that can be counted in nanoseconds: 285 years."""
 
 
 def nanoseconds(seconds: float) -> int:
     """Whole nanoseconds, rounded down, so that k turns of tau/k seconds fit into tau.
 
-    Rounding errors are forgiven: what was a whole number before a trip through floating-point
-    seconds is the same number after it, up to a million seconds.
+    A whole number that was converted to floating-point seconds is the same number again, up to a
+    million seconds.
     """
     exact = seconds * NANOSECONDS
     return int(exact + min(0.5, exact * 2.0**-50))
@@ -38,7 +38,7 @@ class ClockKind(StrEnum):
     """Which time counts.
 
     ``WALL`` measures the agent's own time; the environment reacts immediately and costs nothing.
-    ``VIRTUAL`` believes the delays that agents declare, and is exactly repeatable.
+    ``VIRTUAL`` counts the delays that agents declare, and is exactly repeatable.
     """
 
     WALL = "wall"
@@ -46,7 +46,7 @@ class ClockKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(JsonData):
     """The clock of an exercise.
 
     Attributes:
@@ -60,20 +60,19 @@ class Clock:
     def __post_init__(self) -> None:
         if not (0 < self.tick <= LONGEST and nanoseconds(self.tick) > 0):
             raise InvalidInputError(
-                f"The tick of a clock is {self.tick} s.",
-                f"Give a time of at least a nanosecond and at most {LONGEST:g} s.",
+                f"The tick of a clock is {self.tick} s.", f"Give a time of 1e-9 to {LONGEST:g} s."
             )
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(JsonData):
     """How long an exercise lasts: a number of interactions, a time in seconds, or the shorter.
 
     Attributes:
         interactions: At most this many actions count.
         seconds: Actions count until this time: the tau of the papers, never told to the agent.
-        wall_limit: Real seconds after which it is over whatever the clock says, for a test that
-            must not last longer: those of the environment and of the loop count too.
+        wall_limit: Real seconds after which it is over whatever the clock says; the time of the
+            environment and of the loop counts too.
     """
 
     interactions: int | None = None
@@ -85,27 +84,9 @@ class Budget:
             raise InvalidInputError(
                 "The budget is empty.", "Give a number of interactions or of seconds."
             )
-        if self.interactions is not None and not 0 <= self.interactions <= FOREVER:
-            raise InvalidInputError(
-                f"The budget is {self.interactions} interactions.", f"Give 0 to {FOREVER}."
-            )
-        if self.seconds is not None and not 0 <= self.seconds <= LONGEST:
-            raise InvalidInputError(
-                f"The budget is {self.seconds} seconds.", f"Give a time of 0 to {LONGEST:g} s."
-            )
-
-        if self.wall_limit is not None and not 0 <= self.wall_limit <= LONGEST:
-            raise InvalidInputError(
-                f"The limit of the budget is {self.wall_limit} seconds.",
-                f"Give a time of 0 to {LONGEST:g} s.",
-            )
-
-    def to_json(self) -> dict[str, Any]:
-        """The budget as plain data; a limit only where there is one."""
-        data = asdict(self)
-        if self.wall_limit is None:
-            del data["wall_limit"]
-        return data
+        _check_range(self.interactions, FOREVER, "interactions")
+        _check_range(self.seconds, LONGEST, "seconds")
+        _check_range(self.wall_limit, LONGEST, "seconds of wall-clock time")
 
     @property
     def max_interactions(self) -> int:
@@ -118,10 +99,17 @@ class Budget:
         return FOREVER if self.seconds is None else nanoseconds(self.seconds)
 
 
+def _check_range(value: float | None, highest: float, unit: str) -> None:
+    if value is not None and not 0 <= value <= highest:
+        raise InvalidInputError(
+            f"The budget is {value} {unit}.", f"Give a number from 0 to {highest:g}."
+        )
+
+
 class TimeoutRule(StrEnum):
     """What takes place at each time-out while the agent is busy (anytime test, section 5.1).
 
-    ``NO_REWARD`` gives reward 0 and lets the world stand still.
+    ``NO_REWARD`` gives reward 0 and leaves the environment unchanged.
     ``RANDOM_ACTION`` performs an action that is drawn uniformly.
     """
 
@@ -130,7 +118,7 @@ class TimeoutRule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Timeout:
+class Timeout(JsonData):
     """The longest that one action may take before something else takes its place.
 
     That happens at the time-out itself, and again after every further one while the agent is still
@@ -145,14 +133,14 @@ class Timeout:
     rule: TimeoutRule = TimeoutRule.NO_REWARD
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.seconds) and self.seconds > 0):
+        if not 0 < self.seconds < inf:
             raise InvalidInputError(
                 f"The time-out is {self.seconds} seconds.", "Give a positive, finite time."
             )
 
 
 class FaultKind(StrEnum):
-    """Three different things that can go wrong; none of them is silently a zero."""
+    """What went wrong; an exercise with a fault has no payoff, never a zero."""
 
     AGENT_ERROR = "agent-error"
     TIME_OUT = "time-out"
@@ -160,13 +148,13 @@ class FaultKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(JsonData):
     """Why an exercise could not go on.
 
     Attributes:
         kind: Whose fault it was.
-        message: What happened, for a person.
-        detail: The traceback or the last words of the agent, for whoever mends it.
+        message: What happened, for the user.
+        detail: The traceback, or the last output of the agent, for the agent's author.
     """
 
     kind: FaultKind
@@ -186,8 +174,9 @@ class Ending(StrEnum):
 class Trace:
     """The record of one exercise, one entry per completed interaction.
 
-    The reward at place i is the one that action i brought. The reward given before the first
-    action is kept apart in ``first_reward``: it is nobody's merit and no payoff counts it.
+    Reward i is the one that action i brought. The reward given before the first action is
+    recorded separately in ``first_reward``: it is not attributed to any action, and no payoff
+    counts it.
 
     Attributes:
         rewards: The reward that each completed action brought.
@@ -196,8 +185,8 @@ class Trace:
         ending: How it ended.
         first_reward: The reward given before the first action.
         fault: Why it could not go on, if it could not.
-        actions: The actions, when asked for.
-        observations: What was seen before each action and after the last, when asked for.
+        actions: The actions, where recorded.
+        observations: The observations before each action and after the last, where recorded.
     """
 
     rewards: FloatArray
@@ -212,19 +201,19 @@ class Trace:
     def __len__(self) -> int:
         return len(self.rewards)
 
-    def until(self, end: int) -> Trace:
+    def until(self, end_ns: int) -> Trace:
         """The same exercise as it would have been with an earlier end, in nanoseconds.
 
         Valid because no agent knows the end: the beginning of a trace does not depend on it.
         """
-        count = int(np.searchsorted(self.times, end, side="right"))
+        count = int(np.searchsorted(self.times, end_ns, side="right"))
         # A fault after the last action has no time of its own but the end.
-        over = end < self.end_ns and (count < len(self) or self.fault is not None)
+        over = end_ns < self.end_ns and (count < len(self) or self.fault is not None)
         return replace(
             self,
             rewards=self.rewards[:count],
             times=self.times[:count],
-            end_ns=end,
+            end_ns=end_ns,
             ending=Ending.BUDGET if over else self.ending,
             fault=None if over else self.fault,
             actions=None if self.actions is None else self.actions[:count],
@@ -233,42 +222,36 @@ class Trace:
 
     def same_as(self, other: Trace) -> bool:
         """Whether both record exactly the same events, bit for bit."""
-        numbers = (self.first_reward, self.end_ns, self.ending)
-        arrays = zip(
-            (self.rewards, self.times, self.actions, self.observations),
-            (other.rewards, other.times, other.actions, other.observations),
-            strict=True,
-        )
-        return numbers == (other.first_reward, other.end_ns, other.ending) and all(
-            (mine is None and theirs is None)
-            or (mine is not None and theirs is not None and np.array_equal(mine, theirs))
-            for mine, theirs in arrays
+        scalars = ("first_reward", "end_ns", "ending")
+        arrays = ("rewards", "times", "actions", "observations")
+        return all(getattr(self, each) == getattr(other, each) for each in scalars) and all(
+            np.array_equal(getattr(self, each), getattr(other, each)) for each in arrays
         )
 
 
 @dataclass(frozen=True)
-class Exercise:
-    """Everything that decides what will happen, as far as it can be decided.
+class Exercise(JsonData):
+    """One agent in one instance under one budget, with all that determines what happens.
 
     Agents that take the exercise of the same number under the same seed meet the same environment
-    with the same chances: comparisons between them are paired.
+    with the same randomness: comparisons between them are paired.
 
     Attributes:
-        agent: Who takes it.
-        environment_class: Where the instance comes from.
-        instance: In which environment.
-        budget: For how long.
-        seed: The root of all chance in the evaluation.
-        number: Which exercise of its evaluation it is.
-        clock: By which clock.
+        agent: The agent that takes it.
+        environment_class: The class that the instance was drawn from.
+        instance: The environment.
+        budget: How long it lasts.
+        seed: The root seed of the evaluation.
+        number: The number of the exercise in its evaluation.
+        clock: The clock that counts.
         timeout: The longest that one action may take, if there is a limit.
-        complexity: The grade that the class gave to the instance.
-        joint: Who is in the environment together, in the order of their seats, the agent among
-            them; empty when it is alone. The exercises of all of them, with the same number and
-            under the same seed, are the same joint run; each keeps the trace of its own agent.
+        complexity: The complexity of the instance.
+        joint: The agents that are in the environment at once, in the order of their seats, this
+            agent among them; empty when it is alone. The exercises of all of them, with the same
+            number and seed, are one joint run; each has the trace of its own agent.
 
     Raises:
-        InvalidInputError: A company that cannot be, or without the agent.
+        InvalidInputError: The agents cannot take a joint exercise, or this agent is not among them.
     """
 
     agent: Spec
@@ -287,8 +270,8 @@ class Exercise:
             check_joint(self.joint, self.clock, self.timeout)
             if self.agent not in self.joint:
                 raise InvalidInputError(
-                    f"The agent {self.agent.label} does not belong to the company.",
-                    "Members: " + ", ".join(member.label for member in self.joint) + ".",
+                    f"The agent {self.agent.label} is not one of the joint agents.",
+                    "Choose one of " + ", ".join(agent.label for agent in self.joint) + ".",
                 )
 
     @cached_property
@@ -297,86 +280,51 @@ class Exercise:
         return fingerprint(self.to_json())
 
     def stream(self, side: str) -> Stream:
-        """The chance of one side: ``"environment"``, ``"agent"`` or ``"harness"``.
+        """The random stream of one side: ``"environment"``, ``"agent"`` or ``"harness"``.
 
-        The environment's does not depend on the agent, and the agent's not on the folder that
-        its file lies in.
+        The environment's does not depend on the agent, and the agent's not on the folder of its
+        file.
         """
-        named = stream(self.seed, "exercise", self.number, side)
-        return named.child(self.agent.key_in_any_folder) if side == "agent" else named
+        path = stream(self.seed, "exercise", self.number, side)
+        return path.child(self.agent.stream_key) if side == "agent" else path
 
-    def of(self, member: Spec) -> Exercise:
-        """The exercise that another member of the company has in the same joint run."""
-        return replace(self, agent=member)
-
-    def to_json(self) -> dict[str, Any]:
-        """The exercise as plain data; a company only where there is one."""
-        data = {
-            "agent": self.agent.to_json(),
-            "environment_class": self.environment_class.to_json(),
-            "instance": dict(self.instance.data),
-            "budget": self.budget.to_json(),
-            "seed": self.seed,
-            "number": self.number,
-            "clock": asdict(self.clock),
-            "timeout": None if self.timeout is None else asdict(self.timeout),
-            "complexity": self.complexity,
-        }
-        if self.joint:
-            data["joint"] = [member.to_json() for member in self.joint]
-        return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Exercise:
-        """The exercise that ``to_json`` wrote."""
-        timeout = data["timeout"]
-        return Exercise(
-            agent=Spec.from_json(data["agent"]),
-            environment_class=Spec.from_json(data["environment_class"]),
-            instance=Instance(data["instance"]),
-            budget=Budget(**data["budget"]),
-            seed=data["seed"],
-            number=data["number"],
-            clock=Clock(ClockKind(data["clock"]["kind"]), data["clock"]["tick"]),
-            timeout=timeout and Timeout(timeout["seconds"], TimeoutRule(timeout["rule"])),
-            complexity=data["complexity"],
-            joint=tuple(Spec.from_json(member) for member in data.get("joint", ())),
-        )
+    def for_agent(self, agent: Spec) -> Exercise:
+        """The exercise of another agent in the same joint run."""
+        return replace(self, agent=agent)
 
 
 def check_joint(joint: Sequence[Spec], clock: Clock, timeout: Timeout | None) -> None:
-    """Make sure that some agents can take an exercise together under a clock.
+    """Check that some agents can take a joint exercise under a clock.
 
     Raises:
-        InvalidInputError: There are too few, one of them is there twice, or their time would be
-            measured: none of them may lose time because another one thinks.
+        InvalidInputError: There are too few, one of them is given twice, or their time would be
+            measured: no agent may lose time because another one computes.
     """
     if len(joint) < 2:
         raise InvalidInputError(
             f"A joint run of {len(joint)} agent is not possible.",
             "A joint run needs at least two agents.",
         )
-    for number, member in enumerate(joint):
-        if member in joint[:number]:
+    for number, agent in enumerate(joint):
+        if agent in joint[:number]:
             raise InvalidInputError(
-                f"The agent {member.label} is in the company twice.",
-                "Give each member once; other parameters make another agent.",
+                f"The agent {agent.label} is in the joint run twice.",
+                "Give each agent once; other parameters make another agent.",
             )
     if clock.kind is not ClockKind.VIRTUAL or timeout is not None:
         what = "a wall clock" if timeout is None else "a time-out"
         raise InvalidInputError(
-            f"There cannot be {what} for several agents at once.",
-            "Give the clock virtual and no time-out.",
+            f"Joint exercises cannot have {what}.", "Give the clock virtual and no time-out."
         )
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of an exercise.
+class Outcome(JsonData):
+    """The result of an exercise.
 
     Attributes:
         exercise: The exercise.
-        payoff: What the trace is worth; ``None`` when a fault left nothing to be judged.
+        payoff: The payoff of the trace; ``None`` after a fault.
         interactions: How many actions were completed.
         total: The sum of all rewards.
         last_time: The nanosecond of the last action, 0 if there was none.
@@ -384,7 +332,7 @@ class Outcome:
         ending: How it ended.
         first_reward: The reward given before the first action.
         fault: Why it could not go on, if it could not.
-        remarks: Further JSON-able facts, for example which path ran it.
+        remarks: Further JSON-able facts, for example whether it ran compiled.
     """
 
     exercise: Exercise
@@ -400,5 +348,5 @@ class Outcome:
 
 
 def is_own_fault(outcome: Outcome) -> bool:
-    """Whether the agent itself is to blame for an exercise that could not go on."""
+    """Whether an exercise ended in a fault of the agent itself."""
     return outcome.fault is not None and outcome.fault.kind is not FaultKind.INFRASTRUCTURE

@@ -1,30 +1,169 @@
-"""Identity: specs name parts, keys name data, and streams name sources of randomness."""
+"""Identity and JSON: specs name parts, keys name data, and streams name sources of randomness."""
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import Enum
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
-from omnimeter.contract.environment import fingerprint
+from omnimeter.contract.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import TypeAdapter, ValidationError
 
-_WORD = re.compile(r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*")
+
+def canonical_json(data: object) -> str:
+    """The one JSON text of some data: sorted keys, no spaces, no infinities."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def fingerprint(data: object) -> str:
+    """Sixteen hexadecimal digits that name some JSON-able data."""
+    return hashlib.sha256(canonical_json(data).encode()).hexdigest()[:16]
+
+
+def read_json(path: str | Path, advice: str = "Check the path.") -> Any:
+    """The data in a JSON file.
+
+    Args:
+        path: The file.
+        advice: What to do when it cannot be read.
+
+    Raises:
+        InvalidInputError: It cannot be read, or is not JSON; the message says where.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        canonical_json(data)  # raises ValueError for infinities
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.", advice) from error
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{path}, line {error.lineno}, column {error.colno}: this is not JSON: {error.msg}.",
+            "Fix the file.",
+        ) from error
+    except ValueError as error:  # not UTF-8, or an infinite number
+        raise InvalidInputError(f"{path} is not JSON: {error}.", "Fix the file.") from error
+    return data
+
+
+class JsonData:
+    """Base of frozen dataclasses that are written as JSON and read again.
+
+    A field that has its default is not written: a new field with a default changes no key.
+    Reading validates by pydantic, which is imported only then.
+    """
+
+    __slots__ = ()
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - pydantic's own, never changed
+
+    def to_json(self) -> dict[str, Any]:
+        """The object as plain data, without the fields that have their default."""
+        data = {}
+        cls: Any = type(self)
+        for name, default, convert in _json_fields(cls):
+            value = getattr(self, name)
+            # As text too, since 0.0 equals -0.0.
+            if value is default or (value == default and str(value) == str(default)):
+                continue
+            data[name] = _plain(value) if convert is None or value is None else convert(value)
+        return data
+
+    @classmethod
+    def from_json(cls, data: object, where: str = "", advice: str = "Fix the file.") -> Self:
+        """The object that ``to_json`` wrote.
+
+        Args:
+            data: Plain data, or its JSON text, which is read strictly (``true`` is no number).
+            where: What the user calls the data, for messages.
+            advice: What to do when a field is wrong.
+
+        Raises:
+            InvalidInputError: A field is missing, unknown or wrong; the message says which.
+        """
+        from pydantic import ValidationError
+
+        kind: Any = cls
+        adapter: TypeAdapter[Self] = _adapter(kind)
+        try:
+            if isinstance(data, str):
+                return adapter.validate_json(data, strict=True)
+            return adapter.validate_python(data)
+        except ValidationError as error:
+            message = f"{where or cls.__name__}: {validation_message(error)}."
+            raise InvalidInputError(message, _nearest_field(error, adapter) or advice) from error
+
+
+@cache
+def _json_fields(cls: type[Any]) -> list[tuple[str, Any, Any]]:
+    """Name, default and number type of each field, for JSON that depends on equal values only."""
+    numbers = {"float": float, "float | None": float, "int": int, "int | None": int}
+    return [(each.name, _default(each), numbers.get(str(each.type))) for each in fields(cls)]
+
+
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, JsonData):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value.value if isinstance(value, Enum) else value
+
+
+@cache
+def _adapter(cls: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cls)
+
+
+def validation_message(error: ValidationError) -> str:
+    """What pydantic found, on one line: ``exercises[1].interactions: input should be ...``."""
+    faults = []
+    for fault in error.errors(include_url=False, include_context=False, include_input=False):
+        parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"])
+        path = "".join(parts).removeprefix(".")
+        unknown = fault["type"] == "unexpected_keyword_argument"
+        message = "unknown field" if unknown else fault["msg"][0].lower() + fault["msg"][1:]
+        faults.append(f"{path}: {message}" if path else message)
+    return "; ".join(faults)
+
+
+def _nearest_field(error: ValidationError, adapter: TypeAdapter[Any]) -> str:
+    """Advice for an unknown field: the known field whose name is nearest."""
+    for fault in error.errors():
+        if fault["type"] == "unexpected_keyword_argument":
+            schema = adapter.json_schema()
+            parts = [schema, *schema.get("$defs", {}).values()]
+            known = {name for part in parts for name in part.get("properties", ())}
+            close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1, cutoff=0.5)
+            return f"Did you mean {close[0]!r}?" if close else ""
+    return ""
+
+
+_BARE_WORD = re.compile(r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*")
 """Texts that are read as themselves: neither numbers nor marks of the notation."""
 
 
 @dataclass(frozen=True)
-class Spec:
-    """The name of a part and what it was given.
+class Spec(JsonData):
+    """The name of a part and its parameters.
 
     Attributes:
-        id: An id of the catalogue (``cups-v1``) or a place (``my_agent.py:MyAgent``).
+        id: An id of the catalogue (``cups-v1``) or a location (``my_agent.py:MyAgent``).
         parameters: The keyword arguments, as JSON-able data.
         digest: For a part from a file: a hash of the file, so that an edited part is another one.
     """
@@ -33,72 +172,54 @@ class Spec:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """The spec as plain data, without what is empty."""
-        data: dict[str, Any] = {"id": self.id}
-        if self.parameters:
-            data["parameters"] = dict(self.parameters)
-        if self.digest:
-            data["digest"] = self.digest
-        return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Spec:
-        """The spec that ``to_json`` wrote."""
-        return Spec(data["id"], data.get("parameters", {}), data.get("digest", ""))
-
     @cached_property
     def key(self) -> str:
         """A short name that depends on the whole spec."""
         return fingerprint(self.to_json())
 
     @cached_property
-    def key_in_any_folder(self) -> str:
-        """The key without the folders that its file, and those of the parts inside it, lie in."""
-        return fingerprint(_in_any_folder(self.to_json()))
+    def stream_key(self) -> str:
+        """The key that names an agent's random stream.
+
+        It is the key of the spec, but does not depend on the folders that the file of the part, and
+        those of the parts inside it, are in.
+        """
+        return fingerprint(_without_folders(self.to_json()))
 
     @property
     def label(self) -> str:
-        """The spec as a person writes it: ``random-v1`` or ``random-v1(rate=10)``."""
+        """The spec as the command line reads it: ``random-v1`` or ``random-v1(rate=10)``."""
         if not self.parameters:
             return self.id
-        inside = ", ".join(
-            f"{name}={_written(value)}" for name, value in sorted(self.parameters.items())
-        )
-        return f"{self.id}({inside})"
+        assignments = (f"{name}={_text(self.parameters[name])}" for name in sorted(self.parameters))
+        return f"{self.id}({', '.join(assignments)})"
 
     def __hash__(self) -> int:
         return hash(self.key)
 
 
-def _written(value: Any) -> str:
-    """A value as a person writes it; the catalogue reads it back as the same.
-
-    The spec of another part is written as its label.
-    """
+def _text(value: Any) -> str:
+    """A value as the catalogue reads it back; the spec of another part is written as its label."""
     if _is_spec(value):
-        return Spec.from_json(value).label
-    word = isinstance(value, str) and _WORD.fullmatch(value)
-    return (
-        value
-        if word
-        else json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    )
+        return Spec(**value).label
+    if isinstance(value, str) and _BARE_WORD.fullmatch(value):
+        return value
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _is_spec(value: Any) -> bool:
     """Whether a parameter is the spec of another part, as plain data."""
-    fields = set(value) if isinstance(value, Mapping) else set()
-    return "id" in fields and fields <= {"id", "parameters", "digest"}
+    names = set(value) if isinstance(value, Mapping) else set()
+    return "id" in names and names <= {"id", "parameters", "digest"}
 
 
-def _in_any_folder(value: Any) -> Any:
+def _without_folders(value: Any) -> Any:
     """Plain data, with the files of all specs in it without their folders."""
     if isinstance(value, list | tuple):
-        return [_in_any_folder(each) for each in value]
+        return [_without_folders(each) for each in value]
     if not isinstance(value, Mapping):
         return value
-    data = {name: _in_any_folder(each) for name, each in value.items()}
+    data = {name: _without_folders(each) for name, each in value.items()}
     return {**data, "id": re.split(r"[/\\]", data["id"])[-1]} if _is_spec(value) else data
 
 
@@ -131,7 +252,7 @@ class Stream:
 
 
 def seeded(seed: int) -> np.random.Generator:
-    """The NumPy generator of a stream, given no more than its seed."""
+    """The NumPy generator of a stream, given its seed."""
     import numpy as np
 
     return np.random.Generator(np.random.PCG64(seed))

@@ -8,15 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import (
-    Claims,
-    FloatArray,
-    Instance,
-    IntArray,
-    InvalidInputError,
-    Observation,
-    Space,
-)
+from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.kernels import (
     EnvironmentKernels,
     KernelEnvironment,
@@ -177,7 +170,7 @@ class Buttons(KernelEnvironmentClass):
         grade = complexity(Instance(EXAMPLES[self.example]))
         return grade, grade
 
-    def members(self, low: float, high: float, most: int) -> list[Instance]:  # noqa: ARG002
+    def members(self, low: float, high: float, limit: int) -> list[Instance]:  # noqa: ARG002
         """The example, if its complexity is asked for."""
         example = Instance(EXAMPLES[self.example])
         return [example] if low <= complexity(example) <= high else []

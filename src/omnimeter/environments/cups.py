@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import Claims, Instance, IntArray, InvalidInputError, Observation, Space
+from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
+from omnimeter.contract.agent import IntArray
 from omnimeter.kernels import EnvironmentKernels, KernelEnvironment, KernelEnvironmentClass, kernel
 
 
@@ -154,10 +155,10 @@ class Cups(KernelEnvironmentClass):
         """As many cups as there can be."""
         return (FEWEST, MOST)
 
-    def members(self, low: float, high: float, most: int) -> list[Instance] | None:
+    def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
         """All colours of all numbers of cups."""
         numbers = range(max(ceil(low), FEWEST), min(floor(high), MOST) + 1)
-        if sum(2**cups for cups in numbers) > most:
+        if sum(2**cups for cups in numbers) > limit:
             return None
         colours = ("".join(each) for cups in numbers for each in product(LETTERS, repeat=cups))
         return [Instance({"colours": each, "rule": self.rule}) for each in colours]

@@ -92,7 +92,7 @@ def takers(exercise: Exercise) -> tuple[Spec, ...]:
 
 def run_of(exercise: Exercise) -> str:
     """The key of the run of an exercise, which all agents of a joint run have in common."""
-    return exercise.of(exercise.joint[0]).key if exercise.joint else exercise.key
+    return exercise.for_agent(exercise.joint[0]).key if exercise.joint else exercise.key
 
 
 class Conductor:

@@ -15,7 +15,6 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from omnimeter.catalogue import Kind, listing, make
 from omnimeter.catalogue.entries import read_id
 from omnimeter.contract import (
-    FOREVER,
     Environment,
     EnvironmentClass,
     Instance,
@@ -26,9 +25,10 @@ from omnimeter.contract import (
     Space,
     Spec,
     UnknownNameError,
-    canonical,
     stream,
 )
+from omnimeter.contract.exercise import FOREVER
+from omnimeter.contract.spec import canonical_json
 
 
 def observation_space(space: Space) -> gymnasium.Space[Any]:
@@ -62,7 +62,7 @@ def _value_text(value: Any) -> str:
         return value
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return " ".join(value)
-    return canonical(value) if value != [] else "none"
+    return canonical_json(value) if value != [] else "none"
 
 
 def check_render_mode(mode: str | None, known: Sequence[str]) -> str | None:

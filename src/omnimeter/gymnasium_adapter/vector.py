@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from omnimeter.contract import (
     Environment,
     EnvironmentKernels,
-    FloatArray,
     Instance,
-    IntArray,
     InvalidInputError,
     Space,
     Spec,
 )
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.kernels import State
 from omnimeter.gymnasium_adapter.environment import (
     InstanceSampler,
@@ -291,7 +290,7 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         space, scene = self._sampler.space, self._sampler.environment_class.scene
         vectors = self._batch.vectors.reshape(self.num_envs, -1)
         return tuple(
-            scene_text(scene(sample.instance, space.shown(vector)))
+            scene_text(scene(sample.instance, space.from_vector(vector)))
             for sample, vector in zip(self._samples, vectors, strict=True)
         )
 

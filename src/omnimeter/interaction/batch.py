@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import Budget, Ending, Exercise, Fault, IntArray, Trace, nanoseconds
+from omnimeter.contract import Budget, Ending, Exercise, Fault, Trace
+from omnimeter.contract.agent import IntArray
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import templates
 from omnimeter.interaction.handles import invalid_action, invalid_delay

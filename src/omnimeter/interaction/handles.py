@@ -8,8 +8,9 @@ from collections.abc import Callable
 from operator import index
 from time import perf_counter_ns
 
-from omnimeter.contract import Agent, Briefing, Fault, FaultKind, Move, Observation, nanoseconds
+from omnimeter.contract import Agent, Briefing, Fault, FaultKind, Move, Observation
 from omnimeter.contract.agent import LONGEST_DELAY
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.interaction.kernels import seed_for
 
 LONGEST_SHOWN = 500

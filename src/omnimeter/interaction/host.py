@@ -17,7 +17,8 @@ from threading import Thread
 from typing import BinaryIO
 
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import FOREVER, Agent, OmnimeterError, Spec
+from omnimeter.contract import Agent, OmnimeterError, Spec
+from omnimeter.contract.exercise import FOREVER
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import AgentFault, LocalAgent, view_of
 from omnimeter.interaction.wire import (
@@ -108,7 +109,7 @@ class Host:
 
 
 def _made(message: Message) -> Agent:
-    return adapt(make(Kind.AGENT, Spec.from_json(message["agent"])))
+    return adapt(make(Kind.AGENT, Spec(**message["agent"])))
 
 
 def _for_lack_of_memory(error: BaseException | None) -> bool:

@@ -21,13 +21,13 @@ from omnimeter.contract import (
     EnvironmentClass,
     EnvironmentKernels,
     Instance,
-    IntArray,
     Move,
     Observation,
     Percept,
     Space,
-    nanoseconds,
 )
+from omnimeter.contract.agent import IntArray
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.contract.kernels import State
 from omnimeter.contract.spec import seeded
 from omnimeter.interaction.compilation import agent_entries, environment_entries, joint_entries
@@ -164,7 +164,7 @@ class KernelEnvironment(Environment):
         self._lent = _Lent(environment_entries, self.kernels, self.state, self._seen)
         seed_state(self.state, rng)
         reward = self._lent.entries.start(self._lent.loan)
-        return Percept(reward, self.space.shown(self._seen))
+        return Percept(reward, self.space.from_vector(self._seen))
 
     def step(self, action: int) -> Percept:  # noqa: D102 - see Environment
         if not 0 <= action < self.actions:  # a kernel would read beyond its arrays
@@ -220,7 +220,7 @@ class _Table:
 
     def _percepts(self) -> list[Percept]:
         parts = zip(self._spaces, self._at[:-1], self._at[1:], strict=True)
-        seen = [space.shown(self._seen[first:last]) for space, first, last in parts]
+        seen = [space.from_vector(self._seen[first:last]) for space, first, last in parts]
         return [Percept(*each) for each in zip(self._rewards.tolist(), seen, strict=True)]
 
 

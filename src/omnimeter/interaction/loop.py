@@ -16,7 +16,6 @@ from math import isfinite
 import numpy as np
 
 from omnimeter.contract import (
-    FOREVER,
     Agent,
     Briefing,
     Budget,
@@ -30,13 +29,13 @@ from omnimeter.contract import (
     Observation,
     OmnimeterError,
     Space,
-    Stream,
     Timeout,
     TimeoutRule,
     Trace,
-    nanoseconds,
     single,
 )
+from omnimeter.contract.exercise import FOREVER, nanoseconds
+from omnimeter.contract.spec import Stream
 from omnimeter.interaction.handles import (
     AgentFault,
     AgentHandle,
@@ -122,7 +121,7 @@ def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> 
     if len(views) == 1 and not environment_class.views:
         return environment_class
     try:
-        result = environment_class.seating(views)
+        result = environment_class.with_views(views)
         if not isinstance(result, EnvironmentClass):
             raise TypeError(f"seating gave {shown(result)} instead of an environment class")
     except OmnimeterError:
@@ -134,7 +133,7 @@ def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> 
 
 def own_exercises(exercise: Exercise) -> list[Exercise]:
     """The exercise of each agent of a joint run, in the order of their seats, or of one agent."""
-    return [exercise.of(agent) for agent in exercise.joint] or [exercise]
+    return [exercise.for_agent(agent) for agent in exercise.joint] or [exercise]
 
 
 def build(environment_class: EnvironmentClass, exercise: Exercise, agents: int) -> Environment:
@@ -355,7 +354,7 @@ class _Participant:
         self.observation = observation
 
     def _see(self, observation: Observation) -> None:
-        vector = self.space.vector(observation)
+        vector = self.space.to_vector(observation)
         if vector.shape != (len(self.space.sizes),):
             raise ValueError(f"the observation {shown(observation)} does not fit {self.space}")
         self._observations.extend(vector.tolist())

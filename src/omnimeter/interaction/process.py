@@ -16,15 +16,8 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Self
 
-from omnimeter.contract import (
-    Briefing,
-    Fault,
-    FaultKind,
-    InvalidInputError,
-    Observation,
-    Spec,
-    nanoseconds,
-)
+from omnimeter.contract import Briefing, Fault, FaultKind, InvalidInputError, Observation, Spec
+from omnimeter.contract.exercise import nanoseconds
 from omnimeter.interaction.handles import (
     AgentFault,
     AgentHandle,

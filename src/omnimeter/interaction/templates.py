@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from omnimeter.contract import AgentKernels, EnvironmentKernels, nanoseconds
+from omnimeter.contract import AgentKernels, EnvironmentKernels
 from omnimeter.contract.agent import LONGEST_DELAY
+from omnimeter.contract.exercise import nanoseconds
 
 RUNNING, BY_COUNT, BY_TIME, STOPPED, NO_ACTION, NO_DELAY, NO_REWARD = range(7)
 """The status of an exercise after a call of a runner; the last three are faults."""

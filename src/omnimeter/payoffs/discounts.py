@@ -11,7 +11,8 @@ from math import isfinite, log
 
 import numpy as np
 
-from omnimeter.contract import FloatArray, IntArray, InvalidInputError, UnknownNameError
+from omnimeter.contract import InvalidInputError, UnknownNameError
+from omnimeter.contract.agent import FloatArray, IntArray
 
 _UNDERFLOW = -745.2
 """The exponential of this, and of anything below, is 0 in double precision."""

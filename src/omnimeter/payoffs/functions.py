@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from omnimeter.contract import NANOSECONDS, FloatArray, IntArray
+from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs.discounts import DiscountSequence, weights
 
 

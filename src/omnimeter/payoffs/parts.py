@@ -8,7 +8,8 @@ from typing import Protocol as StructuralType
 
 from numpy.typing import ArrayLike
 
-from omnimeter.contract import FloatArray, InvalidInputError, Trace
+from omnimeter.contract import InvalidInputError, Trace
+from omnimeter.contract.agent import FloatArray
 from omnimeter.payoffs import functions
 from omnimeter.payoffs.discounts import DiscountFunction, named_discount
 

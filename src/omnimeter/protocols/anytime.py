@@ -15,7 +15,6 @@ import numpy as np
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
-    NANOSECONDS,
     Budget,
     Clock,
     ClockKind,
@@ -23,16 +22,16 @@ from omnimeter.contract import (
     Exercise,
     Instance,
     InvalidInputError,
-    Moment,
     OmnimeterError,
     Outcome,
     Payoff,
     Protocol,
     Score,
     Spec,
-    is_own_fault,
     stream,
 )
+from omnimeter.contract.exercise import NANOSECONDS, is_own_fault
+from omnimeter.contract.protocol import Moment
 from omnimeter.protocols.repetitions import Repetitions, Round, parts
 from omnimeter.protocols.sample import SpecLike, payoff_bounds, read_spec
 from omnimeter.protocols.universal import refuse_unbalanced

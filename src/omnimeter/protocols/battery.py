@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
-from math import isfinite
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
 
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
-    FOREVER,
     Budget,
     EnvironmentClass,
     Exercise,
@@ -27,21 +25,19 @@ from omnimeter.contract import (
     Score,
     Spec,
     UnknownNameError,
-    canonical,
 )
+from omnimeter.contract.exercise import FOREVER
+from omnimeter.contract.spec import JsonData, read_json
 from omnimeter.protocols.sample import Scoring, SpecLike, draw, payoff_bounds, read_spec
 
-_FORM = (
-    'A battery is {"title": "...", "exercises": [{"environment_class": ..., "interactions": ...}]}.'
+_FORMAT = (
+    'Write {"title": "...", "exercises": [{"environment_class": ..., "interactions": ...}]}. '
+    'An environment class is "name(parameter=value)" or {"id": ..., "parameters": {...}}.'
 )
-_SPEC_FORM = 'An environment class is "name(parameter=value)", or {"id": ..., "parameters": {...}}.'
-_FIELDS = ("title", "exercises")
-_ITEM_FIELDS = ("environment_class", "interactions", "complexity")
-_SPEC_FIELDS = {"id": str, "parameters": Mapping, "digest": str}
 
 
 @dataclass(frozen=True)
-class Item:
+class Item(JsonData):
     """One exercise of a battery, before an environment is drawn for it.
 
     Attributes:
@@ -51,129 +47,64 @@ class Item:
     """
 
     environment_class: Spec
-    interactions: int
-    complexity: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The exercise as plain data."""
-        data = {
-            "environment_class": self.environment_class.to_json(),
-            "interactions": self.interactions,
-        }
-        return data if self.complexity is None else {**data, "complexity": self.complexity}
+    interactions: Annotated[int, Field(ge=1, le=FOREVER)]
+    complexity: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(JsonData):
     """A battery.
 
     Attributes:
-        title: What people call it.
-        items: Its exercises, in order.
+        title: Its name for readers.
+        exercises: Its exercises, in order.
     """
 
-    title: str
-    items: tuple[Item, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The battery as plain data, with full ids: enough to take it again elsewhere."""
-        return {"title": self.title, "exercises": [item.to_json() for item in self.items]}
+    title: Annotated[str, Field(pattern=r"\S")]
+    exercises: Annotated[tuple[Item, ...], Field(min_length=1)]
 
 
 def read_plan(data: Any, where: str) -> Plan:
-    """The battery that some JSON data describes.
+    """The battery that some JSON data describes, with full ids: enough to take it elsewhere.
 
     Args:
         data: The data.
-        where: What a person calls it, for messages.
+        where: What the user calls it, for messages.
 
     Raises:
         OmnimeterError: It is no battery; the message says which exercise and which field.
     """
-    fields = _fields(data, _FIELDS, _FIELDS, where)
-    title, exercises = fields["title"], fields["exercises"]
-    if not isinstance(title, str) or not title.strip():
-        raise _cannot_be(title, f"{where}, title", "Give a text.")
-    if not isinstance(exercises, list) or not exercises:
-        raise InvalidInputError(f"{where}, exercises: this is not a list of exercises.", _FORM)
-    items = [_item(each, f"{where}, exercise {number}") for number, each in enumerate(exercises, 1)]
-    return Plan(title, tuple(items))
+    if isinstance(data, Mapping) and isinstance(data.get("exercises"), list):
+        data = {**data, "exercises": [_with_spec(each) for each in data["exercises"]]}
+    plan = Plan.from_json(json.dumps(data), where, _FORMAT)
+    exercises = [
+        _resolved(item, f"{where}: exercises[{number}]")
+        for number, item in enumerate(plan.exercises)
+    ]
+    return replace(plan, exercises=tuple(exercises))
 
 
-def _item(data: Any, where: str) -> Item:
-    fields = _fields(data, _ITEM_FIELDS, _ITEM_FIELDS[:2], where)
-    spec, environment_class = _environments(
-        fields["environment_class"], f"{where}, environment_class"
-    )
-    interactions = _interactions(fields["interactions"], f"{where}, interactions")
-    complexity = fields.get("complexity")
-    if complexity is not None:
-        _check_complexity(complexity, spec, environment_class, f"{where}, complexity")
-    return Item(spec, interactions, complexity)
+def _with_spec(exercise: Any) -> Any:
+    """An exercise whose environment class is written as a text, with a spec instead."""
+    if not isinstance(exercise, Mapping) or not isinstance(exercise.get("environment_class"), str):
+        return exercise
+    return {**exercise, "environment_class": {"id": exercise["environment_class"]}}
 
 
-def _fields(
-    data: Any, known: Collection[str], needed: Collection[str], where: str, form: str = _FORM
-) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping):
-        raise InvalidInputError(f"{where}: this is not an object with fields.", form)
-    for name in data:
-        if name not in known:
-            raise UnknownNameError(f"field in {where} called", name, known)
-    for name in needed:
-        if name not in data:
-            raise InvalidInputError(f"{where}, {name}: the field is missing.", form)
-    return data
-
-
-def _environments(given: Any, where: str) -> tuple[Spec, EnvironmentClass]:
-    """The spec with its full id and digest, and the class, which is made to see that it can be."""
-    wanted = given if isinstance(given, str) else _spec(given, where)
-    with _blamed_on(where):
-        spec = _full(wanted)
-        return spec, make(Kind.ENVIRONMENT, spec)
-
-
-def _spec(given: Any, where: str) -> Spec:
-    fields = _fields(given, _SPEC_FIELDS, ("id",), where, _SPEC_FORM)
-    for name, value in fields.items():
-        if not isinstance(value, _SPEC_FIELDS[name]):
-            raise _cannot_be(value, f"{where}, {name}", _SPEC_FORM)
-    return Spec.from_json(fields)
-
-
-def _full(wanted: str | Spec) -> Spec:
-    if isinstance(wanted, str):
-        return parse(Kind.ENVIRONMENT, wanted)
-    if wanted.digest:  # written down by us
-        return wanted
-    return replace(parse(Kind.ENVIRONMENT, wanted.id), parameters=wanted.parameters)
-
-
-def _interactions(given: Any, where: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= FOREVER:
-        raise _cannot_be(given, where, "Give a whole number above 0.")
-    return given
-
-
-def _check_complexity(given: Any, spec: Spec, made: EnvironmentClass, where: str) -> None:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not isfinite(given):
-        raise _cannot_be(given, where, "Give a number, or leave it out.")
-    with _blamed_on(where):
-        draw(made, spec, seed=0, number=0, complexity=given)  # to see that there is one
-
-
-def _cannot_be(given: Any, where: str, advice: str) -> InvalidInputError:
-    return InvalidInputError(f"{where}: it cannot be {json.dumps(given)}.", advice)
-
-
-@contextmanager
-def _blamed_on(where: str) -> Iterator[None]:
-    """Errors inside say where in the battery they come from."""
+def _resolved(item: Item, where: str) -> Item:
+    """The exercise with full id and digest, after checking that it can be drawn."""
+    spec, field = item.environment_class, "environment_class"
     try:
-        yield
+        if not spec.digest:  # else it was written by us
+            parsed = parse(Kind.ENVIRONMENT, spec.id)
+            spec = replace(parsed, parameters={**parsed.parameters, **spec.parameters})
+        environment_class = make(Kind.ENVIRONMENT, spec)
+        if item.complexity is not None:
+            field = "complexity"
+            draw(environment_class, spec, seed=0, number=0, complexity=item.complexity)
     except OmnimeterError as error:
-        raise InvalidInputError(f"{where}: {error.message}", error.advice) from error
+        raise InvalidInputError(f"{where}.{field}: {error.message}", error.advice) from error
+    return replace(item, environment_class=spec)
 
 
 _ENDING = ".json"
@@ -181,8 +112,8 @@ _ENDING = ".json"
 
 def battery_names() -> list[str]:
     """The batteries that come with the package."""
-    found = (file.name for file in _folder().iterdir())
-    return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING))
+    names = (file.name for file in _folder().iterdir())
+    return sorted(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
 
 
 def find_battery(given: str | Mapping[str, Any]) -> Plan:
@@ -199,7 +130,8 @@ def find_battery(given: str | Mapping[str, Any]) -> Plan:
         title = given.get("title")
         return read_plan(given, f"The battery {title!r}" if title else "The battery")
     if is_file(given):
-        return read_plan(_read(Path(given)), given)
+        advice = f"Give the JSON file of a battery, or one of: {', '.join(battery_names())}."
+        return read_plan(read_json(given, advice), given)
     names = battery_names()
     if given not in names:
         raise UnknownNameError("battery", given, names)
@@ -225,25 +157,6 @@ def is_file(given: str) -> bool:
 
 def _folder() -> Any:
     return files("omnimeter.protocols") / "batteries"
-
-
-def _read(path: Path) -> Any:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        canonical(data)  # refuses infinities
-    except OSError as error:
-        raise InvalidInputError(
-            f"{path} cannot be read: {error.strerror}.",
-            f"Give the JSON file of a battery, or one of: {', '.join(battery_names())}.",
-        ) from error
-    except json.JSONDecodeError as error:
-        raise InvalidInputError(
-            f"{path}, line {error.lineno}, column {error.colno}: this is not JSON: {error.msg}.",
-            "Mend the file.",
-        ) from error
-    except ValueError as error:  # not UTF-8, or a number that is none
-        raise InvalidInputError(f"{path} is not JSON: {error}.", "Mend the file.") from error
-    return data
 
 
 class _Drawn(NamedTuple):
@@ -296,11 +209,11 @@ class Battery(Protocol):
         """The exercises of all tests, test after test."""
         made: dict[Spec, EnvironmentClass] = {
             spec: make(Kind.ENVIRONMENT, spec)
-            for spec in dict.fromkeys(item.environment_class for item in self.plan.items)
+            for spec in dict.fromkeys(item.environment_class for item in self.plan.exercises)
         }
         return [
             self._draw(number, item, made[item.environment_class])
-            for number, item in enumerate(self.plan.items * self.tests)
+            for number, item in enumerate(self.plan.exercises * self.tests)
         ]
 
     def _draw(self, number: int, item: Item, environment_class: EnvironmentClass) -> _Drawn:
@@ -324,7 +237,7 @@ class Battery(Protocol):
 
     def expected(self) -> int:
         """How many exercises one agent takes."""
-        return len(self.plan.items) * self.tests
+        return len(self.plan.exercises) * self.tests
 
     def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
         """All the exercises that the agent has not taken yet."""
@@ -345,8 +258,8 @@ class Battery(Protocol):
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean payoff over the exercises of the sequence, with its 95 % interval."""
-        return Scoring(len(self.plan.items), self.bounds()).score(outcomes)
+        return Scoring(len(self.plan.exercises), self.bounds()).score(outcomes)
 
     def stratum(self, exercise: Exercise) -> int:
         """Which exercise of the sequence; in one test alone, all are one stratum."""
-        return 0 if self.tests == 1 else exercise.number % len(self.plan.items)
+        return 0 if self.tests == 1 else exercise.number % len(self.plan.exercises)

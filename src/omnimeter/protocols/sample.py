@@ -28,10 +28,9 @@ from omnimeter.contract import (
     Spec,
     Timeout,
     TimeoutRule,
-    check_joint,
-    is_own_fault,
     stream,
 )
+from omnimeter.contract.exercise import check_joint, is_own_fault
 from omnimeter.estimation import Estimate, stratified_mean
 
 SpecLike = str | dict[str, Any]
@@ -232,7 +231,7 @@ class Sample(Protocol):
         """The class that the environments are drawn from."""
         made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
         if self.joint:
-            made.seating([None] * len(self.joint))  # refuses if there is no room for them
+            made.with_views([None] * len(self.joint))  # refuses if there is no room for them
         return made
 
     @cached_property

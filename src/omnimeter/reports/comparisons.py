@@ -8,7 +8,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple
 
-from omnimeter.contract import InvalidInputError, Spec, is_own_fault
+from omnimeter.contract import InvalidInputError, Spec
+from omnimeter.contract.exercise import is_own_fault
 from omnimeter.estimation import Support, holm, stratified_difference, stratified_test
 from omnimeter.protocols import Result
 from omnimeter.reports.scores import EXERCISE, score_table, unit

@@ -10,17 +10,10 @@ from math import isfinite
 
 import numpy as np
 
-from omnimeter.contract import (
-    FOREVER,
-    NANOSECONDS,
-    Budget,
-    Exercise,
-    FloatArray,
-    IntArray,
-    Moment,
-    Spec,
-    Trace,
-)
+from omnimeter.contract import Budget, Exercise, Spec, Trace
+from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.exercise import FOREVER, NANOSECONDS
+from omnimeter.contract.protocol import Moment
 from omnimeter.payoffs import average_along
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.protocols import Result

@@ -20,9 +20,9 @@ from omnimeter.contract import (
     Payoff,
     Protocol,
     Spec,
-    StoreError,
     Timeout,
 )
+from omnimeter.contract.errors import StoreError
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.reports import figures, style, summary, text
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnimeter.contract import FloatArray, InvalidInputError
+from omnimeter.contract import InvalidInputError
+from omnimeter.contract.agent import FloatArray
 from omnimeter.reports import style
 from omnimeter.reports.figures import (
     Curve,

@@ -15,7 +15,8 @@ import numpy as np
 from omnimeter.agents.opportunists import Rester, Stopper, Waiter
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.agents.simulated import Apprentice
-from omnimeter.contract import FloatArray, Trace
+from omnimeter.contract import Trace
+from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import Estimate, difference, mean, paired_difference
 from omnimeter.kernels import KernelAgent

@@ -9,16 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from omnimeter.contract import (
-    Agent,
-    Budget,
-    EnvironmentClass,
-    Exercise,
-    Spec,
-    StoreError,
-    Trace,
-    stream,
-)
+from omnimeter.contract import Agent, Budget, EnvironmentClass, Exercise, Spec, Trace, stream
+from omnimeter.contract.errors import StoreError
 from omnimeter.estimation import Estimate
 from omnimeter.interaction import run_single
 from omnimeter.reports.style import MUTED, SMALL, STYLE, moved_apart

@@ -10,7 +10,8 @@ import numpy as np
 
 from omnimeter.agents.opportunists import Stopper
 from omnimeter.agents.simple import RandomAgent
-from omnimeter.contract import NANOSECONDS, FloatArray, IntArray
+from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import mean
 from omnimeter.kernels import KernelAgent

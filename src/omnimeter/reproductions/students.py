@@ -6,7 +6,7 @@ from math import sqrt
 from pathlib import Path
 
 from omnimeter.agents.students import STUDENTS, student
-from omnimeter.contract import NANOSECONDS
+from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
 from omnimeter.reproductions.shared import Report, Reproduced, Statement, silent, write_records
 

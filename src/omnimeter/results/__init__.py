@@ -1,7 +1,7 @@
-"""What is written down, and where: one evaluation is one directory.
+"""Stored evaluations: one evaluation is one directory.
 
-``Record(path)`` reads it, ``writing(path, spec)`` creates or continues it. Nothing heavy is loaded
-before it is used.
+``Record(path)`` reads it, ``open_writer(path, spec)`` creates or continues it. Nothing heavy is
+loaded before it is used.
 """
 
 from __future__ import annotations
@@ -10,21 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from omnimeter.results.provenance import current_provenance
-    from omnimeter.results.store import Record, Writer, writing
+    from omnimeter.results.store import Record, Writer, open_writer
 
-__all__ = ["Record", "Writer", "current_provenance", "writing"]
-
-_PLACES = {
-    "Record": "store",
-    "Writer": "store",
-    "writing": "store",
-    "current_provenance": "provenance",
-}
+__all__ = ["Record", "Writer", "current_provenance", "open_writer"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in __all__:
         raise AttributeError(f"module 'omnimeter.results' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"omnimeter.results.{_PLACES[name]}"), name)
+    module = "provenance" if name == "current_provenance" else "store"
+    return getattr(import_module(f"omnimeter.results.{module}"), name)

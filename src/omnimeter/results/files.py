@@ -5,39 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from omnimeter.contract import StoreError, fingerprint
-from omnimeter.results.errors import refusal, unreadable
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import fingerprint
+from omnimeter.results.errors import read_error, write_errors
 
 UNFINISHED = ".writing"
 """How the name of a file ends while it is being written."""
 
 
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn what the system refuses into an error that says what to do.
-
-    Raises:
-        StoreError: In place of any ``OSError``.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise refusal(error, path) from error
-
-
 def write(path: Path, content: bytes) -> None:
-    """Write a file; it has survived a crash of the machine once this returns.
+    """Write a file atomically; once this returns, it survives a crash of the machine.
 
     Raises:
-        StoreError: It could not be written; nothing is left of it.
+        StoreError: It could not be written; no part of it is left.
     """
     unfinished = path.with_name(path.name + UNFINISHED)
-    with explained(path):
+    with write_errors(path):
         try:
             with unfinished.open("wb") as file:
                 file.write(content)
@@ -48,35 +35,24 @@ def write(path: Path, content: bytes) -> None:
             with suppress(OSError):
                 unfinished.unlink()
             raise
-        _settle(path.parent)
+        _sync_directory(path.parent)
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory and those above it, as snapshot as a file that was written.
+    """Make a directory and its parents, which survive a crash once this returns.
 
     Raises:
         StoreError: It could not be made.
     """
-    with explained(path):
-        missing = [place for place in (path, *path.parents) if not place.exists()]
+    with write_errors(path):
+        missing = [each for each in (path, *path.parents) if not each.exists()]
         path.mkdir(parents=True, exist_ok=True)
-        for place in missing:
-            _settle(place.parent)
+        for each in missing:
+            _sync_directory(each.parent)
 
 
-def remove_unfinished(directory: Path) -> None:
-    """Remove what a killed writer had begun in a directory.
-
-    Raises:
-        StoreError: It could not be removed.
-    """
-    with explained(directory):
-        for path in directory.glob(f"*{UNFINISHED}"):
-            path.unlink()
-
-
-def _settle(directory: Path) -> None:
-    """Make the names in a directory durable."""
+def _sync_directory(directory: Path) -> None:
+    """Flush the names in a directory to the disk."""
     if os.name == "nt":  # a directory cannot be opened there, and a rename needs no such call
         return
     descriptor = os.open(directory, os.O_RDONLY)
@@ -91,57 +67,34 @@ def shard_name(keys: Iterable[str]) -> str:
     return fingerprint(sorted(keys))
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """The places of one evaluation.
+    """The files and directories of one evaluation.
 
     Attributes:
         root: The directory that is the evaluation.
+        spec: What is evaluated; written once, before anything else.
+        lock: Held by the one process that writes.
+        index: The SQLite index, which can always be rebuilt from the shards.
+        provenance: The directory with one file for each time that the evaluation was written.
+        outcomes: The directory of the shards of outcomes.
+        traces: The directory of the shards of traces, each named like its shard of outcomes.
     """
 
-    root: Path
-
-    @property
-    def spec(self) -> Path:
-        """What is evaluated; written once, before anything else."""
-        return self.root / "spec.json"
-
-    @property
-    def lock(self) -> Path:
-        """Held by the one process that writes."""
-        return self.root / "lock"
-
-    @property
-    def ledger(self) -> Path:
-        """The index, which can always be made again from the shards."""
-        return self.root / "ledger.sqlite"
-
-    @property
-    def provenance(self) -> Path:
-        """One file per time that somebody came to write."""
-        return self.root / "provenance"
-
-    @property
-    def outcomes(self) -> Path:
-        """The shards of outcomes."""
-        return self.root / "outcomes"
-
-    @property
-    def traces(self) -> Path:
-        """The shards of traces, each named like the shard of outcomes that it belongs to."""
-        return self.root / "traces"
-
-    @property
-    def directories(self) -> tuple[Path, ...]:
-        """Every directory of the evaluation, the root first."""
-        return (self.root, self.provenance, self.outcomes, self.traces)
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.spec = root / "spec.json"
+        self.lock = root / "lock"
+        self.index = root / "index.sqlite"
+        self.provenance = root / "provenance"
+        self.outcomes = root / "outcomes"
+        self.traces = root / "traces"
 
     def outcome_shard(self, name: str) -> Path:
         """The file of a shard of outcomes."""
         return self.outcomes / f"{name}.parquet"
 
     def trace_shard(self, name: str) -> Path:
-        """The file of the traces that belong to a shard of outcomes; it need not be there."""
+        """The file of the traces of a shard of outcomes; it need not exist."""
         return self.traces / f"{name}.parquet"
 
     def shards(self) -> list[str]:
@@ -152,53 +105,45 @@ class Layout:
         """The names of all shards of traces on disk, in order."""
         return [path.stem for path in _files(self.traces, ".parquet")]
 
-    def sessions(self) -> list[Path]:
+    def provenance_files(self) -> list[Path]:
         """The provenance files, in order."""
         return _files(self.provenance, ".json")
 
 
 def _files(directory: Path, suffix: str) -> list[Path]:
-    """The files of a directory whose names end so; none where there is no directory yet."""
+    """The files of a directory with a suffix; none where there is no directory yet."""
     try:
         return sorted(path for path in directory.iterdir() if path.suffix == suffix)
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise unreadable(error, directory) from error
+        raise read_error(error, directory) from error
 
 
 @contextmanager
-def exclusive(path: Path, owner: Path) -> Iterator[None]:
-    """Hold a lock file, or give up at once.
+def locked(layout: Layout) -> Iterator[None]:
+    """Hold the lock of an evaluation, or fail at once if another process holds it.
 
-    The system itself lets go of the lock when its holder dies.
-
-    Args:
-        path: The lock file. It stays when the lock is released.
-        owner: What it protects, for the message.
+    The operating system releases the lock when its holder dies; the lock file stays.
 
     Raises:
         StoreError: Another process holds it.
     """
-    lock = FileLock(path, timeout=0, thread_local=False)
-    with explained(path):
+    lock = FileLock(layout.lock, timeout=0, thread_local=False)
+    with write_errors(layout.lock):
         try:
             lock.acquire()
         except Timeout as error:
+            holder = ""
+            with suppress(OSError, ValueError):
+                holder = f" (pid {int(layout.lock.read_text(encoding='ascii'))})"
             raise StoreError(
-                f"{owner} is being written by another process{_holder(path)}.",
+                f"{layout.root} is being written by another process{holder}.",
                 "Wait until it has finished, or choose another directory with --out.",
             ) from error
     try:
-        with suppress(OSError):  # only a courtesy to whoever finds the door locked
-            path.write_text(str(os.getpid()), encoding="ascii")
+        with suppress(OSError):  # the process id only makes the message above clearer
+            layout.lock.write_text(str(os.getpid()), encoding="ascii")
         yield
     finally:
         lock.release()
-
-
-def _holder(path: Path) -> str:
-    try:
-        return f" (pid {int(path.read_text(encoding='ascii'))})"
-    except (OSError, ValueError):
-        return ""

@@ -11,18 +11,21 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from omnimeter.contract import Outcome, Spec, StoreError, Trace, fingerprint
+from omnimeter.contract import Outcome, Spec, Trace
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import fingerprint
 from omnimeter.results import files, tables
-from omnimeter.results.errors import unreadable
-from omnimeter.results.files import Layout, exclusive, explained, shard_name
+from omnimeter.results.errors import read_error, write_errors
+from omnimeter.results.files import Layout, shard_name
 from omnimeter.results.provenance import check_same, current_provenance, read_spec, write_spec
 
 COLUMNS = ("key", "agent", "agent_key", "number", "payoff", "ending")
-"""What is noted of each exercise. SQLite has no NaN: such a payoff is NULL here."""
+"""The columns of the index. SQLite has no NaN: such a payoff is NULL there."""
+
+READ_TIMEOUT, WRITE_TIMEOUT = 0.5, 5.0
+"""Seconds to wait for another process that uses the index; a reader can use the shards instead."""
 
 _VERSION = 1
-_READING, _WRITING = 0.5, 5.0
-"""Seconds to wait for whoever else uses the ledger; a reader can as well ask the shards."""
 _TABLES = f"""
 BEGIN;
 CREATE TABLE shards (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
@@ -38,21 +41,21 @@ COMMIT;
 """
 
 
-def known(layout: Layout) -> dict[str, tuple[str, ...]]:
-    """The keys of every shard on which ledger and disk agree. Writes nothing.
+def indexed_keys(layout: Layout) -> dict[str, tuple[str, ...]]:
+    """The keys of every shard on which index and disk agree. Writes nothing.
 
-    A ledger that is missing, busy or damaged knows nothing; that is no error.
+    An index that is missing, busy or damaged has no keys; that is no error.
     """
-    location = f"{layout.ledger.absolute().as_uri()}?mode=ro"
+    location = f"{layout.index.absolute().as_uri()}?mode=ro"
     try:
-        with closing(sqlite3.connect(location, uri=True, timeout=_READING)) as connection:
-            return _agreed(connection, layout)
+        with closing(sqlite3.connect(location, uri=True, timeout=READ_TIMEOUT)) as connection:
+            return _agreed_keys(connection, layout)
     except sqlite3.Error:
         return {}
 
 
-def add(layout: Layout, shard: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Note a shard that is on disk.
+def add_to_index(layout: Layout, shard: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Enter a shard that is on disk into the index.
 
     Args:
         layout: The evaluation.
@@ -60,39 +63,42 @@ def add(layout: Layout, shard: str, rows: Iterable[Mapping[str, Any]]) -> None:
         rows: Its rows, with at least ``COLUMNS``.
 
     Raises:
-        sqlite3.Error: The ledger could not be written; the next ``reconcile`` will mend it.
+        sqlite3.Error: The index could not be written; the next ``update_index`` will fix it.
     """
-    with _writing(layout.ledger) as connection:
+    with _transaction(layout.index) as connection:
         _insert(connection, layout, shard, rows)
 
 
-def reconcile(layout: Layout) -> None:
-    """Make the ledger agree with the shards, or make it anew when it is damaged.
+def update_index(layout: Layout) -> None:
+    """Make the index agree with the shards; a damaged one is removed and rebuilt.
 
     Raises:
-        StoreError: A shard is damaged, or the ledger cannot be written at all.
+        StoreError: A shard is damaged, or the index cannot be written at all.
     """
     try:
-        _reconcile(layout)
+        _update_index(layout)
     except sqlite3.Error:
-        _discard(layout.ledger)
+        # The index before its journal, which must never be applied to another index.
+        for file in (layout.index, layout.index.with_name(layout.index.name + "-journal")):
+            with write_errors(file):
+                file.unlink(missing_ok=True)
         try:
-            _reconcile(layout)
+            _update_index(layout)
         except sqlite3.Error as error:
             raise StoreError(
-                f"{layout.ledger} cannot be written ({error}).",
-                "Make room or allow writing there, and run the same command again. "
+                f"{layout.index} cannot be written ({error}).",
+                "Free some space or allow writing there, and run the same command again. "
                 "Everything stored so far is safe.",
             ) from error
 
 
-def _reconcile(layout: Layout) -> None:
-    with _writing(layout.ledger) as connection:
+def _update_index(layout: Layout) -> None:
+    with _transaction(layout.index) as connection:
         if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("the ledger is damaged")
-        noted = {name for (name,) in connection.execute("SELECT name FROM shards")}
-        agreed = _agreed(connection, layout)
-        for shard in noted - agreed.keys():
+            raise sqlite3.DatabaseError("the index is damaged")
+        present = {name for (name,) in connection.execute("SELECT name FROM shards")}
+        agreed = _agreed_keys(connection, layout)
+        for shard in present - agreed.keys():
             connection.execute("DELETE FROM exercises WHERE shard = ?", (shard,))
             connection.execute("DELETE FROM shards WHERE name = ?", (shard,))
         for shard in layout.shards():
@@ -102,11 +108,11 @@ def _reconcile(layout: Layout) -> None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """One transaction on the ledger, which is made where there is none."""
-    with closing(sqlite3.connect(path, timeout=_WRITING, isolation_level=None)) as connection:
-        # One file that any reader can open, even where it may write nothing; as the shards are
-        # the truth, nothing is lost should the machine die before the last page is on disk.
+def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
+    """One transaction on the index, which is created where there is none."""
+    with closing(sqlite3.connect(path, timeout=WRITE_TIMEOUT, isolation_level=None)) as connection:
+        # One file that any reader can open, even on a read-only disk; since the index is rebuilt
+        # from the shards, nothing is lost if the machine crashes before the last page is on disk.
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("PRAGMA synchronous = NORMAL")
         if _version(connection) == 0:
@@ -127,9 +133,9 @@ def _insert(
     )
 
 
-def _agreed(connection: sqlite3.Connection, layout: Layout) -> dict[str, tuple[str, ...]]:
+def _agreed_keys(connection: sqlite3.Connection, layout: Layout) -> dict[str, tuple[str, ...]]:
     if _version(connection) != _VERSION:
-        raise sqlite3.DatabaseError("the ledger has another form")
+        raise sqlite3.DatabaseError("the index has another version")
     sizes = dict(connection.execute("SELECT name, bytes FROM shards"))
     keys = defaultdict(list)
     for shard, key in connection.execute("SELECT shard, CAST(key AS TEXT) FROM exercises"):
@@ -147,22 +153,15 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _size(path: Path) -> int:
-    with explained(path):
+    with write_errors(path):
         return path.stat().st_size
-
-
-def _discard(path: Path) -> None:
-    """Remove the ledger, then its journal, which must never be applied to another one."""
-    for file in (path, path.with_name(path.name + "-journal")):
-        with explained(file):
-            file.unlink(missing_ok=True)
 
 
 class Record:
     """One evaluation on disk, for reading only.
 
-    It takes no lock and writes nothing, so it also serves while somebody writes and where nobody
-    may write. Each call sees what is stored at that moment.
+    It takes no lock and writes nothing, so it can be read while another process writes it, and on a
+    read-only disk. Each call sees what is stored at that moment.
 
     Args:
         path: The directory of the evaluation.
@@ -192,7 +191,7 @@ class Record:
         Raises:
             StoreError: A shard is damaged.
         """
-        return set().union(*self._shards().values())
+        return set().union(*self._keys_by_shard().values())
 
     def outcomes(self) -> list[Outcome]:
         """All outcomes, ordered by agent, number of the exercise and key.
@@ -200,75 +199,72 @@ class Record:
         Raises:
             StoreError: A shard is damaged.
         """
-        found: dict[tables.Place, Outcome] = {}
+        outcomes: dict[tables.SortKey, Outcome] = {}
         for shard in self._layout.shards():
-            for place, outcome in tables.read(self._layout.outcome_shard(shard)):
-                found.setdefault(place, outcome)
-        return [found[place] for place in sorted(found)]
+            for order, outcome in tables.read_outcomes(self._layout.outcome_shard(shard)):
+                outcomes.setdefault(order, outcome)
+        return [outcomes[order] for order in sorted(outcomes)]
 
     def trace(self, key: str) -> Trace | None:
-        """The trace of one exercise, if it was kept.
+        """The trace of one exercise, if it was stored.
 
         Raises:
             StoreError: Its shard is damaged.
         """
-        for shard, keys in self._shards().items():
+        for shard, keys in self._keys_by_shard().items():
             if key in keys:
-                path = self._layout.trace_shard(shard)
-                return tables.read_one(path, key) if _there(path) else None
+                return dict(self._traces(shard, only=key)).get(key)
         return None
 
     def traces(self) -> Iterator[tuple[str, Trace]]:
-        """All traces that were kept with the keys of their exercises, one at a time.
+        """All stored traces with the keys of their exercises, one at a time.
 
         Raises:
             StoreError: A shard is damaged.
         """
         for shard in self._layout.shards():
-            path = self._layout.trace_shard(shard)
-            if _there(path):
-                yield from tables.read_all(path)
+            yield from self._traces(shard)
 
     def provenance(self) -> list[dict[str, Any]]:
-        """How the results were made, once for each time that somebody came to write.
+        """How the results were made, once for each time that the evaluation was written.
 
         Raises:
             StoreError: A file cannot be read.
         """
-        return [_load(path) for path in self._layout.sessions()]
+        provenance = []
+        for path in self._layout.provenance_files():
+            try:
+                provenance.append(dict(json.loads(path.read_bytes())))
+            except OSError as error:
+                raise read_error(error, path) from error
+            except ValueError as error:
+                advice = "Remove that file; no result depends on it."
+                raise StoreError(f"{path} is damaged ({error}).", advice) from error
+        return provenance
 
-    def _shards(self) -> dict[str, frozenset[str]]:
-        """Which exercises each shard on disk holds; as a shard never changes, it is asked once."""
+    def _traces(self, shard: str, only: str | None = None) -> Iterator[tuple[str, Trace]]:
+        path = self._layout.trace_shard(shard)
+        try:
+            exists = path.exists()
+        except OSError as error:
+            raise read_error(error, path) from error
+        return tables.read_traces(path, only) if exists else iter(())
+
+    def _keys_by_shard(self) -> dict[str, frozenset[str]]:
+        """The keys in each shard on disk; as a shard never changes, it is read once."""
         present = self._layout.shards()
         if any(shard not in self._keys for shard in present):
-            noted = known(self._layout)
+            indexed = indexed_keys(self._layout)
             for shard in present:
                 if shard not in self._keys:
-                    keys = noted.get(shard) or tables.read_keys(self._layout.outcome_shard(shard))
-                    self._keys[shard] = frozenset(keys)
+                    path = self._layout.outcome_shard(shard)
+                    self._keys[shard] = frozenset(indexed.get(shard) or tables.read_keys(path))
         self._keys = {shard: self._keys[shard] for shard in present}
         return self._keys
 
 
-def _there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError as error:
-        raise unreadable(error, path) from error
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise unreadable(error, path) from error
-    except ValueError as error:
-        advice = "Remove that file; no result depends on it."
-        raise StoreError(f"{path} is damaged ({error}).", advice) from error
-
-
 class Writer(Record):
-    """A record that can also be written; made by ``writing``, which holds its lock."""
+    """A record that can also be written; made by ``open_writer``, which holds its lock."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         super().__init__(path)
@@ -278,34 +274,34 @@ class Writer(Record):
     def append(
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
     ) -> None:
-        """Store outcomes in one new shard; they are durable once this returns.
+        """Store outcomes in one new shard, which survives a crash once this returns.
 
         Exercises that already have an outcome are left as they are.
 
         Args:
-            outcomes: What came of some exercises.
-            traces: What happened in them, by key, as far as it is to be kept.
+            outcomes: The outcomes.
+            traces: The traces to store with them, by the keys of their exercises.
 
         Raises:
             StoreError: They could not be stored; what was stored before is safe.
-            ValueError: A trace belongs to none of the outcomes, or writing is over.
+            ValueError: A trace belongs to none of the outcomes, or the writer is closed.
         """
         if self._closed:
             raise ValueError("this evaluation is no longer open for writing")
+        traces = traces or {}
         given: dict[str, Outcome] = {}
         for outcome in outcomes:
             given.setdefault(outcome.exercise.key, outcome)
-        if strangers := (traces or {}).keys() - given.keys():
-            raise ValueError(f"traces without an outcome: {sorted(strangers)}")
-        fresh = {key: outcome for key, outcome in given.items() if key not in self._stored}
-        if fresh:
-            kept = {key: trace for key, trace in (traces or {}).items() if key in fresh}
-            self._store(fresh, kept)
+        if extra := traces.keys() - given.keys():
+            raise ValueError(f"traces without an outcome: {sorted(extra)}")
+        new = {key: outcome for key, outcome in given.items() if key not in self._stored}
+        if new:
+            self._store(new, {key: trace for key, trace in traces.items() if key in new})
 
     def _store(self, outcomes: Mapping[str, Outcome], traces: Mapping[str, Trace]) -> None:
         shard = shard_name(outcomes)
-        rows = tables.table(list(outcomes.values()))
-        content = tables.encode_outcomes(rows)
+        table = tables.outcome_table(list(outcomes.values()))
+        content = tables.encode_outcomes(table)
         # The traces come first: a shard of outcomes on disk is what makes its exercises finished.
         if traces:
             files.write(self._layout.trace_shard(shard), tables.encode_traces(traces, [*outcomes]))
@@ -313,28 +309,28 @@ class Writer(Record):
             files.write(self._layout.outcome_shard(shard), content)
         except StoreError:
             with suppress(StoreError):
-                _remove_stray_traces(self._layout)
+                _remove_orphaned_traces(self._layout)
             raise
         self._stored.update(outcomes)
-        # The outcomes are safe by now. A ledger that stays behind is mended at the next opening.
+        # The outcomes are safe by now. An index that lacks them is fixed by the next writer.
         with suppress(sqlite3.Error):
-            add(self._layout, shard, rows.to_pylist())
+            add_to_index(self._layout, shard, table.to_pylist())
 
 
 @contextmanager
-def writing(
+def open_writer(
     path: str | PathLike[str],
     spec: Mapping[str, Any],
     seeds: Iterable[int] = (),
     specs: Iterable[Spec] = (),
 ) -> Iterator[Writer]:
-    """Create an evaluation or continue it; nobody else may write it meanwhile.
+    """Create an evaluation or continue it; no other process can write it meanwhile.
 
     Args:
         path: The directory of the evaluation.
         spec: What is evaluated, as JSON-able data.
-        seeds: The roots of all chance, for the provenance.
-        specs: The parts that take part, for the provenance.
+        seeds: The root seeds, for the provenance.
+        specs: The specs of the parts that are used, for the provenance.
 
     Raises:
         StoreError: The directory holds something else, is being written, is damaged or cannot be
@@ -343,10 +339,20 @@ def writing(
     layout = Layout(Path(path))
     _check_free(layout)
     files.make_directory(layout.root)
-    with exclusive(layout.lock, layout.root):
-        _prepare(layout, spec)
+    with files.locked(layout):
+        if layout.spec.exists():
+            check_same(layout, spec)
+        else:
+            write_spec(layout, spec)
+        for directory in (layout.root, layout.provenance, layout.outcomes, layout.traces):
+            files.make_directory(directory)
+            with write_errors(directory):  # what a killed writer had begun
+                for unfinished in directory.glob(f"*{files.UNFINISHED}"):
+                    unfinished.unlink()
+        _remove_orphaned_traces(layout)
+        update_index(layout)
         writer = Writer(layout.root)
-        _note_session(layout, {"spec": writer.fingerprint, **current_provenance(seeds, specs)})
+        _add_provenance(layout, {"spec": writer.fingerprint, **current_provenance(seeds, specs)})
         try:
             yield writer
         finally:
@@ -354,8 +360,8 @@ def writing(
 
 
 def _check_free(layout: Layout) -> None:
-    """Make sure that nothing of somebody else's is where the evaluation shall be."""
-    with files.explained(layout.root):
+    """Check that the directory holds nothing but an evaluation."""
+    with write_errors(layout.root):
         names = {file.name for file in layout.root.iterdir()} if layout.root.exists() else set()
     begun = {layout.lock.name, layout.spec.name + files.UNFINISHED}
     if layout.spec.name not in names and names - begun:
@@ -365,30 +371,15 @@ def _check_free(layout: Layout) -> None:
         )
 
 
-def _prepare(layout: Layout, spec: Mapping[str, Any]) -> None:
-    """Bring the directory into order: the right spec, no leftovers, a ledger that agrees."""
-    if layout.spec.exists():
-        check_same(layout, spec)
-    else:
-        write_spec(layout, spec)
-    for directory in layout.directories:
-        files.make_directory(directory)
-        files.remove_unfinished(directory)
-    _remove_stray_traces(layout)
-    reconcile(layout)
-
-
-def _remove_stray_traces(layout: Layout) -> None:
+def _remove_orphaned_traces(layout: Layout) -> None:
     """Remove traces whose outcomes were not written: their exercises will be run again."""
-    finished = set(layout.shards())
-    for shard in layout.trace_shards():
-        if shard not in finished:
-            with files.explained(layout.trace_shard(shard)):
-                layout.trace_shard(shard).unlink()
+    for shard in set(layout.trace_shards()) - set(layout.shards()):
+        with write_errors(layout.trace_shard(shard)):
+            layout.trace_shard(shard).unlink()
 
 
-def _note_session(layout: Layout, session: Mapping[str, Any]) -> None:
-    numbers = [int(path.stem) for path in layout.sessions() if path.stem.isdecimal()]
+def _add_provenance(layout: Layout, provenance: Mapping[str, Any]) -> None:
+    numbers = [int(path.stem) for path in layout.provenance_files() if path.stem.isdecimal()]
     name = f"{max(numbers, default=0) + 1:04d}.json"
-    content = json.dumps(session, indent=2, sort_keys=True) + "\n"
+    content = json.dumps(provenance, indent=2, sort_keys=True) + "\n"
     files.write(layout.provenance / name, content.encode())

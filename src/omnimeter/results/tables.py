@@ -6,42 +6,20 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from omnimeter.contract import (
-    Ending,
-    Exercise,
-    Fault,
-    FaultKind,
-    IntArray,
-    Outcome,
-    StoreError,
-    Trace,
-    canonical,
-)
-from omnimeter.results.errors import damaged, too_new, unreadable
+from omnimeter.contract import Ending, Fault, InvalidInputError, Outcome, Trace
+from omnimeter.contract.agent import IntArray
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import canonical_json
+from omnimeter.results.errors import damage_error, newer_format_error, read_error
 from omnimeter.results.files import shard_name
-
-
-def to_json(fault: Fault | None) -> dict[str, str] | None:
-    """The fault as plain data."""
-    if fault is None:
-        return None
-    return {"kind": str(fault.kind), "message": fault.message, "detail": fault.detail}
-
-
-def from_json(data: Mapping[str, str] | None) -> Fault | None:
-    """The fault that ``to_json`` wrote."""
-    if data is None:
-        return None
-    return Fault(FaultKind(data["kind"]), data["message"], data["detail"])
-
 
 SCHEMA_VERSION = 1
 
@@ -54,8 +32,7 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(NamedTuple):
     """A shard that is open for reading.
 
     Attributes:
@@ -69,41 +46,26 @@ class Shard:
     file: pq.ParquetFile
 
 
-def encode(
-    groups: Iterable[pa.Table],
-    schema: pa.Schema,
-    keys: Sequence[str],
-    notes: Mapping[str, Any] | None = None,
+def _encode(
+    groups: Iterable[pa.Table], schema: pa.Schema, keys: Sequence[str], notes: Mapping[str, Any]
 ) -> bytes:
-    """The bytes of a shard.
-
-    Args:
-        groups: The rows; each table becomes one row group, which can be read by itself.
-        schema: The columns.
-        keys: The exercises it belongs to.
-        notes: Further JSON-able facts for the footer.
-    """
-    content = {"version": SCHEMA_VERSION, "keys": list(keys), "notes": notes or {}}
-    footer = json.dumps(content).encode()
+    """The bytes of a shard; each table becomes a row group, which can be read by itself."""
+    footer = json.dumps({"version": SCHEMA_VERSION, "keys": list(keys), "notes": notes}).encode()
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(sink, schema, **_OPTIONS) as writer:
         for group in groups:
             writer.write_table(group, row_group_size=max(1, len(group)))
-        writer.add_key_value_metadata({_FOOTER: footer, _DIGEST: digest(footer)})
+        writer.add_key_value_metadata({_FOOTER: footer, _DIGEST: _digest(footer)})
     return bytes(sink.getvalue())
 
 
-def digest(*pieces: bytes) -> str:
-    """What tells whether bytes are still the same."""
-    found = hashlib.sha256()
-    for piece in pieces:
-        found.update(piece)
-    return found.hexdigest()
+def _digest(*pieces: bytes) -> str:
+    return hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Shard]:
-    """Open a shard; whatever goes wrong while it is read and decoded inside is damage.
+def open_shard(path: Path) -> Iterator[Shard]:
+    """Open a shard; an error while it is read and decoded inside means that it is damaged.
 
     Raises:
         StoreError: The file cannot be read or is not as it was written; the message names it.
@@ -111,16 +73,25 @@ def opened(path: Path) -> Iterator[Shard]:
     try:
         with (
             path.open("rb") as file,
-            pq.ParquetFile(file, page_checksum_verification=True) as shard,
+            pq.ParquetFile(file, page_checksum_verification=True) as parquet,
         ):
-            yield _checked(path, shard)
+            yield _checked(path, parquet)
     except StoreError:
         raise
     except OSError as error:
-        # The system's errors carry a number; those of a decoder do not.
-        raise (damaged(path, error) if error.errno is None else unreadable(error, path)) from error
-    except (pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise damaged(path, error) from error
+        # The system's errors have a number; those of a decoder do not.
+        if error.errno is not None:
+            raise read_error(error, path) from error
+        raise damage_error(path, error) from error
+    except (
+        pa.ArrowException,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        InvalidInputError,
+    ) as error:
+        raise damage_error(path, error) from error
 
 
 def read_keys(path: Path) -> tuple[str, ...]:
@@ -129,20 +100,20 @@ def read_keys(path: Path) -> tuple[str, ...]:
     Raises:
         StoreError: The file cannot be read or is damaged.
     """
-    with opened(path) as shard:
+    with open_shard(path) as shard:
         return shard.keys
 
 
 def _checked(path: Path, file: pq.ParquetFile) -> Shard:
     metadata = file.metadata.metadata or {}
     footer = metadata[_FOOTER]
-    if metadata[_DIGEST].decode() != digest(footer):
+    if metadata[_DIGEST].decode() != _digest(footer):
         raise ValueError("its footer does not match its checksum")
     content = json.loads(footer)
     if content["version"] > SCHEMA_VERSION:
-        raise too_new(path, content["version"])
+        raise newer_format_error(path, content["version"])
     if shard_name(content["keys"]) != path.stem:
-        raise ValueError("its name does not match what it holds")
+        raise ValueError("its name does not match its content")
     return Shard(tuple(content["keys"]), content["notes"], file)
 
 
@@ -161,7 +132,7 @@ OUTCOME_SCHEMA = pa.schema(
         ("total", pa.float64()),
         ("first_reward", pa.float64()),
         ("last_time", pa.int64()),
-        ("end", pa.int64()),
+        ("end_ns", pa.int64()),
         ("ending", pa.string()),
         ("fault_kind", pa.string()),
         ("fault_message", pa.string()),
@@ -170,100 +141,82 @@ OUTCOME_SCHEMA = pa.schema(
         ("exercise", pa.string()),
     ]
 )
+_FIELDS = [field.name for field in fields(Outcome)]
+_JSON_FIELDS = ("exercise", "fault", "remarks")
 
-Place = tuple[str, str, int, str]
+SortKey = tuple[str, str, int, str]
 """How outcomes are ordered: label and key of the agent, number and key of the exercise."""
 
 
-def table(outcomes: Sequence[Outcome]) -> pa.Table:
+def outcome_table(outcomes: Sequence[Outcome]) -> pa.Table:
     """Outcomes as a table, one row each."""
     return pa.Table.from_pylist([_row(outcome) for outcome in outcomes], schema=OUTCOME_SCHEMA)
 
 
-def encode_outcomes(outcomes: pa.Table) -> bytes:
-    """The shard of a table."""
-    notes = {"digest": _outcome_digest(outcomes.to_pylist())}
-    return encode([outcomes], OUTCOME_SCHEMA, outcomes["key"].to_pylist(), notes)
-
-
-def read(path: Path) -> list[tuple[Place, Outcome]]:
-    """The outcomes of a shard, each with its place among all outcomes.
-
-    Raises:
-        StoreError: The shard cannot be read or is damaged.
-    """
-    with opened(path) as shard:
-        return [(_place(row), _outcome(row)) for row in _outcome_rows(shard)]
+def encode_outcomes(table: pa.Table) -> bytes:
+    """The shard of a table of outcomes."""
+    notes = {"digest": _digest(json.dumps(table.to_pylist()).encode())}
+    return _encode([table], OUTCOME_SCHEMA, table["key"].to_pylist(), notes)
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a shard as they are.
+    """The rows of a shard of outcomes.
 
     Raises:
         StoreError: The shard cannot be read or is damaged.
     """
-    with opened(path) as shard:
-        return _outcome_rows(shard)
+    with open_shard(path) as shard:
+        return _rows(shard)
 
 
-def _outcome_rows(shard: Shard) -> list[dict[str, Any]]:
+def read_outcomes(path: Path) -> list[tuple[SortKey, Outcome]]:
+    """The outcomes of a shard, each with its sort key.
+
+    Raises:
+        StoreError: The shard cannot be read or is damaged.
+    """
+    with open_shard(path) as shard:
+        return [
+            ((row["agent"], row["agent_key"], row["number"], row["key"]), _outcome(row))
+            for row in _rows(shard)
+        ]
+
+
+def _rows(shard: Shard) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = shard.file.read(use_threads=False).to_pylist()
-    if _outcome_digest(rows) != shard.notes["digest"]:
+    if _digest(json.dumps(rows).encode()) != shard.notes["digest"]:
         raise ValueError("its rows do not match their digest")
     return rows
 
 
-def _outcome_digest(rows: Sequence[Mapping[str, Any]]) -> str:
-    return digest(json.dumps(rows).encode())
-
-
-def _place(row: Mapping[str, Any]) -> Place:
-    return row["agent"], row["agent_key"], row["number"], row["key"]
-
-
 def _outcome(row: Mapping[str, Any]) -> Outcome:
-    return Outcome(
-        exercise=Exercise.from_json(json.loads(row["exercise"])),
-        payoff=row["payoff"],
-        interactions=row["interactions"],
-        total=row["total"],
-        last_time=row["last_time"],
-        end_ns=row["end"],
-        ending=Ending(row["ending"]),
-        first_reward=row["first_reward"],
-        fault=from_json(json.loads(row["fault"])),
-        remarks=json.loads(row["remarks"]),
-    )
+    """Numbers come from their columns, since JSON has one NaN only."""
+    data = {name: row[name] for name in _FIELDS}
+    return Outcome.from_json(data | {name: json.loads(row[name]) for name in _JSON_FIELDS})
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
     exercise, fault = outcome.exercise, outcome.fault
     return {
+        **{name: getattr(outcome, name) for name in _FIELDS},
         "key": exercise.key,
-        "agent": _printable(exercise.agent.label),
-        "agent_id": _printable(exercise.agent.id),
+        "agent": _valid_text(exercise.agent.label),
+        "agent_id": _valid_text(exercise.agent.id),
         "agent_key": exercise.agent.key,
-        "class_id": _printable(exercise.environment_class.id),
+        "class_id": _valid_text(exercise.environment_class.id),
         "instance_key": exercise.instance.key,
         "complexity": exercise.complexity,
         "number": exercise.number,
-        "payoff": outcome.payoff,
-        "interactions": outcome.interactions,
-        "total": outcome.total,
-        "first_reward": outcome.first_reward,
-        "last_time": outcome.last_time,
-        "end": outcome.end_ns,
-        "ending": str(outcome.ending),
         "fault_kind": None if fault is None else str(fault.kind),
-        "fault_message": None if fault is None else _printable(fault.message),
-        "fault": json.dumps(to_json(fault)),
+        "fault_message": None if fault is None else _valid_text(fault.message),
+        "fault": json.dumps(None if fault is None else fault.to_json()),
         "remarks": json.dumps(outcome.remarks),
-        "exercise": canonical(exercise.to_json()),
+        "exercise": canonical_json(exercise.to_json()),
     }
 
 
-def _printable(text: str) -> str:
-    """The text without what UTF-8 cannot carry; the exact text is in the JSON columns."""
+def _valid_text(text: str) -> str:
+    """The text without what UTF-8 cannot encode; the exact text is in the JSON columns."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -277,7 +230,6 @@ TRACE_SCHEMA = pa.schema(
         ("observation", pa.large_list(pa.int64())),
     ]
 )
-_READ = ["reward", "time", "action", "observation"]
 
 
 def encode_traces(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
@@ -288,43 +240,33 @@ def encode_traces(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
         keys: The exercises of the shard of outcomes that it belongs to.
 
     Raises:
-        ValueError: The arrays of a trace do not belong together.
+        ValueError: The arrays of a trace have lengths that do not fit together.
     """
-    exact = {key: _exact(trace) for key, trace in traces.items()}
+    exact = {key: _with_stored_types(trace) for key, trace in traces.items()}
     heads = [_head(key, trace) for key, trace in exact.items()]
     groups = (_trace_rows(key, trace) for key, trace in exact.items())
-    return encode(groups, TRACE_SCHEMA, keys, {"traces": heads})
+    return _encode(groups, TRACE_SCHEMA, keys, {"traces": heads})
 
 
-def read_all(path: Path) -> Iterator[tuple[str, Trace]]:
+def read_traces(path: Path, only: str | None = None) -> Iterator[tuple[str, Trace]]:
     """The traces of a shard one after the other, with the keys of their exercises.
 
-    Raises:
-        StoreError: The shard cannot be read or is damaged.
-    """
-    with opened(path) as shard:
-        for group, head in enumerate(shard.notes["traces"]):
-            yield (
-                head["key"],
-                _trace(head, shard.file.read_row_group(group, _READ, use_threads=False)),
-            )
-
-
-def read_one(path: Path, key: str) -> Trace | None:
-    """The trace of one exercise, if the shard has it.
+    Args:
+        path: The shard.
+        only: The key of the one exercise whose trace is read.
 
     Raises:
         StoreError: The shard cannot be read or is damaged.
     """
-    with opened(path) as shard:
+    columns = ["reward", "time", "action", "observation"]
+    with open_shard(path) as shard:
         for group, head in enumerate(shard.notes["traces"]):
-            if head["key"] == key:
-                return _trace(head, shard.file.read_row_group(group, _READ, use_threads=False))
-    return None
+            if only is None or head["key"] == only:
+                rows = shard.file.read_row_group(group, columns, use_threads=False)
+                yield head["key"], _trace(head, rows)
 
 
-def _exact(trace: Trace) -> Trace:
-    """The same trace with its numbers in the types in which they are stored."""
+def _with_stored_types(trace: Trace) -> Trace:
     actions, observations = trace.actions, trace.observations
     if observations is not None and len(observations) < len(trace):
         raise ValueError(f"{len(observations)} observations for {len(trace)} actions")
@@ -338,14 +280,14 @@ def _exact(trace: Trace) -> Trace:
 
 
 def _head(key: str, trace: Trace) -> dict[str, Any]:
-    """What belongs to the trace as a whole, and what was seen after its last action."""
+    """What belongs to the trace as a whole, and the observation after its last action."""
     seen = trace.observations
     return {
         "key": key,
-        "end": int(trace.end_ns),
+        "end_ns": int(trace.end_ns),
         "ending": str(trace.ending),
         "first_reward": float(trace.first_reward),
-        "fault": to_json(trace.fault),
+        "fault": None if trace.fault is None else trace.fault.to_json(),
         "actions": trace.actions is not None,
         "observations": None if seen is None else list(seen.shape),
         "last_observation": None if seen is None else seen[len(trace) :].ravel().tolist(),
@@ -361,32 +303,36 @@ def _trace_rows(key: str, trace: Trace) -> pa.Table:
         "reward": trace.rewards,
         "time": trace.times,
         "action": pa.nulls(count) if trace.actions is None else trace.actions,
-        "observation": _lists(trace.observations, count),
+        "observation": _observation_column(trace.observations, count),
     }
     return pa.Table.from_pydict(columns, schema=TRACE_SCHEMA)
 
 
-def _lists(observations: IntArray | None, count: int) -> pa.Array:
-    """What was seen before each action, one list per row."""
-    kind = TRACE_SCHEMA.field("observation").type
+def _observation_column(observations: IntArray | None, count: int) -> pa.Array:
+    """The observation before each action, one list per row."""
     if observations is None or count == 0:
-        return pa.nulls(count, kind)
+        return pa.nulls(count, TRACE_SCHEMA.field("observation").type)
     numbers = observations[:count].ravel()
     offsets = np.arange(count + 1) * (len(numbers) // count)
     return pa.LargeListArray.from_arrays(offsets, numbers)
 
 
 def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
-    """The trace that its head and its rows were made from."""
+    fault, shape, observations = head["fault"], head["observations"], None
+    if shape is not None:
+        last = np.asarray(head["last_observation"], dtype=np.int64)
+        numbers = rows["observation"].combine_chunks().flatten().to_numpy()
+        observations = np.concatenate([numbers, last]).reshape(shape)
+    # Copies, which may be written to.
     trace = Trace(
-        rewards=_numbers(rows["reward"]),
-        times=_numbers(rows["time"]),
-        end_ns=head["end"],
+        rewards=np.array(rows["reward"].to_numpy()),
+        times=np.array(rows["time"].to_numpy()),
+        end_ns=head["end_ns"],
         ending=Ending(head["ending"]),
         first_reward=head["first_reward"],
-        fault=from_json(head["fault"]),
-        actions=_numbers(rows["action"]) if head["actions"] else None,
-        observations=_seen(head, rows["observation"]),
+        fault=None if fault is None else Fault.from_json(fault),
+        actions=np.array(rows["action"].to_numpy()) if head["actions"] else None,
+        observations=observations,
     )
     if _trace_digest(trace) != head["digest"]:
         raise ValueError(f"the rows of exercise {head['key']} do not match their digest")
@@ -395,17 +341,4 @@ def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
 
 def _trace_digest(trace: Trace) -> str:
     arrays = (trace.rewards, trace.times, trace.actions, trace.observations)
-    return digest(*(array.tobytes() for array in arrays if array is not None))
-
-
-def _seen(head: Mapping[str, Any], lists: pa.ChunkedArray) -> IntArray | None:
-    if head["observations"] is None:
-        return None
-    last = np.asarray(head["last_observation"], dtype=np.int64)
-    numbers = np.concatenate([lists.combine_chunks().flatten().to_numpy(), last])
-    return numbers.reshape(head["observations"])
-
-
-def _numbers(column: pa.ChunkedArray) -> Any:
-    """A column as an array of its own, which may be written to."""
-    return np.array(column.to_numpy())
+    return _digest(*(array.tobytes() for array in arrays if array is not None))

@@ -9,7 +9,8 @@ from math import isfinite
 
 import numpy as np
 
-from omnimeter.contract import NANOSECONDS, Ending, Payoff, Trace, stream
+from omnimeter.contract import Ending, Payoff, Trace, stream
+from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs.parts import Adjustment
 
 RANGES = ((-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0))

@@ -9,7 +9,8 @@ import sys
 
 from omnimeter.audits.subject import random_actions, rollout
 from omnimeter.catalogue import Kind, make, parse
-from omnimeter.contract import EnvironmentClass, OmnimeterError, Spec, canonical, stream
+from omnimeter.contract import EnvironmentClass, OmnimeterError, Spec, stream
+from omnimeter.contract.spec import canonical_json
 from omnimeter.testing.environments import variants
 
 INTERACTIONS = 30
@@ -36,7 +37,7 @@ def _block(spec: Spec) -> str:
         environment_class.draw(stream(SEED, "playthrough", "instance", number).generator())
         for number in range(DRAWS)
     ]
-    instance = min(draws, key=lambda each: len(canonical(dict(each.data))))
+    instance = min(draws, key=lambda each: len(canonical_json(dict(each.data))))
     environment = environment_class.build(instance)
     seed = stream(SEED, "playthrough")
     actions = random_actions(environment, seed.child("actions"), INTERACTIONS)
@@ -45,11 +46,11 @@ def _block(spec: Spec) -> str:
     rewards = [repr(reward) for reward, _ in percepts]
     width = max(len("reward"), *map(len, rewards))
     lines = [
-        f"instance      {canonical(dict(instance.data))}",
+        f"instance      {canonical_json(dict(instance.data))}",
         f"actions       {environment.actions}",
         f"observations  {' x '.join(map(str, environment.space.sizes))}",
         f"rewards       {low!r} to {high!r}",
-        f"chance        {canonical(list(seed.name))}",
+        f"chance        {canonical_json(list(seed.name))}",
         "",
         f"{'i':>3}  {'action':>6}  {'reward':>{width}}  observation",
     ]

@@ -19,9 +19,9 @@ from omnimeter.contract import (
     Score,
     Spec,
     Trace,
-    nanoseconds,
     stream,
 )
+from omnimeter.contract.exercise import nanoseconds
 
 MAX_INTERACTIONS = 20
 """Interactions of a synthetic trace."""

@@ -18,7 +18,8 @@ from omnimeter.complexity import (
     truncated_binary,
     truncated_binary_length,
 )
-from omnimeter.contract import FloatArray, InvalidInputError
+from omnimeter.contract import InvalidInputError
+from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.automata.dynamics import Automaton
 from omnimeter.environments.automata.validity import normal_form, normal_marks
 

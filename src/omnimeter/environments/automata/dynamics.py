@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from omnimeter.contract import FloatArray, Instance, IntArray
+from omnimeter.contract import Instance
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.kernels import EnvironmentKernels, forward, kernel
 
 Transitions = Sequence[Sequence[int]]

@@ -145,9 +145,9 @@ class Automata(KernelEnvironmentClass):
         found = self._all.draw_between(rng, low, high)
         return None if found is None else found.instance()
 
-    def members(self, low: float, high: float, most: int) -> Sequence[Instance] | None:
+    def members(self, low: float, high: float, limit: int) -> Sequence[Instance] | None:
         """All automata of a band, the simplest first, without isomorphic copies."""
-        found = self._all.listed(low, high, most)
+        found = self._all.listed(low, high, limit)
         return None if found is None else [_instance(automaton) for automaton in found]
 
     def complexity_range(self) -> tuple[float, float]:

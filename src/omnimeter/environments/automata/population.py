@@ -11,7 +11,8 @@ from itertools import islice
 import numpy as np
 
 from omnimeter.complexity import elias_gamma_length, kt_max
-from omnimeter.contract import FloatArray, InvalidInputError
+from omnimeter.contract import InvalidInputError
+from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.automata.complexity import (
     CodePart,
     Marks,

@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from omnimeter.contract import Instance, IntArray, InvalidInputError, UnknownNameError
+from omnimeter.contract import Instance, InvalidInputError, UnknownNameError
+from omnimeter.contract.agent import IntArray
 from omnimeter.environments.lambda_class import dynamics, observing
 from omnimeter.environments.lambda_class.drawing import draw_pattern, format_pattern, parse_pattern
 from omnimeter.environments.lambda_class.dynamics import LambdaState

@@ -7,7 +7,8 @@ from math import exp
 
 import numpy as np
 
-from omnimeter.contract import IntArray, InvalidInputError
+from omnimeter.contract import InvalidInputError
+from omnimeter.contract.agent import IntArray
 from omnimeter.environments.lambda_class.space import (
     CellSpace,
     check_number_of_cells,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import FloatArray, IntArray
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.kernels import below, forward, kernel, next_bits
 
 GOOD, EVIL, FIRST_SEAT = range(3)

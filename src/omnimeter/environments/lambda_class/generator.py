@@ -241,7 +241,7 @@ class Lambda(KernelEnvironmentClass):
         lowest = next(each for each in count(1) if self._search(rng, each, SOME_TRIES))
         return float(lowest), max(float(lowest), highest(self.grade))
 
-    def seating(self, views: Sequence[str | None]) -> Lambda:
+    def with_views(self, views: Sequence[str | None]) -> Lambda:
         """The same class for agents who are there together, each with its form of observation."""
         asked = [view if view in FORMS else None for view in views]
         forms = tuple(self.observation or view or "structure" for view in asked)
@@ -282,6 +282,6 @@ class Lambda(KernelEnvironmentClass):
     ) -> Mapping[str, Any]:
         """Coloured cells with neutral symbols, and the last reward as up, neutral or down.
 
-        The class that ``seating`` gave must be asked: only that one knows the form.
+        The class that ``with_views`` gave must be asked: only that one knows the form.
         """
         return scene(instance, self.forms, np.atleast_1d(observation).tolist(), reward)

@@ -9,7 +9,8 @@ from math import prod
 
 import numpy as np
 
-from omnimeter.contract import IntArray, InvalidInputError, UnknownNameError
+from omnimeter.contract import InvalidInputError, UnknownNameError
+from omnimeter.contract.agent import IntArray
 
 SEPARATOR = "|"
 
@@ -50,7 +51,7 @@ class CellSpace:
         moved = (here + np.array(self.displacements, dtype=np.int64)) % self.cells
         return np.hstack([here, moved])
 
-    def canonical(self) -> CellSpace:
+    def canonical_json(self) -> CellSpace:
         """The same space with each displacement as short as it can be; if both ways, forward."""
         return CellSpace(
             tuple(tuple(self._shortest(step) for step in row) for row in self.displacements)
@@ -177,9 +178,9 @@ def named_space(name: str) -> CellSpace:
     if topology not in EXAMPLES:
         raise UnknownNameError("topology", topology, EXAMPLES)
     if topology == "ring":
-        return _ring(*_sizes(name, sizes, 1)).canonical()
+        return _ring(*_sizes(name, sizes, 1)).canonical_json()
     rows, columns = _sizes(name, sizes, 2)
-    return (_grid if topology == "grid" else _torus)(rows, columns).canonical()
+    return (_grid if topology == "grid" else _torus)(rows, columns).canonical_json()
 
 
 def _sizes(name: str, sizes: str, dimensions: int) -> list[int]:

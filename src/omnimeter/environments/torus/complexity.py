@@ -20,7 +20,8 @@ from omnimeter.complexity import (
     repetition_item,
     shortest_expression,
 )
-from omnimeter.contract import FloatArray, Instance, IntArray, InvalidInputError
+from omnimeter.contract import Instance, InvalidInputError
+from omnimeter.contract.agent import FloatArray, IntArray
 
 LETTERS = "LRUDS"
 """Left, right, up, down, stay: the actions in their order."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import FloatArray, IntArray
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.kernels import EnvironmentKernels, below, forward, kernel
 
 LEFT, RIGHT, UP, DOWN, STAY = range(5)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import Claims, Instance, IntArray, InvalidInputError, Observation, Space
+from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
+from omnimeter.contract.agent import IntArray
 from omnimeter.environments.torus.complexity import LETTERS, Pairs, complexity, pairs, path_of
 from omnimeter.environments.torus.dynamics import (
     KERNELS,
@@ -106,9 +107,9 @@ class Torus(KernelEnvironmentClass):
         """Draw two paths whose complexity lies in a band, exactly in proportion to 2^-Kt-max."""
         return self._pairs.draw(rng, low, high)
 
-    def members(self, low: float, high: float, most: int) -> Sequence[Instance] | None:
+    def members(self, low: float, high: float, limit: int) -> Sequence[Instance] | None:
         """All pairs of paths of a band, by complexity, if they are not too many."""
-        return self._pairs.listed(low, high, most)
+        return self._pairs.listed(low, high, limit)
 
     def build(self, instance: Instance) -> KernelEnvironment:
         """Make the grid, and put Good and Evil on their paths."""

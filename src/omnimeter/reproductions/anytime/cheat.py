@@ -12,7 +12,8 @@ import numpy as np
 
 from omnimeter.agents.model_learner import ACTIONS, ModelLearner, ModelState
 from omnimeter.agents.model_learner import act as pursue
-from omnimeter.contract import Briefing, FloatArray, IntArray, Spec
+from omnimeter.contract import Briefing, Spec
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.kernels import AgentKernels, below, kernel
 from omnimeter.protocols.anytime import AnytimeUntimed

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import FloatArray, Spec, stream
+from omnimeter.contract import Spec, stream
+from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, mean, proportion, stability
 from omnimeter.protocols.anytime import AnytimeUntimed
 from omnimeter.protocols.repetitions import Repetitions

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from omnimeter.contract import Exercise, Moment, Outcome, Payoff, Protocol, Score, Spec
+from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Score, Spec
+from omnimeter.contract.protocol import Moment
 from omnimeter.execution.workers import make_agent, make_environment_class, outcome_of
 from omnimeter.interaction import run_single
 from omnimeter.protocols.evaluation import Evaluation

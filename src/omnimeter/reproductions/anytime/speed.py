@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnimeter.contract import FloatArray, Spec
+from omnimeter.contract import Spec
+from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.reports.style import MUTED, SMALL
 from omnimeter.reproductions.anytime.shared import part_of, taken

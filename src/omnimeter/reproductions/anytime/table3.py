@@ -10,7 +10,8 @@ from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omnimeter.contract import Moment, Spec
+from omnimeter.contract import Spec
+from omnimeter.contract.protocol import Moment
 from omnimeter.estimation import Estimate, mean
 from omnimeter.execution.workers import make_environment_class
 from omnimeter.reports.style import MUTED

@@ -16,7 +16,8 @@ import numpy as np
 
 from omnimeter.agents.temporal_difference import ExpectedSarsa, Sarsa
 from omnimeter.complexity import compressed_length
-from omnimeter.contract import FloatArray, IntArray, Outcome, Spec
+from omnimeter.contract import Outcome, Spec
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import (
     Correlation,
     Estimate,
@@ -164,7 +165,7 @@ def take_battery(
         RuntimeError: An exercise did not come to its end.
     """
     report(f"drawing {battery.tests} tests", 0.0)
-    shape = (battery.tests, len(battery.plan.items))
+    shape = (battery.tests, len(battery.plan.exercises))
     lengths = [compressed_length(each.instance.data["pattern"]) for each in battery.drawn]
     rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
     total, done = len(agents) * battery.expected(), 0
@@ -176,8 +177,10 @@ def take_battery(
             if done % _PORTION == 0:
                 report(f"{total:,} exercises of {len(agents)} agents", 0.1 + 0.85 * done / total)
     return Results(
-        cells=np.array([item.environment_class.parameters["cells"] for item in battery.plan.items]),
-        interactions=np.array([item.interactions for item in battery.plan.items]),
+        cells=np.array(
+            [item.environment_class.parameters["cells"] for item in battery.plan.exercises]
+        ),
+        interactions=np.array([item.interactions for item in battery.plan.exercises]),
         complexity=np.array(lengths, dtype=np.float64).reshape(shape),
         rewards={agent.name: rewards[agent.spec] for agent in agents},
     )
@@ -185,7 +188,7 @@ def take_battery(
 
 def _jobs(battery: Battery, agents: Sequence[Spec]) -> Iterator[Job]:
     """Portions of exercises of one agent in one class."""
-    items = len(battery.plan.items)
+    items = len(battery.plan.exercises)
     for agent in agents:
         proposed = battery.propose(agent, [])
         for place in range(items):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import Exercise, FloatArray, Instance, InvalidInputError, stream
+from omnimeter.contract import Exercise, Instance, InvalidInputError, stream
+from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.estimation import Estimate, difference, mean, paired_difference

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnimeter.contract import Exercise, FloatArray, IntArray
+from omnimeter.contract import Exercise
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.complexity import Grade
 from omnimeter.estimation import Correlation, Estimate, Line, correlation, regression

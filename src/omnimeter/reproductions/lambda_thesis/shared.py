@@ -11,7 +11,8 @@ import numpy as np
 from omnimeter.agents.lambda_agents import Follower, Oracle
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.agents.temporal_difference import QLearning
-from omnimeter.contract import Agent, Budget, Exercise, FloatArray, IntArray, Spec, Trace
+from omnimeter.contract import Agent, Budget, Exercise, Spec, Trace
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, bootstrap, mean
 from omnimeter.interaction import run, run_single

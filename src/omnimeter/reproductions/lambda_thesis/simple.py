@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from omnimeter.contract import FloatArray, IntArray, stream
+from omnimeter.contract import stream
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.building import Cycle, longest_cycle
 from omnimeter.environments.lambda_class.drawing import parse_pattern

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import FloatArray
+from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, paired_difference
 from omnimeter.reproductions.lambda_thesis.relations import (
     COMPRESSED,

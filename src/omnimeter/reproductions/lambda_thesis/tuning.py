@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from omnimeter.agents.temporal_difference import QLearning
-from omnimeter.contract import Exercise, FloatArray
+from omnimeter.contract import Exercise
+from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.interaction import run_single

@@ -1,0 +1,254 @@
+"""Parts in files and modules: loading them, their digests, and errors that name file and line."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import reduce
+from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+from omnimeter.contract import InvalidInputError, UnknownNameError
+
+_HERE = str(Path(__file__).parent)
+
+
+class Location(NamedTuple):
+    """Where an object is.
+
+    Attributes:
+        source: The path of a file, or the dotted name of a module.
+        name: The name of the object there, dotted if it is inside another one.
+    """
+
+    source: str
+    name: str
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the source is a file and not a module."""
+        return self.source.endswith(".py") or "/" in self.source or "\\" in self.source
+
+
+def read_location(text: str) -> Location | None:
+    """The location that a text names, or ``None`` when it can only be an id.
+
+    Raises:
+        InvalidInputError: It is a location, but incomplete.
+    """
+    source, colon, name = text.rpartition(":")
+    location = Location(source, name) if colon else Location(text, "")
+    if not colon and not location.is_file:
+        return None
+    if not source or not all(part.isidentifier() for part in name.split(".")):
+        example = location.source or "my_agent.py"
+        raise InvalidInputError(
+            f"{text!r} does not say which object is meant.",
+            f"Write the file or module, a colon and a name: '{example}:Name'.",
+        )
+    return location
+
+
+def load_object(location: Location) -> Any:
+    """Import the source of a location and take the object from it.
+
+    Raises:
+        InvalidInputError: The source does not exist, cannot be imported, or defines nothing.
+        UnknownNameError: There is no object of that name in it.
+    """
+    source, name = location
+    module = load_file(source) if location.is_file else _load_module(location)
+    try:
+        return reduce(getattr, name.split("."), module)
+    except AttributeError:
+        pass
+    # The nearest name among what the module exports, or else defines itself, or else contains.
+    public = {key: value for key, value in vars(module).items() if not key.startswith("_")}
+    own = [key for key in public if getattr(public[key], "__module__", None) == module.__name__]
+    known = [str(each) for each in getattr(module, "__all__", None) or own or public]
+    if known:
+        raise UnknownNameError(f"object in {source} called", name, known)
+    raise InvalidInputError(
+        f"There is no object in {source} called {name!r}.", "It defines nothing."
+    )
+
+
+def _load_module(location: Location) -> ModuleType:
+    source, name = location
+    try:
+        return import_module(source)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{source}.".startswith(f"{error.name}."):
+            raise import_error(error, source) from error
+        path = Path(*source.split(".")).with_suffix(".py")
+        advice = "Install its package, or name a file: 'path/to/file.py:Name'."
+        if path.is_file():
+            advice = f"Did you mean '{path}:{name}'?"
+        raise InvalidInputError(f"There is no module {source!r}.", advice) from error
+    except (Exception, SystemExit) as error:
+        raise import_error(error, source) from error
+
+
+_directories: set[Path] = set()
+"""The directories of all files loaded so far."""
+
+
+def file_digest(path: str) -> str:
+    """Sixteen hexadecimal digits that name the present content of a file."""
+    return _digest(_read(path))
+
+
+def load_file(path: str) -> ModuleType:
+    """Import a file; the same content at the same path is imported once per process.
+
+    Args:
+        path: Absolute, or relative to the current directory.
+
+    Raises:
+        InvalidInputError: The file does not exist, or it fails while it is imported.
+    """
+    content = _read(path)
+    absolute = Path(path).resolve()
+    # A name that generated code can write in an import statement.
+    stem = re.sub(r"\W", "_", absolute.stem)
+    name = f"omnimeter_file_{_digest(str(absolute).encode() + content)}_{stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    loader = _ContentLoader(name, str(absolute), content)
+    spec = spec_from_file_location(name, absolute, loader=loader)
+    assert spec is not None  # a spec with a given loader is always made
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _siblings(absolute.parent):
+            loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        if isinstance(error, (Exception, SystemExit)):
+            raise import_error(error, path, str(absolute)) from error
+        raise
+    return module
+
+
+class _ContentLoader(SourceFileLoader):
+    """Runs the content that was hashed.
+
+    The usual loader trusts bytecode of the same size and second, and so may miss an edit.
+    """
+
+    def __init__(self, name: str, path: str, content: bytes) -> None:
+        super().__init__(name, path)
+        self._content = content
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self._content, self.get_filename(fullname))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        files = [str(file) for file in Path(path).parent.glob("*.py")]
+        close = difflib.get_close_matches(path, files, n=1, cutoff=0.5)
+        advice = f"Did you mean {close[0]!r}?" if close else "Check the path."
+        raise InvalidInputError(f"There is no file {path!r}.", advice) from None
+    except OSError as error:
+        raise InvalidInputError(
+            f"The file {path!r} cannot be read: {error.strerror}.", "Check the path."
+        ) from error
+
+
+@contextmanager
+def _siblings(directory: Path) -> Iterator[None]:
+    """Let a file import its siblings: before all else for now, and after all else from then on."""
+    _forget_siblings_of_same_name(directory)
+    _directories.add(directory)
+    known = str(directory) in sys.path
+    sys.path.insert(0, str(directory))
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # the file itself may have removed it
+            sys.path.remove(str(directory))
+        if not known:
+            sys.path.append(str(directory))
+
+
+def _forget_siblings_of_same_name(directory: Path) -> None:
+    """Forget the siblings of earlier files that have the name of a sibling here.
+
+    Otherwise ``import policy`` in ``b/agent.py`` would silently get ``a/policy.py``. Modules that
+    have imported them keep them.
+    """
+    for name in {path.stem for path in directory.iterdir() if not path.name.startswith("_")}:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is None:
+            continue
+        parent = Path(file).parent
+        if Path(file).name == "__init__.py":
+            parent = parent.parent
+        if parent != directory and parent in _directories:
+            for loaded in [other for other in sys.modules if f"{other}.".startswith(f"{name}.")]:
+                del sys.modules[loaded]
+
+
+def import_error(error: BaseException, source: str, path: str = "") -> InvalidInputError:
+    """The error for a file or module that raised while it was imported.
+
+    Args:
+        error: What it raised.
+        source: The file or module, as the user named it.
+        path: The absolute path of the file, where the source is one.
+    """
+    if isinstance(error, SyntaxError) and str(error.filename).endswith(".py"):
+        line = error.lineno if error.filename == path else None
+    else:
+        lines = [frame.lineno for frame in _frames(error) if frame.filename == path]
+        line = lines[-1] if lines else None
+    if line is None:
+        return InvalidInputError(f"{source} cannot be imported: {_description(error)}.")
+    return InvalidInputError(f"{source}, line {line}: {_type_and_message(error)}.", "Fix the file.")
+
+
+def construction_error(error: BaseException, label: str) -> InvalidInputError:
+    """The error for a part that raised while it was constructed."""
+    own_check = type(error) is ValueError  # needs no traceback
+    reason = str(error).removesuffix(".") if own_check else _description(error)
+    return InvalidInputError(f"{label} cannot be made: {reason}.")
+
+
+def _description(error: BaseException) -> str:
+    """``file, line n: ValueError: message``, where the file is known."""
+    where = ""
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f"{error.filename}, line {error.lineno or 'unknown'}: "
+    elif frames := _frames(error):
+        where = f"{frames[-1].filename}, line {frames[-1].lineno}: "
+    return where + _type_and_message(error)
+
+
+def _frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """The traceback of an error, without the import machinery and the catalogue itself."""
+    return [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "importlib" not in frame.filename and not frame.filename.startswith(_HERE)
+    ]
+
+
+def _type_and_message(error: BaseException) -> str:
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {message}".removesuffix(".").removesuffix(": ")
