@@ -108,7 +108,7 @@ WRONG = {
         ", exercise 2, environment_class: ",
     ),
     "a wrong value": (
-        changed(2, environment_class="cups(most=1)"),
+        changed(2, environment_class="cups(max_cups=1)"),
         ", exercise 2, environment_class: ",
     ),
     "no length": (changed(4, interactions="gone"), ", exercise 4, interactions: "),
