@@ -276,10 +276,10 @@ def test_people_see_what_agents_see() -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"size": 2}, {"size": 101}, {"longest": 0}, {"longest": 33}]
+    "parameters", [{"size": 2}, {"size": 101}, {"max_path_length": 0}, {"max_path_length": 33}]
 )
 def test_impossible_parameters_are_refused(parameters: dict[str, int]) -> None:
-    with pytest.raises(InvalidInputError, match=r"Give a (size|longest path)"):
+    with pytest.raises(InvalidInputError, match=r"Give a (size|max_path_length)"):
         Torus(**parameters)
 
 

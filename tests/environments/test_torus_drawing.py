@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from omnimeter.complexity import primitive_period, shortest_expression
 from omnimeter.contract import Instance, InvalidInputError, stream
 from omnimeter.environments.torus import Torus
-from omnimeter.environments.torus.complexity import LETTERS, Expressions, code, decode
+from omnimeter.environments.torus.complexity import LETTERS, decode, encode
+from omnimeter.environments.torus.population import Expressions
 
 paths = st.text(LETTERS, min_size=1, max_size=12)
 
@@ -42,7 +43,7 @@ def test_the_simplest_environment_of_the_text_has_the_lowest_grade() -> None:
 @given(paths, paths)
 def test_the_grade_is_the_code_and_the_time(good: str, evil: str) -> None:
     given_paths = instance(good, evil)
-    said = code(given_paths)
+    said = encode(given_paths)
     read = decode(said)
     periods = primitive_period(good), primitive_period(evil)
     assert (read.data["good"], read.data["evil"]) == periods
@@ -58,7 +59,7 @@ def test_equal_behaviour_has_equal_complexity(good: str, evil: str, one: int, tw
 
 def test_a_description_ends_where_it_ends() -> None:
     with pytest.raises(ValueError, match="ends after 8 of 9 bits"):
-        decode(code(instance("L", "R")) + "0")
+        decode(encode(instance("L", "R")) + "0")
 
 
 # All there are
@@ -77,7 +78,7 @@ def test_every_shortest_expression_is_counted_and_listed() -> None:
 
 
 def test_members_are_all_there_are() -> None:
-    tori = Torus(longest=3)
+    tori = Torus(max_path_length=3)
     lowest, highest = tori.complexity_range()
     every = [instance(*pair) for pair in product(primitive_paths(3), repeat=2)]
     grades = {each.key: tori.complexity(each) for each in every}
@@ -133,7 +134,7 @@ def test_draws_in_a_band_have_their_shares() -> None:
 
 
 def test_draws_of_a_complexity_are_even() -> None:
-    tori = Torus(longest=4)
+    tori = Torus(max_path_length=4)
     grade = tori.complexity(instance("LRU", "SS"))
     members = tori.members(grade, grade, 1000)
     assert members is not None
@@ -146,7 +147,7 @@ def test_draws_of_a_complexity_are_even() -> None:
 
 def test_without_a_wish_draws_are_universal() -> None:
     """The simplest nine are drawn as often as their share in all that there is."""
-    tori = Torus(longest=3)
+    tori = Torus(max_path_length=3)
     members = tori.members(*tori.complexity_range(), 30_000)
     assert members is not None
     weights = np.array([2.0 ** -tori.complexity(each) for each in members])
@@ -164,7 +165,7 @@ def test_draws_lie_in_their_band(level: float, seed: int) -> None:
     assert drawn is not None
     grade = tori.complexity(drawn)
     assert level - 1 - 1e-9 <= grade <= level + 1e-9
-    assert decode(code(drawn)) == drawn
+    assert decode(encode(drawn)) == drawn
     assert drawn == tori.draw_between(stream(seed).generator(), level - 1, level)
     assert tori.complexity(tori.draw(stream(seed).generator(), grade)) == grade
 
@@ -191,7 +192,7 @@ def test_what_is_named_can_be_asked_for() -> None:
 
 
 def test_single_letters_only() -> None:
-    tori = Torus(longest=1)
+    tori = Torus(max_path_length=1)
     assert tori.complexity_range() == (10, 10)
     drawn = {tori.draw(stream(number).generator()).key for number in range(200)}
     members = tori.members(0, 100, 25)
