@@ -24,7 +24,7 @@ from omnimeter.environments.automata import (
 )
 
 MERGED = tuple(each for each in CLASSES if each.symbols)
-SMALL = (Automata(most_states=2), Automata(2, 3), Automata(2, 3, 1), Automata(2, 3, 2))
+SMALL = (Automata(max_states=2), Automata(2, 3), Automata(2, 3, 1), Automata(2, 3, 2))
 
 
 def grade(environment_class: Automata, automaton: Automaton) -> float:
@@ -55,7 +55,7 @@ def test_the_code_with_symbols_by_hand() -> None:
     automaton = Automaton(((0, 1), (2, 1), (0, 2)), (0, 1, 0), (0, 1, 0))
     word = "010" + "0" + "10" + "1" + "0" + "0" + "1010" + "0101" + "0101"
     assert encode(automaton, 3) == word
-    assert decode(word, actions=2, most_symbols=3) == automaton
+    assert decode(word, actions=2, max_symbols=3) == automaton
 
 
 @given(drawn())

@@ -86,7 +86,7 @@ def test_a_band_is_drawn_by_two_to_the_minus_complexity(
 
 @pytest.mark.parametrize(
     "environment_class",
-    [Automata(most_states=2), Automata(2, 3), Automata(2, 3, 1), Automata(2, 3, 2)],
+    [Automata(max_states=2), Automata(2, 3), Automata(2, 3, 1), Automata(2, 3, 2)],
 )
 def test_the_whole_class_is_drawn_by_two_to_the_minus_complexity(
     environment_class: Automata,
@@ -120,11 +120,11 @@ def test_bands_without_automata_give_nothing() -> None:
         assert Automata().draw_between(rng, low, high) is None
         assert Automata().members(low, high, 10) == []
     # All candidates of the largest code of two states go to the other state, whatever is done.
-    assert Automata(most_states=2).draw_between(rng, 24, inf) is None
+    assert Automata(max_states=2).draw_between(rng, 24, inf) is None
 
 
 def test_the_range_is_that_of_what_is_drawn() -> None:
-    for environment_class in (Automata(most_states=2), Automata(2, 3), Automata(2, 3, 2)):
+    for environment_class in (Automata(max_states=2), Automata(2, 3), Automata(2, 3, 2)):
         grades = [environment_class.complexity(each) for each in listed(environment_class)]
         assert environment_class.complexity_range() == (min(grades), max(grades))
         assert grades == sorted(grades)
@@ -254,7 +254,7 @@ def test_figure_6_is_a_smallest_automaton_in_which_only_the_second_action_is_bes
     assert rewards(FIGURE_6) == (Fraction(-1, 2), 1)
 
 
-@pytest.mark.parametrize("environment_class", [Automata(most_states=2), Automata(2, 3)])
+@pytest.mark.parametrize("environment_class", [Automata(max_states=2), Automata(2, 3)])
 def test_for_each_automaton_there_is_one_with_the_opposite_rewards(
     environment_class: Automata,
 ) -> None:
