@@ -14,7 +14,7 @@ from choosing import begun, check_shares
 from omnimeter.agents.lambda_agents import Follower, Oracle
 from omnimeter.contract import Agent, Briefing, InvalidInputError, Space, stream
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.observing import FORMS
+from omnimeter.environments.lambda_class.views import VIEWS
 from omnimeter.interaction import KernelAgent
 
 # Good, Evil, itself (and somebody else), then where actions 0 to 3 lead.
@@ -128,12 +128,12 @@ def test_oracle_in_company() -> None:
 
 @pytest.mark.parametrize("objects", [[], ["still"], ["still"] * 4])
 @pytest.mark.parametrize(("agent", "needed"), [(Follower, "structure"), (Oracle, "foresight")])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", VIEWS)
 def test_other_forms_are_refused(
     form: Any, agent: type[KernelAgent], needed: str, objects: list[str]
 ) -> None:
     """Among them are forms whose vectors have the right sizes by chance."""
-    world = Lambda(cells=4, actions=4, objects=objects, observation=form)
+    world = Lambda(cells=4, actions=4, objects=objects, view=form)
     briefing = world.build(world.draw(stream(0).generator())).briefing()
     if form == needed:
         agent().begin(briefing, 0)

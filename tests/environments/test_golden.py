@@ -47,7 +47,7 @@ def test_rules_that_differ_have_blocks_of_their_own() -> None:
 
 def test_rules_that_say_the_same_share_a_block() -> None:
     lines = playthrough(Spec("lambda-v1")).splitlines()
-    assert lines[:2] == ["# lambda-v1(frame=implemented)", "# lambda-v1(consumption=after)"]
+    assert lines[:2] == ["# lambda-v1(variant=implemented)", "# lambda-v1(consumption=after)"]
     blocks = [line for line in lines if line.startswith("instance ")]
     assert len(blocks) < sum(line.startswith("#") for line in lines)
 

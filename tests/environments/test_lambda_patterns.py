@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnimeter.contract import InvalidInputError
-from omnimeter.environments.lambda_class.drawing import (
+from omnimeter.environments.lambda_class.patterns import (
     draw_pattern,
     format_pattern,
     parse_pattern,

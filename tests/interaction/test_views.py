@@ -72,7 +72,7 @@ def test_an_agent_gets_the_view_it_asks_for(view, width):
 
 
 def test_an_observation_that_was_set_is_imposed_on_everybody():
-    world = Lambda(cells=5, actions=3, observation="adjacent")
+    world = Lambda(cells=5, actions=3, view="adjacent")
     assert widths(world, "foresight") == {4}
 
 
@@ -224,4 +224,7 @@ def test_an_isolated_agent_that_ends_its_process_is_at_fault(tmp_path):
 def test_a_class_for_one_refuses_company():
     with pytest.raises(InvalidInputError, match="room for one agent"):
         Cups(3, 3).seating([None, None])
-    assert Lambda(cells=4).seating(["state", RandomAgent().view]).forms == ("state", "structure")
+    assert Lambda(cells=4).seating(["state", RandomAgent().view]).seat_views == (
+        "state",
+        "structure",
+    )

@@ -41,7 +41,7 @@ def test_the_battery_of_the_thesis():
     assert [item.interactions for item in plan.items] == [20, 30, 40, 50, 60, 70, 80]
     assert sum(item.interactions for item in plan.items) == 350
     assert [item.environment_class for item in plan.items] == [
-        Spec("lambda-v1", {"cells": count, "stop": 1 / count, "grade": "pattern"})
+        Spec("lambda-v1", {"cells": count, "stop": 1 / count, "complexity_measure": "pattern"})
         for count in cells
     ]
     exercises = Battery("thesis-table-6-1").propose(AGENT, [])
