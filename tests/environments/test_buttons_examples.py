@@ -59,7 +59,7 @@ def test_random_robot_gets_ten_on_average() -> None:
 
 
 def test_bananas_for_the_button_of_the_ball() -> None:
-    """Anytime test, Example 1: whoever presses the ball's button gets a banana each time."""
+    """Anytime test, Example 1: an agent that presses the ball's button gets a banana each time."""
     for maker in (PolicyAgent, lambda: PolicyAgent([0, 1, 2])):
         (trace,) = run(maker, "bananas", Budget(interactions=1_000))
         assert trace.first_reward == 1.0

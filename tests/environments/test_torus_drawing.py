@@ -1,4 +1,4 @@
-"""Tori by complexity: every one has its grade, its code and its share of the draws."""
+"""Tori by complexity: each has its complexity, its code and its share of the draws."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def primitive_paths(longest: int) -> list[str]:
     return [text for text in texts if primitive_period(text) == text]
 
 
-# Grades
+# Complexity
 
 
-def test_the_simplest_environment_of_the_text_has_the_lowest_grade() -> None:
+def test_the_simplest_environment_of_the_text_has_the_lowest_complexity() -> None:
     """Four bits for each path, and four steps: a letter and a move for each of the two."""
     assert Torus().complexity(instance("L", "R")) == 4 + 4 + 2
     assert Torus().complexity_range()[0] == 10
 
 
 @given(paths, paths)
-def test_the_grade_is_the_code_and_the_time(good: str, evil: str) -> None:
+def test_the_complexity_is_the_code_and_the_time(good: str, evil: str) -> None:
     given_paths = instance(good, evil)
     said = encode(given_paths)
     read = decode(said)
@@ -81,15 +81,19 @@ def test_members_are_all_there_are() -> None:
     tori = Torus(max_path_length=3)
     lowest, highest = tori.complexity_range()
     every = [instance(*pair) for pair in product(primitive_paths(3), repeat=2)]
-    grades = {each.key: tori.complexity(each) for each in every}
+    complexities = {each.key: tori.complexity(each) for each in every}
     for low, high in [(0, 12), (12.5, 17), (15, 16), (lowest, highest), (highest, highest)]:
         members = tori.members(low, high, 30_000)
         assert members is not None
-        wanted = {key for key, grade in grades.items() if low <= grade <= min(high, highest)}
+        wanted = {
+            key
+            for key, complexity in complexities.items()
+            if low <= complexity <= min(high, highest)
+        }
         assert {each.key for each in members} == wanted
         assert len(members) == len(wanted)
-        found = [grades[each.key] for each in members]
-        assert found == sorted(found)
+        listed = [complexities[each.key] for each in members]
+        assert listed == sorted(listed)
 
 
 def test_members_are_listed_only_up_to_a_number() -> None:
@@ -124,10 +128,10 @@ def test_draws_in_a_band_have_their_shares() -> None:
         drawn = tori.draw_between(rng, 10, 17.2)
         assert drawn is not None
         counts[drawn.key] += 1
-    found = np.array([counts[each.key] for each in members])
+    observed = np.array([counts[each.key] for each in members])
     expected = draws * weights / weights.sum()
-    assert found.sum() == draws
-    statistic = float(((found - expected) ** 2 / expected).sum())
+    assert observed.sum() == draws
+    statistic = float(((observed - expected) ** 2 / expected).sum())
     freedom = len(members) - 1
     assert expected.min() > 5
     assert abs(statistic - freedom) < 4 * (2 * freedom) ** 0.5
@@ -135,11 +139,11 @@ def test_draws_in_a_band_have_their_shares() -> None:
 
 def test_draws_of_a_complexity_are_even() -> None:
     tori = Torus(max_path_length=4)
-    grade = tori.complexity(instance("LRU", "SS"))
-    members = tori.members(grade, grade, 1000)
+    complexity = tori.complexity(instance("LRU", "SS"))
+    members = tori.members(complexity, complexity, 1000)
     assert members is not None
     rng = stream(4).generator()
-    counts = Counter(tori.draw(rng, grade).key for _ in range(40 * len(members)))
+    counts = Counter(tori.draw(rng, complexity).key for _ in range(40 * len(members)))
     assert set(counts) == {each.key for each in members}
     statistic = sum((count - 40) ** 2 / 40 for count in counts.values())
     assert abs(statistic - len(members)) < 4 * (2 * len(members)) ** 0.5
@@ -163,15 +167,15 @@ def test_draws_lie_in_their_band(level: float, seed: int) -> None:
     tori = Torus()
     drawn = tori.draw_between(stream(seed).generator(), level - 1, level)
     assert drawn is not None
-    grade = tori.complexity(drawn)
-    assert level - 1 - 1e-9 <= grade <= level + 1e-9
+    complexity = tori.complexity(drawn)
+    assert level - 1 - 1e-9 <= complexity <= level + 1e-9
     assert decode(encode(drawn)) == drawn
     assert drawn == tori.draw_between(stream(seed).generator(), level - 1, level)
-    assert tori.complexity(tori.draw(stream(seed).generator(), grade)) == grade
+    assert tori.complexity(tori.draw(stream(seed).generator(), complexity)) == complexity
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 9.9), (12.5, 14.9), (124, 200), (20, 19)])
-def test_empty_bands_are_said_to_be_empty(low: float, high: float) -> None:
+def test_empty_bands_give_none(low: float, high: float) -> None:
     assert Torus().draw_between(stream(0).generator(), low, high) is None
     assert Torus().members(low, high, 10) == []
 
