@@ -124,9 +124,11 @@ class Sequences(CodePart):
     def __init__(
         self, length: int, start: Situation, units: int, *, base: int = 0, unit: int = 1
     ) -> None:
-        self._length, self._start, self._units, self._base, self._unit = (
-            length, start, units, base, unit
-        )  # fmt: skip
+        self._length = length
+        self._start = start
+        self._units = units
+        self._base = base
+        self._unit = unit
         self._options: dict[Situation, list[Option]] = {}
         self.masses = np.zeros(base + unit * units + 1)
         self.masses[base::unit] = self._count(start, {}) * 2.0**-base
@@ -270,7 +272,6 @@ class Family:
     """All candidates of one size. Most of them are valid; the others are rejected.
 
     Attributes:
-        states: The number of states.
         actions: The number of actions.
         steps: The response time.
         masses: By bits, the mass of all candidates with a code of that length, each weighing 2 to
@@ -278,7 +279,6 @@ class Family:
     """
 
     def __init__(self, states: int, actions: int, max_symbols: int) -> None:
-        self.states = states
         self.actions = actions
         self.steps = response_steps(states, actions)
         self._head = elias_gamma_length(states - 1)

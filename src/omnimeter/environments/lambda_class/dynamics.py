@@ -85,7 +85,12 @@ def reset(state: Any) -> Any:
     """Draw the first cells; the first reward is 0."""
     state.agents_rng[0] = next_bits(state.rng)
     cells = len(state.rewards)
-    place_good_and_evil(state)
+    good = evil = 0
+    while good == evil:
+        good = below(state.rng, cells)
+        evil = below(state.rng, cells)
+    state.places[GOOD] = good
+    state.places[EVIL] = evil
     for other in range(FIRST_SEAT + len(state.views), len(state.places)):
         state.places[other] = below(state.rng, cells)
     for seat in range(len(state.views)):
@@ -101,18 +106,6 @@ def reset(state: Any) -> Any:
     drop(state)
     warm_up(state)
     return 0.0
-
-
-@kernel
-def place_good_and_evil(state: Any) -> None:
-    """Draw two different cells."""
-    cells = len(state.rewards)
-    good = evil = 0
-    while good == evil:
-        good = below(state.rng, cells)
-        evil = below(state.rng, cells)
-    state.places[GOOD] = good
-    state.places[EVIL] = evil
 
 
 @kernel
@@ -162,7 +155,9 @@ def step(state: Any, action: Any) -> Any:
 def step_joint(state: Any, actions: Any, rewards: Any) -> None:
     """One interaction: steps 4 to 7 of the main loop, and steps 1 and 2 of the next round."""
     good, evil = state.places[GOOD], state.places[EVIL]
-    move_agents(state, actions)
+    for seat in range(len(state.views)):
+        cell = state.places[FIRST_SEAT + seat]
+        state.places[FIRST_SEAT + seat] = leads_to(state, cell, actions[seat])
     go_on(state, good, evil)
     pay(state, rewards)
     end_round(state, good, evil)
@@ -173,7 +168,9 @@ def go_on(state: Any, good: Any, evil: Any) -> None:
     """All but the agents move, up to the moment when agents are paid."""
     move_good_and_evil(state)
     move_objects(state)
-    turn_rewards(state)
+    # In the next round Good and Evil drop the next of their rewards.
+    state.clock[GOOD_DROP] = following(state.clock[GOOD_DROP], 0, len(state.good))
+    state.clock[EVIL_DROP] = following(state.clock[EVIL_DROP], 0, len(state.evil))
     if state.rules[AFTER]:
         fade(state, good, evil)
         drop(state)
@@ -224,14 +221,6 @@ def good_gives_way(state: Any, cell: Any) -> Any:
 
 
 @kernel
-def move_agents(state: Any, actions: Any) -> None:
-    """Every agent does its action."""
-    for seat in range(len(state.views)):
-        cell = state.places[FIRST_SEAT + seat]
-        state.places[FIRST_SEAT + seat] = leads_to(state, cell, actions[seat])
-
-
-@kernel
 def move_objects(state: Any) -> None:
     """Every further object acts by its behaviour."""
     actions = state.rules[ACTIONS]
@@ -248,13 +237,6 @@ def move_objects(state: Any) -> None:
             state.script_now[other] = following(now, begin, end)
         cell = state.places[first + other]
         state.places[first + other] = leads_to(state, cell, action)
-
-
-@kernel
-def turn_rewards(state: Any) -> None:
-    """In the next round Good and Evil drop the next of their rewards."""
-    state.clock[GOOD_DROP] = following(state.clock[GOOD_DROP], 0, len(state.good))
-    state.clock[EVIL_DROP] = following(state.clock[EVIL_DROP], 0, len(state.evil))
 
 
 @kernel

@@ -73,10 +73,10 @@ MAX_WARM_UP = 1_000_000
 
 
 class Lambda(KernelEnvironmentClass):
-    """Cells with Good and Evil, who repeat one pattern and leave rewards behind.
+    """Cells with Good and Evil, which repeat one pattern and leave rewards behind.
 
-    An agent moves through the cells of a directed graph. So do Good, who leaves positive rewards,
-    and Evil, who leaves negative ones. Both follow the same pattern of actions and change places
+    An agent moves through the cells of a directed graph. So do Good, which leaves positive rewards,
+    and Evil, which leaves negative ones. Both follow the same pattern of actions and change places
     from time to time, so that random behaviour is worth nothing. This is the environment class of
     the Lambda thesis, as its chapter 4 implements it.
 

@@ -14,7 +14,7 @@ LEFT, RIGHT, UP, DOWN, STAY = range(5)
 """The actions; only the first four lead to another cell."""
 
 AGENT_X, AGENT_Y, GOOD_X, GOOD_Y, EVIL_X, EVIL_Y = range(6)
-"""Where coordinates are in ``places``. They count from 0 to the right and upwards."""
+"""Indices of coordinates in ``places``, x before y. They count from 0 to the right and upwards."""
 
 SEES_GOOD, SEES_EVIL, SEES_LIMIT = range(3)
 """The observation of each of the four cells around, cell after cell."""
@@ -64,10 +64,10 @@ def reset(state: Any) -> Any:
 
 
 @kernel
-def place(state: Any, whose: Any) -> None:
+def place(state: Any, index: Any) -> None:
     """Draw a cell uniformly."""
-    state.places[whose] = below(state.rng, state.size[0])
-    state.places[whose + 1] = below(state.rng, state.size[0])
+    state.places[index] = below(state.rng, state.size[0])
+    state.places[index + 1] = below(state.rng, state.size[0])
 
 
 @kernel
@@ -139,18 +139,18 @@ def good_gives_way(state: Any, good: Any, evil: Any) -> Any:
 
 
 @kernel
-def nearness_of(state: Any, whose: Any) -> Any:
+def nearness_of(state: Any, index: Any) -> Any:
     """The inverse of the agent's distance to Good or Evil plus 1."""
-    x, y = offset(state, whose)
+    x, y = offset(state, index)
     return state.nearness[forward(x + state.size[0] * y)]
 
 
 @kernel
-def offset(state: Any, whose: Any) -> Any:
+def offset(state: Any, index: Any) -> Any:
     """How far to the right and upwards from the agent Good or Evil is."""
     places, size = state.places, state.size[0]
-    x = around(places[whose] - places[AGENT_X], size)
-    y = around(places[whose + 1] - places[AGENT_Y], size)
+    x = around(places[index] - places[AGENT_X], size)
+    y = around(places[index + 1] - places[AGENT_Y], size)
     return x, y
 
 
@@ -167,10 +167,10 @@ def observe(state: Any, out: Any) -> None:
 
 
 @kernel
-def observe_object(state: Any, whose: Any, out: Any, what: Any) -> None:
+def observe_object(state: Any, index: Any, out: Any, what: Any) -> None:
     """Show in which of the four cells Good or Evil is, if in any."""
     size = state.size[0]
-    x, y = offset(state, whose)
+    x, y = offset(state, index)
     out[WIDTH * LEFT + what] = int(x == size - 1 and y == 0)
     out[WIDTH * RIGHT + what] = int(x == 1 and y == 0)
     out[WIDTH * UP + what] = int(x == 0 and y == 1)
