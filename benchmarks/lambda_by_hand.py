@@ -15,8 +15,8 @@ from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import (
     ACTIONS,
     AFTER,
-    BESIDE,
     CYCLE,
+    DROP_ON_AGENTS,
     VANISH,
     WARM_UP,
     LambdaState,
@@ -82,7 +82,7 @@ def _environment(state: LambdaState, seed: int) -> LambdaParameters:
     rules: list[Any] = state.rules.tolist()
     return LambdaParameters(
         len(state.rewards), rules[ACTIONS],
-        rules[AFTER], rules[VANISH], rules[BESIDE], rules[CYCLE],
+        rules[AFTER], rules[VANISH], rules[DROP_ON_AGENTS], rules[CYCLE],
         rules[WARM_UP],
         state.division[0], address(state.paths),
         len(state.pattern), len(state.good), len(state.evil), len(state.behaviours),

@@ -22,9 +22,7 @@ RATE, DISCOUNT = 0.05, 0.35
 
 def train(steps: int, reports: int = 5, seed: int = 0) -> list[float]:
     """Learn for some steps; print and return the mean reward of each part."""
-    env = gymnasium.make(
-        "omnimeter/lambda-v1", space=SPACE, pattern="203210200", observation="state"
-    )
+    env = gymnasium.make("omnimeter/lambda-v1", space=SPACE, pattern="203210200", view="state")
     rng = np.random.default_rng(seed)
     actions = int(env.action_space.n)
     table: dict[bytes, np.ndarray] = defaultdict(lambda: np.full(actions, 1.0))  # optimistic

@@ -14,7 +14,7 @@ from choosing import begun, check_shares
 from omnimeter.agents.lambda_agents import Follower, Oracle
 from omnimeter.contract import Agent, Briefing, InvalidInputError, Space, stream
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.observing import FORMS
+from omnimeter.environments.lambda_class.views import VIEWS
 from omnimeter.kernels import KernelAgent
 
 # Good, Evil, itself (and perhaps another agent), then where actions 0 to 3 lead.
@@ -128,7 +128,7 @@ def test_oracle_among_other_agents() -> None:
 
 @pytest.mark.parametrize("objects", [[], ["still"], ["still"] * 4])
 @pytest.mark.parametrize(("agent", "needed"), [(Follower, "structure"), (Oracle, "foresight")])
-@pytest.mark.parametrize("view", FORMS)
+@pytest.mark.parametrize("view", VIEWS)
 def test_other_views_are_rejected(
     view: Any, agent: type[KernelAgent], needed: str, objects: list[str]
 ) -> None:

@@ -21,11 +21,11 @@ from omnimeter.environments.lambda_class import Lambda
 from omnimeter.kernels import KernelEnvironment
 
 SEEDS = st.integers(0, 2**32)
-OUT_OF_REACH = {"consumption": "after", "division": "inf", "beside": False}
+OUT_OF_REACH = {"consumption": "after", "division": "inf", "drop_on_agents": False}
 """A reward lasts for one interaction, and is not left where an agent is."""
 
 COMBINATIONS: list[dict[str, Any]] = [
-    dict(zip(("consumption", "vanish", "division", "beside", "sharing"), each, strict=True))
+    dict(zip(("consumption", "vanish", "division", "drop_on_agents", "sharing"), each, strict=True))
     for each in product(
         ("before", "after"), (False, True), (1, 2, "inf"), (False, True), (False, True)
     )
@@ -33,8 +33,8 @@ COMBINATIONS: list[dict[str, Any]] = [
 SOME: list[dict[str, Any]] = [
     {},
     {"frame": "conceptual"},
-    {"consumption": "before", "division": "inf", "beside": False},
-    {"consumption": "after", "division": 1, "beside": False, "vanish": False},
+    {"consumption": "before", "division": "inf", "drop_on_agents": False},
+    {"consumption": "after", "division": 1, "drop_on_agents": False, "vanish": False},
     {"cycle": "never", "objects": ["random", "pattern"], "warm_up": 3},
     {"good": [1.0, 0.25], "evil": [1.0, 0.25], "cycle": "product"},
 ]
@@ -161,7 +161,7 @@ def test_a_false_claim_fails(parameters: dict[str, Any], check: str) -> None:
 @given(st.sampled_from([1, 2, inf]), SEEDS)
 def test_who_stays_is_sure_of_nothing_in_the_conceptual_frame(division: float, seed: int) -> None:
     """Proposition 3.6.2: wherever one has come to, staying there brings 0 for ever."""
-    environment = started(Lambda(frame="conceptual", division=division), seed)
+    environment = started(Lambda(variant="conceptual", division=division), seed)
     rng = np.random.default_rng(seed)
     for _ in range(seed % 30):
         step(environment, int(rng.integers(environment.actions)))

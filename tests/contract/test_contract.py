@@ -207,7 +207,7 @@ def an_exercise(**changes: Any) -> Exercise:
 
 OTHERS = [
     {"agent": Spec("random-v1")},
-    {"environment_class": Spec("cups-v1", {"most": 9})},
+    {"environment_class": Spec("cups-v1", {"max_cups": 9})},
     {"instance": Instance({"colours": "BWW", "rule": "rest"})},
     {"budget": Budget(seconds=7.5)},
     {"budget": Budget(7, 7.5)},

@@ -104,21 +104,23 @@ def test_the_automaton_of_figure_6_pays_for_the_second_action() -> None:
 
 
 @pytest.mark.parametrize("environment_class", CLASSES, ids=lambda each: canonical_json(vars(each)))
-def test_audits_are_green_from_the_lowest_to_the_highest_level(environment_class: Automata) -> None:
+def test_audits_are_green_from_the_lowest_to_the_highest_complexity(
+    environment_class: Automata,
+) -> None:
     class AtLevel(Automata):
-        level = 0.0
+        least = 0.0
 
         def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
             if complexity is not None:
                 return super().draw(rng, complexity)
-            found = self.draw_between(rng, self.level, self.level + 4)
-            assert found is not None
-            return found
+            drawn = self.draw_between(rng, self.least, self.least + 4)
+            assert drawn is not None
+            return drawn
 
     examined = AtLevel(**vars(environment_class))
     low, high = examined.complexity_range()
     for share in (0.0, 0.1, 0.5, 1.0):
-        examined.level = low + share * (high - low)
+        examined.least = low + share * (high - low)
         result = audit(examined, instances=4, interactions=504, confidence=0.9999)
         assert result.ok, result.to_json()
 
@@ -135,18 +137,18 @@ def test_a_person_sees_circles_and_buttons() -> None:
     assert [circle["here"] for circle in merged["circles"]] == [True, False, False]
 
 
-# What is refused
+# Invalid parameters and descriptions
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         ({"actions": 1}, "1 actions"),
         ({"actions": -3}, "-3 actions"),
         ({"actions": 70}, "at most 64 actions"),
         ({"actions": 10}, "12 here"),
-        ({"most_states": 1}, "up to 1 states"),
-        ({"most_states": 33}, "from 2 to 32"),
+        ({"max_states": 1}, "up to 1 states"),
+        ({"max_states": 33}, "from 2 to 32"),
         ({"symbols": -1}, "-1 symbols"),
         ({"symbols": 21}, "from 1 to 20"),
         ({"example": "figure-7"}, "figure-6"),
@@ -154,13 +156,13 @@ def test_a_person_sees_circles_and_buttons() -> None:
     ],
     ids=str,
 )
-def test_impossible_parameters_are_refused(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(InvalidInputError, match=words):
+def test_impossible_parameters_are_rejected(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
         Automata(**parameters)
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"marks": [0, 1, 1]}, "not 2 numbers"),
         ({"marks": [0, 2]}, "number 1 of the list of its marks is 2, not one from -1 to 1"),
@@ -173,15 +175,15 @@ def test_impossible_parameters_are_refused(parameters: dict[str, Any], words: st
         ({"transitions": [[0, 1, 0], "012"]}, "row 1"),
         ({"transitions": [[0, 0, 0], [0, 1, 0]]}, "State 1 cannot be reached"),
         ({"transitions": [[0, 1, 0], [1, 1, 1]]}, "From state 1 there is no way"),
-        ({"transitions": [[1, 1, 1], [0, 0, 0]]}, "whatever is done"),
+        ({"transitions": [[1, 1, 1], [0, 0, 0]]}, "whatever the actions"),
         ({"symbols": [0, 1]}, "'marks', 'symbols', 'transitions' instead of"),
     ],
     ids=str,
 )
-def test_descriptions_that_are_not_fit_are_refused(change: dict[str, Any], words: str) -> None:
+def test_descriptions_that_are_not_fit_are_rejected(change: dict[str, Any], message: str) -> None:
     instance = Instance({**SIMPLE, **change})
     for use in (Automata().build, Automata().complexity):
-        with pytest.raises(InvalidInputError, match=words):
+        with pytest.raises(InvalidInputError, match=message):
             use(instance)
 
 

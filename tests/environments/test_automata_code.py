@@ -1,4 +1,6 @@
-"""The complexity of automata: the code is decoded back, and what behaves alike is graded alike."""
+"""The complexity of automata: the code is decoded back, and what behaves alike has the same
+complexity.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,10 @@ from omnimeter.environments.automata import (
 )
 
 MERGED = tuple(each for each in CLASSES if each.symbols)
-SMALL = (Automata(most_states=2), Automata(2, 3), Automata(2, 3, 1), Automata(2, 3, 2))
+SMALL = (Automata(max_states=2), Automata(2, 3), Automata(2, 3, 1), Automata(2, 3, 2))
 
 
-def grade(environment_class: Automata, automaton: Automaton) -> float:
+def complexity(environment_class: Automata, automaton: Automaton) -> float:
     return environment_class.complexity(automaton.instance())
 
 
@@ -48,14 +50,14 @@ def test_the_code_of_the_simple_automaton_by_hand() -> None:
     # Two states; marks 0 and 1; stay, next, stay; then from state 1: back, stay, back.
     word = "1" + "0" + "10" + "1" + "010" + "1" + "010" + "1" + "010"
     assert encode(FIGURE_6) == word
-    assert grade(Automata(), FIGURE_6) == len(word) + log2(8) == 19.0
+    assert complexity(Automata(), FIGURE_6) == len(word) + log2(8) == 19.0
 
 
 def test_the_code_with_symbols_by_hand() -> None:
     automaton = Automaton(((0, 1), (2, 1), (0, 2)), (0, 1, 0), (0, 1, 0))
     word = "010" + "0" + "10" + "1" + "0" + "0" + "1010" + "0101" + "0101"
     assert encode(automaton, 3) == word
-    assert decode(word, actions=2, most_symbols=3) == automaton
+    assert decode(word, actions=2, max_symbols=3) == automaton
 
 
 @given(drawn())
@@ -65,11 +67,13 @@ def test_the_code_is_decoded_back(sample: tuple[Automata, Automaton]) -> None:
     word = encode(automaton, symbols)
     assert decode(word, automaton.actions, symbols) == automaton
     steps = automaton.states * (automaton.actions + 1)
-    assert grade(environment_class, automaton) == pytest.approx(len(word) + log2(steps), abs=1e-9)
+    assert complexity(environment_class, automaton) == pytest.approx(
+        len(word) + log2(steps), abs=1e-9
+    )
 
 
 @given(drawn(), st.data())
-def test_less_or_more_than_a_code_word_is_refused(
+def test_less_or_more_than_a_code_word_is_rejected(
     sample: tuple[Automata, Automaton], data: st.DataObject
 ) -> None:
     environment_class, automaton = sample
@@ -90,7 +94,7 @@ def test_less_or_more_than_a_code_word_is_refused(
         ("1" + "010" + "111" + "111", 8),  # the second state is never met
     ],
 )
-def test_what_is_no_code_is_refused_where_it_ends_to_make_sense(word: str, place: int) -> None:
+def test_an_invalid_code_is_rejected_at_its_first_fault(word: str, place: int) -> None:
     with pytest.raises(InvalidInputError, match=f"from bit {place} on"):
         decode(word)
 
@@ -99,9 +103,9 @@ def test_what_is_no_code_is_refused_where_it_ends_to_make_sense(word: str, place
 def test_the_code_is_prefix_free(environment_class: Automata) -> None:
     members = environment_class.members(0, inf, 10**6)
     assert members is not None
-    words = sorted(encode(automaton_of(each), environment_class.symbols) for each in members)
-    assert not any(later.startswith(word) for word, later in pairwise(words))
-    assert sum(2.0 ** -len(word) for word in words) <= 1
+    codes = sorted(encode(automaton_of(each), environment_class.symbols) for each in members)
+    assert not any(later.startswith(word) for word, later in pairwise(codes))
+    assert sum(2.0 ** -len(word) for word in codes) <= 1
 
 
 # What behaves alike
@@ -120,7 +124,7 @@ def test_the_numbers_of_states_make_no_difference(
     others = data.draw(st.permutations(range(1, automaton.states)))
     other = renumbered(automaton, [0, *others])
     assert normal_form(other) == automaton
-    assert grade(environment_class, other) == grade(environment_class, automaton)
+    assert complexity(environment_class, other) == complexity(environment_class, automaton)
 
 
 @given(drawn(), st.sampled_from([(-1, 0), (0, 1), (-1, 1)]))
@@ -136,11 +140,11 @@ def test_marks_that_pay_the_same_make_no_difference(
     better = max(automaton.marks)
     other = replace(automaton, marks=tuple(kinds[mark == better] for mark in automaton.marks))
     try:
-        same = grade(environment_class, automaton)
-    except InvalidInputError:  # with two kinds of states only, rewards may come in turn
+        same = complexity(environment_class, automaton)
+    except InvalidInputError:  # with two kinds of states only, actions may not matter
         return
     assert rewards(other) == rewards(automaton)
-    assert grade(environment_class, other) == same
+    assert complexity(environment_class, other) == same
     symbols = environment_class.symbols
     assert len(encode(automaton, symbols)) <= len(encode(other, symbols))
 
@@ -164,7 +168,7 @@ def test_states_that_behave_alike_count_once(
     )
     assume(reachable(larger.transitions).all())
     assert normal_form(larger) == automaton
-    assert grade(environment_class, larger) == grade(environment_class, automaton)
+    assert complexity(environment_class, larger) == complexity(environment_class, automaton)
     paid = rewards(automaton)
     assert rewards(larger) == (*paid, paid[twin])
 
@@ -178,4 +182,4 @@ def test_the_names_of_symbols_make_no_difference(
     assert automaton.symbols is not None
     other = replace(automaton, symbols=tuple(names[symbol] for symbol in automaton.symbols))
     assert normal_form(other) == automaton
-    assert grade(environment_class, other) == grade(environment_class, automaton)
+    assert complexity(environment_class, other) == complexity(environment_class, automaton)

@@ -18,13 +18,13 @@ from omnimeter.environments.automata import FIGURE_6, Automata, Automaton, norma
 from omnimeter.environments.automata.population import Family
 
 TINY = 1e-6
-"""A test with fixed seeds that is refused at this level is hardly so by chance."""
+"""A test with fixed seeds that fails at this p-value hardly does so at random."""
 
 
 def listed(environment_class: Automata, low: float = 0.0, high: float = inf) -> list[Instance]:
-    found = environment_class.members(low, high, 10**6)
-    assert found is not None
-    return list(found)
+    members = environment_class.members(low, high, 10**6)
+    assert members is not None
+    return list(members)
 
 
 # Distributions
@@ -51,7 +51,7 @@ def _key(instance: Instance | None) -> str:
 
 
 @pytest.mark.parametrize(
-    ("environment_class", "level"),
+    ("environment_class", "wanted"),
     [
         (Automata(), 17.0),
         (Automata(), 19.0),
@@ -60,12 +60,12 @@ def _key(instance: Instance | None) -> str:
         (Automata(2, 6, 2), 21 + log2(9)),
     ],
 )
-def test_a_wanted_complexity_is_drawn_uniformly(environment_class: Automata, level: float) -> None:
-    members = listed(environment_class, level, level)
+def test_a_wanted_complexity_is_drawn_uniformly(environment_class: Automata, wanted: float) -> None:
+    members = listed(environment_class, wanted, wanted)
     assert members
     rng = np.random.default_rng(0)
     check_distribution(
-        lambda: environment_class.draw(rng, level), dict.fromkeys(map(_key, members), 1.0), 3000
+        lambda: environment_class.draw(rng, wanted), dict.fromkeys(map(_key, members), 1.0), 3000
     )
 
 
@@ -86,7 +86,7 @@ def test_a_band_is_drawn_by_two_to_the_minus_complexity(
 
 @pytest.mark.parametrize(
     "environment_class",
-    [Automata(most_states=2), Automata(2, 3), Automata(2, 3, 1), Automata(2, 3, 2)],
+    [Automata(max_states=2), Automata(2, 3), Automata(2, 3, 1), Automata(2, 3, 2)],
 )
 def test_the_whole_class_is_drawn_by_two_to_the_minus_complexity(
     environment_class: Automata,
@@ -120,17 +120,17 @@ def test_bands_without_automata_give_nothing() -> None:
         assert Automata().draw_between(rng, low, high) is None
         assert Automata().members(low, high, 10) == []
     # All candidates of the largest code of two states go to the other state, whatever is done.
-    assert Automata(most_states=2).draw_between(rng, 24, inf) is None
+    assert Automata(max_states=2).draw_between(rng, 24, inf) is None
 
 
 def test_the_range_is_that_of_what_is_drawn() -> None:
-    for environment_class in (Automata(most_states=2), Automata(2, 3), Automata(2, 3, 2)):
-        grades = [environment_class.complexity(each) for each in listed(environment_class)]
-        assert environment_class.complexity_range() == (min(grades), max(grades))
-        assert grades == sorted(grades)
+    for environment_class in (Automata(max_states=2), Automata(2, 3), Automata(2, 3, 2)):
+        complexities = [environment_class.complexity(each) for each in listed(environment_class)]
+        assert environment_class.complexity_range() == (min(complexities), max(complexities))
+        assert complexities == sorted(complexities)
     rng = np.random.default_rng(0)
-    for grade in Automata().complexity_range():
-        assert Automata().complexity(Automata().draw(rng, grade)) == grade
+    for complexity in Automata().complexity_range():
+        assert Automata().complexity(Automata().draw(rng, complexity)) == complexity
 
 
 def test_lists_that_would_be_too_long_are_not_made() -> None:
@@ -144,9 +144,9 @@ def test_lists_that_would_be_too_long_are_not_made() -> None:
     [(1.0, "are: 17."), (20.0, "are: 19 and 21."), (24.9, "23 and 25.5849625007."), (1e6, "465.3")],
 )
 def test_a_complexity_that_is_not_there_names_its_neighbours(wanted: float, nearest: str) -> None:
-    with pytest.raises(InvalidInputError) as refused:
+    with pytest.raises(InvalidInputError) as raised:
         Automata().draw(np.random.default_rng(0), wanted)
-    assert nearest in str(refused.value)
+    assert nearest in str(raised.value)
 
 
 @pytest.mark.parametrize("parameters", [(20, 3, 0), (13, 2, 0), (16, 3, 1), (8, 3, 2)])
@@ -164,12 +164,12 @@ def test_most_candidates_of_every_length_are_valid(parameters: tuple[int, int, i
 
 
 def fit(states: int, actions: int) -> list[Automaton]:
-    """All labelled automata that keep the constraints, found without the code under test."""
-    found = []
+    """All labelled automata that keep the constraints, made without the code under test."""
+    automata = []
     for transitions, marks in labelled(states, actions):
         if differs(transitions, list(marks), 2 * states):
-            found.append(Automaton(transitions, marks))
-    return found
+            automata.append(Automaton(transitions, marks))
+    return automata
 
 
 def isomorphism_class(automaton: Automaton) -> object:
@@ -188,23 +188,23 @@ def _relabelled(automaton: Automaton, paid: tuple[Fraction, ...], order: tuple[i
 @pytest.mark.parametrize(("states", "actions", "count"), [(2, 2, 16), (2, 3, 96), (3, 2, 1758)])
 def test_lists_are_complete_and_without_copies(states: int, actions: int, count: int) -> None:
     members = [automaton_of(each) for each in listed(Automata(actions, states))]
-    found = [str(isomorphism_class(each)) for each in members if each.states == states]
-    assert len(found) == len(set(found)) == count
-    assert set(found) == {str(isomorphism_class(each)) for each in fit(states, actions)}
+    results = [str(isomorphism_class(each)) for each in members if each.states == states]
+    assert len(results) == len(set(results)) == count
+    assert set(results) == {str(isomorphism_class(each)) for each in fit(states, actions)}
 
 
 @pytest.mark.parametrize("symbols", [1, 2])
 def test_lists_with_symbols_are_complete_and_without_copies(symbols: int) -> None:
     members = [automaton_of(each) for each in listed(Automata(2, 3, symbols))]
-    found = [behaviour(each) for each in members]
-    assert len(set(found)) == len(found)
+    results = [behaviour(each) for each in members]
+    assert len(set(results)) == len(results)
     every = {
         behaviour(Automaton(each.transitions, each.marks, shown))
         for states in (2, 3)
         for each in fit(states, 2)[:: 1 if states == 2 else 17]
         for shown in product(range(symbols), repeat=states)
     }
-    assert every <= set(found)
+    assert every <= set(results)
     assert all(normal_form(each) == each for each in members)
 
 
@@ -243,18 +243,18 @@ def best_actions(automaton: Automaton, horizon: int) -> list[set[int]]:
 
 def test_figure_6_is_a_smallest_automaton_in_which_only_the_second_action_is_best() -> None:
     members = listed(Automata(), 0, 19)
-    found = [
+    results = [
         automaton_of(each)
         for each in members
         if all(best_actions(automaton_of(each), length) == [{1}, {1}] for length in (10, 11))
     ]
     twin = Automaton(((1, 0, 1), (1, 0, 1)), (1, 0))
-    assert {str(each) for each in found} == {str(FIGURE_6), str(twin)}
-    assert {Automata().complexity(each.instance()) for each in found} == {19.0}
+    assert {str(each) for each in results} == {str(FIGURE_6), str(twin)}
+    assert {Automata().complexity(each.instance()) for each in results} == {19.0}
     assert rewards(FIGURE_6) == (Fraction(-1, 2), 1)
 
 
-@pytest.mark.parametrize("environment_class", [Automata(most_states=2), Automata(2, 3)])
+@pytest.mark.parametrize("environment_class", [Automata(max_states=2), Automata(2, 3)])
 def test_for_each_automaton_there_is_one_with_the_opposite_rewards(
     environment_class: Automata,
 ) -> None:
@@ -264,5 +264,7 @@ def test_for_each_automaton_there_is_one_with_the_opposite_rewards(
         other = normal_form(Automaton(automaton.transitions, marks))
         assert rewards(other) == tuple(-reward for reward in rewards(automaton))
         assert other in members
-        grades = {environment_class.complexity(each.instance()) for each in (automaton, other)}
-        assert len(grades) == 1
+        complexities = {
+            environment_class.complexity(each.instance()) for each in (automaton, other)
+        }
+        assert len(complexities) == 1

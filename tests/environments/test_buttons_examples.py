@@ -11,8 +11,7 @@ import pytest
 from omnimeter.agents.simple import ConstantAgent, ExampleRobot, PolicyAgent
 from omnimeter.contract import Budget, Exercise, Spec, Trace, stream
 from omnimeter.environments.buttons import Buttons
-from omnimeter.interaction import run_single
-from omnimeter.kernels import KernelAgent
+from omnimeter.interaction import KernelAgent, run_single
 from omnimeter.payoffs import Average, Total
 
 
@@ -59,7 +58,7 @@ def test_random_robot_gets_ten_on_average() -> None:
 
 
 def test_bananas_for_the_button_of_the_ball() -> None:
-    """Anytime test, Example 1: whoever presses the ball's button gets a banana each time."""
+    """Anytime test, Example 1: an agent that presses the ball's button gets a banana each time."""
     for maker in (PolicyAgent, lambda: PolicyAgent([0, 1, 2])):
         (trace,) = run(maker, "bananas", Budget(interactions=1_000))
         assert trace.first_reward == 1.0

@@ -47,19 +47,21 @@ def test_rules_that_differ_have_blocks_of_their_own() -> None:
 
 def test_rules_that_say_the_same_share_a_block() -> None:
     lines = playthrough(Spec("lambda-v1")).splitlines()
-    assert lines[:2] == ["# lambda-v1(frame=implemented)", "# lambda-v1(consumption=after)"]
+    assert lines[:2] == ["# lambda-v1(variant=implemented)", "# lambda-v1(consumption=after)"]
     blocks = [line for line in lines if line.startswith("instance ")]
     assert len(blocks) < sum(line.startswith("#") for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("environment_class", "grade"),
+    ("environment_class", "complexity"),
     [(Cups(3, 3), 3.0), (Cups(7, 7), 7.0), (Buttons("balanced"), 4.0)],
 )
-def test_grades_stay_too(environment_class: EnvironmentClass, grade: float) -> None:
-    """Playthroughs leave grades out: those of lambda-v1 depend on a library that compresses."""
+def test_complexities_stay_too(environment_class: EnvironmentClass, complexity: float) -> None:
+    """Playthroughs leave complexities out: those of lambda-v1 depend on a library that
+    compresses.
+    """
     drawn = environment_class.draw(stream(0).generator())
-    assert environment_class.complexity(drawn) == grade
+    assert environment_class.complexity(drawn) == complexity
 
 
 def test_the_writer_prints_the_text_and_explains_a_wrong_name() -> None:

@@ -42,18 +42,18 @@ def test_a_description_from_elsewhere_is_checked(change: dict[str, Any], said: s
 @pytest.mark.parametrize(
     "given",
     [
-        {"frame": "x"}, {"cycle": "x"}, {"observation": "x"}, {"consumption": "x"},
-        {"grade": "x"}, {"redraw": "x"}, {"vanish": "x"}, {"good": [True]},
+        {"variant": "x"}, {"cycle": "x"}, {"view": "x"}, {"consumption": "x"},
+        {"complexity_measure": "x"}, {"redraw": "x"}, {"vanish": "x"}, {"good": [True]},
         {"objects": ["pattern:01"]},
     ],
 )  # fmt: skip
-def test_words_without_a_meaning_are_refused(given: dict[str, Any]) -> None:
+def test_unknown_values_are_rejected(given: dict[str, Any]) -> None:
     with pytest.raises(OmnimeterError) as raised:
         Lambda(**given)
     assert raised.value.advice
 
 
-def test_a_person_is_told_which_words_there_are() -> None:
+def test_the_values_of_a_parameter_are_listed() -> None:
     parameters = {each.name: each for each in describe(Kind.ENVIRONMENT, "lambda").parameters}
     assert parameters["cycle"].annotation == "Literal['power', 'product', 'never']"
     assert parameters["consumption"].annotation == "Literal['before', 'after'] | None"

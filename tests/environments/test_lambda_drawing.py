@@ -1,4 +1,4 @@
-"""Which Lambda environments are drawn, how they are graded, and what is refused."""
+"""Which Lambda environments are drawn, their complexity, and what is rejected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATTERN = "203210200"
 
 
 def test_an_instance_holds_everything() -> None:
-    """With its seeds it is all that an environment needs: the form of observation is not its."""
+    """With its seeds it is all that an environment needs: the view is not part of it."""
     drawn = Lambda(space="ring-3", pattern="0120", division=inf).draw(np.random.default_rng(0))
     assert dict(drawn.data) == {
         "space": "1+2-|1+2-|1+2-",
@@ -48,8 +48,8 @@ def test_an_instance_holds_everything() -> None:
     assert json.loads(canonical_json(drawn.data)) == drawn.data
 
 
-def test_a_frame_gives_what_is_left_out() -> None:
-    conceptual = Lambda(frame="conceptual", vanish=False).rules
+def test_a_variant_gives_what_is_left_out() -> None:
+    conceptual = Lambda(variant="conceptual", vanish=False).rules
     names = ("consumption", "division", "vanish", "beside")
     assert [conceptual[name] for name in names] == ["before", 2.0, False, False]
 
@@ -62,34 +62,34 @@ def test_what_is_given_is_kept_and_the_rest_is_drawn(cells: int, seed: int) -> N
     space = read_space(drawn["space"])
     assert (space.cells, space.actions) == (cells, 3)
     assert drawn["pattern"] in set("012")
-    drawn = Lambda(most_cells=cells, pattern="0101", actions=2).draw(rng).data
+    drawn = Lambda(max_cells=cells, pattern="0101", actions=2).draw(rng).data
     assert read_space(drawn["space"]).cells <= cells
     assert drawn["pattern"] == "0101"
 
 
-# Grading
+# Complexity
 
 
-def test_the_space_and_pattern_of_the_thesis_are_graded() -> None:
+def test_the_complexity_of_the_space_and_pattern_of_the_thesis() -> None:
     text = EIGHT_CELLS + PATTERN
     given = {"space": EIGHT_CELLS, "pattern": PATTERN}
     rng = np.random.default_rng(0)
-    grades: dict[Any, float] = {
+    complexities: dict[Any, float] = {
         "length": len(text),
         "environment": compressed_length(text),
         "product": compressed_length(text) * len(PATTERN),
         "pattern": compressed_length(PATTERN),
     }
-    assert grades["length"] == 119
-    for grade, found in grades.items():
-        environment_class = Lambda(grade=grade, **given)  # type: ignore[arg-type]
-        assert environment_class.complexity(environment_class.draw(rng)) == found
-        assert environment_class.draw(rng, found).data["pattern"] == PATTERN
+    assert complexities["length"] == 119
+    for measure, value in complexities.items():
+        environment_class = Lambda(complexity_measure=measure, **given)  # type: ignore[arg-type]
+        assert environment_class.complexity(environment_class.draw(rng)) == value
+        assert environment_class.draw(rng, value).data["pattern"] == PATTERN
 
 
 def test_one_action_with_two_digits_is_one_action() -> None:
     many = "".join(f"{action}+" for action in range(1, 11))
-    environment_class = Lambda(space=f"{many}|{many}", pattern="10", grade="product")
+    environment_class = Lambda(space=f"{many}|{many}", pattern="10", complexity_measure="product")
     drawn = environment_class.draw(np.random.default_rng(0))
     assert environment_class.complexity(drawn) == compressed_length(f"{many}|{many}10")
 
@@ -100,8 +100,10 @@ def test_one_action_with_two_digits_is_one_action() -> None:
     st.sampled_from([{}, {"cells": 9}, {"space": "ring-5"}, {"cells": 12, "actions": 12}]),
     st.integers(0, 2**32),
 )
-def test_a_wanted_complexity_is_drawn_exactly(grade: Any, given: dict[str, Any], seed: int) -> None:
-    environment_class = Lambda(grade=grade, **given)
+def test_a_wanted_complexity_is_drawn_exactly(
+    measure: Any, given: dict[str, Any], seed: int
+) -> None:
+    environment_class = Lambda(complexity_measure=measure, **given)
     rng = np.random.default_rng(seed)
     wanted = environment_class.complexity(environment_class.draw(rng))
     drawn = environment_class.draw(rng, wanted)
@@ -111,9 +113,9 @@ def test_a_wanted_complexity_is_drawn_exactly(grade: Any, given: dict[str, Any],
 
 def test_a_wanted_product_is_drawn_exactly_or_not_at_all() -> None:
     """Few lengths have a given product, so that a search may end without any."""
-    environment_class = Lambda(space="ring-5", grade="product")
+    environment_class = Lambda(space="ring-5", complexity_measure="product")
     rng = np.random.default_rng(0)
-    found = 0
+    drawn_exactly = 0
     for _ in range(20):
         wanted = environment_class.complexity(environment_class.draw(rng))
         try:
@@ -121,12 +123,12 @@ def test_a_wanted_product_is_drawn_exactly_or_not_at_all() -> None:
         except InvalidInputError:
             continue
         assert environment_class.complexity(drawn) == wanted
-        found += 1
-    assert found >= 15
+        drawn_exactly += 1
+    assert drawn_exactly >= 15
 
 
 @pytest.mark.parametrize("wanted", [3, 60.5, 1e6])
-def test_a_complexity_that_does_not_exist_is_refused(
+def test_a_complexity_that_does_not_exist_is_rejected(
     wanted: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(generator, "TRIES", 20)
@@ -135,15 +137,15 @@ def test_a_complexity_that_does_not_exist_is_refused(
 
 
 def test_a_given_pattern_has_the_complexity_that_it_has() -> None:
-    fixed = Lambda(space=EIGHT_CELLS, pattern=PATTERN, grade="length")
-    with pytest.raises(InvalidInputError, match=r"complexity 118 .*graded by length"):
+    fixed = Lambda(space=EIGHT_CELLS, pattern=PATTERN, complexity_measure="length")
+    with pytest.raises(InvalidInputError, match=r"complexity 118 .*=length"):
         fixed.draw(np.random.default_rng(0), 118)
 
 
-# What is refused
+# Invalid parameters
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+INVALID: dict[str, tuple[dict[str, Any], str]] = {
     "malformed": ({"space": "1+2-|1+3-"}, r"at character 8 \(cell 2, after action 1\)"),
     "unconnected": ({"space": "1+|1-|1+"}, r"[Cc]ell 3"),
     "one successor": ({"space": "1+|1"}, r"Cell 2 .character 4 .* one successor"),
@@ -153,9 +155,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "stop 0": ({"stop": 0.0}, r"\(0, 1\]"),
     "stop above 1": ({"stop": 1.5}, r"\(0, 1\]"),
     "cells": ({"cells": 1}, r"at least 2 cells, but this one has 1"),
-    "most cells": ({"most_cells": 1}, r"at least 2 cells"),
+    "max cells": ({"max_cells": 1}, r"at least 2 cells"),
     "too many cells": ({"cells": 1001}, r"at most 1,000 cells, not with 1,001"),
-    "too many at most": ({"most_cells": 1001}, r"at most 1,000 cells, not with 1,001"),
+    "too many at most": ({"max_cells": 1001}, r"at most 1,000 cells, not with 1,001"),
     "actions": ({"actions": 1}, r"cannot be 1 actions"),
     "cells and space": ({"space": "ring-3", "cells": 4}, r"has 3 cells, not 4"),
     "actions and space": ({"space": "ring-3", "actions": 4}, r"has 3 actions, not 4"),
@@ -174,14 +176,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("parameters", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_is_refused_with_its_place(parameters: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("parameters", "message"), INVALID.values(), ids=INVALID)
+def test_invalid_parameters_are_rejected_with_their_place(
+    parameters: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InvalidInputError, match=message) as caught:
         Lambda(**parameters)
     assert len(caught.value.advice) > 10, "the message must teach"
 
 
-def test_an_object_whose_pattern_names_no_action_is_refused() -> None:
+def test_an_object_whose_pattern_names_no_action_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="at character 2: found '3'"):
         Lambda(space="ring-3", objects=["pattern:03"]).draw(np.random.default_rng(0))
 
@@ -189,14 +193,14 @@ def test_an_object_whose_pattern_names_no_action_is_refused() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "lambda(observation=everything)",
-        "lambda(frame=loose)",
+        "lambda(view=everything)",
+        "lambda(variant=loose)",
         "lambda(division=abc)",
         "lambda(objects=random)",
         "lambda(good=much)",
     ],
 )
-def test_what_is_written_wrong_is_refused_by_name(text: str) -> None:
+def test_a_malformed_spec_is_rejected_by_name(text: str) -> None:
     with pytest.raises(InvalidInputError, match="lambda-v1"):
         make(Kind.ENVIRONMENT, parse(Kind.ENVIRONMENT, text))
 

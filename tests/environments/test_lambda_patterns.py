@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnimeter.contract import InvalidInputError
-from omnimeter.environments.lambda_class.drawing import (
+from omnimeter.environments.lambda_class.patterns import (
     draw_pattern,
     format_pattern,
     parse_pattern,
@@ -89,6 +89,6 @@ def test_stopping_needs_a_probability_above_zero(stop: float) -> None:
         draw_pattern(np.random.default_rng(1), 3, stop)
 
 
-def test_patterns_beyond_memory_are_refused() -> None:
+def test_patterns_beyond_memory_are_rejected() -> None:
     with pytest.raises(InvalidInputError, match="greater probability"):
         draw_pattern(np.random.default_rng(1), 3, 1e-15)

@@ -15,7 +15,8 @@ from lambda_parts import agents_of, arranged, evil_of, good_of, others_of, ring,
 from omnimeter.contract import Instance, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import EVIL, GOOD, PHASE
-from omnimeter.kernels import KernelEnvironment, below
+from omnimeter.interaction import KernelEnvironment
+from omnimeter.interaction.intrinsics import below
 
 SEEDS = st.integers(0, 2**32)
 LISTS = st.lists(st.sampled_from([1.0, 0.5, 0.3]), min_size=1, max_size=3)
@@ -26,7 +27,7 @@ CLASSES: dict[str, st.SearchStrategy[Any]] = {
     "consumption": st.sampled_from(["before", "after"]),
     "vanish": st.booleans(),
     "division": st.sampled_from([1, 2, 3, inf]),
-    "beside": st.booleans(),
+    "drop_on_agents": st.booleans(),
     "sharing": st.booleans(),
     "good": LISTS,
     "evil": LISTS,
@@ -63,7 +64,9 @@ def test_good_and_evil_never_meet_and_rewards_stay_within_one(
 def test_a_mirrored_environment_pays_the_opposite(
     environment_class: Lambda, rewards: list[float], agents: int, seed: int
 ) -> None:
-    """This is why chance is worth nothing: each start is as likely as its mirror image."""
+    """This is why random behaviour is worth nothing: each start is as likely as its mirror
+    image.
+    """
     seated = environment_class.with_views([None] * agents)
     drawn = seated.draw(np.random.default_rng(seed)).data
     one, other = (
@@ -80,7 +83,9 @@ def test_a_mirrored_environment_pays_the_opposite(
 
 @settings(max_examples=80)
 @given(LAMBDAS, st.lists(st.integers(1, 3), min_size=2, max_size=2), SEEDS)
-def test_nobody_minds_the_agents(environment_class: Lambda, agents: list[int], seed: int) -> None:
+def test_agents_do_not_change_what_the_others_do(
+    environment_class: Lambda, agents: list[int], seed: int
+) -> None:
     """Good, Evil and the others move alike, whatever agents do and however many there are."""
     ways = []
     for number, count in enumerate(agents):
@@ -95,11 +100,11 @@ def test_nobody_minds_the_agents(environment_class: Lambda, agents: list[int], s
     assert ways[0] == ways[1]
 
 
-# Example 4.1.2 of the thesis: five agents who follow Good
+# Example 4.1.2 of the thesis: five agents that follow Good
 
 
 FIVE_BEHIND = [4, 10, 3, 3, 3, 3, 3]
-EXAMPLE = {"consumption": "before", "vanish": False, "beside": True}
+EXAMPLE = {"consumption": "before", "vanish": False, "drop_on_agents": True}
 
 
 @pytest.mark.parametrize(("sharing", "paid"), [(False, 1.0), (True, 1 / 5)])
@@ -124,8 +129,10 @@ def test_the_trace_of_good_and_of_evil(division: float, trace: list[float]) -> N
     assert behind == pytest.approx([-each for each in trace], rel=1e-15)
 
 
-def test_who_stays_behind_lives_on_the_trace() -> None:
-    """Sharing takes nothing from the cell: alone on the trace one gets more than together."""
+def test_an_agent_that_stays_behind_lives_on_the_trace() -> None:
+    """Sharing takes nothing from the cell: alone on the trace an agent gets more than with
+    others.
+    """
     environment = arranged(
         ring(12, agents=5, division=2, sharing=True, **EXAMPLE), [4, 10, 3, 3, 3, 3, 2]
     )
@@ -134,7 +141,7 @@ def test_who_stays_behind_lives_on_the_trace() -> None:
     assert paid == [1 / 4] * 4 + [1 / 2]
 
 
-# Consumption, vanishing, division, and dropping beside an agent
+# Consumption, vanishing, division, and dropping on an agent
 
 
 @pytest.mark.parametrize(
@@ -142,7 +149,7 @@ def test_who_stays_behind_lives_on_the_trace() -> None:
 )
 def test_when_the_whole_reward_is_where(consumption: str, behind: float, together: float) -> None:
     """Before the update one step behind Good, after it only together with Good (4.1.5)."""
-    rules = {"consumption": consumption, "division": 2, "vanish": False, "beside": True}
+    rules = {"consumption": consumption, "division": 2, "vanish": False, "drop_on_agents": True}
     environment = arranged(ring(12, agents=2, **rules), [4, 10, 3, 4])
     assert step(environment, 1, 1) == [behind, together]
 
@@ -180,13 +187,13 @@ def test_an_infinite_division_leaves_nothing() -> None:
     assert np.count_nonzero(environment.state.rewards) == 2
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_rewards_beside_an_agent(beside: bool) -> None:
-    """Good and the agent stay together; in the conceptual frame its cell remains at 0."""
-    still = ring(12, pattern="0", consumption="before", division=2, beside=beside)
+@pytest.mark.parametrize("drop_on_agents", [False, True])
+def test_rewards_where_an_agent_is(drop_on_agents: bool) -> None:
+    """Good and the agent stay together; in the conceptual variant its cell remains at 0."""
+    still = ring(12, pattern="0", consumption="before", division=2, drop_on_agents=drop_on_agents)
     environment = arranged(still, [4, 10, 4])
     paid = [step(environment, 0)[0] for _ in range(5)]
-    assert paid == [1.0 if beside else 0.0] * 5
+    assert paid == [1.0 if drop_on_agents else 0.0] * 5
 
 
 @pytest.mark.parametrize(
@@ -197,16 +204,16 @@ def test_rewards_in_turn(consumption: str, paid: list[float]) -> None:
     """The i-th reward is dropped before interaction i, and in the update before it."""
     still = ring(12, 2, pattern="0", consumption=consumption, good=[1, 0.5, 0.25], evil=[0.4, 0.2])
     environment = arranged(still, [4, 10, 4, 10])
-    found = [step(environment, 0, 0) for _ in range(5)]
-    assert [each[0] for each in found] == paid
+    rewards = [step(environment, 0, 0) for _ in range(5)]
+    assert [each[0] for each in rewards] == paid
     first = 0 if consumption == "before" else 1
-    assert [each[1] for each in found] == ([-0.4, -0.2] * 3)[first : first + 5]
+    assert [each[1] for each in rewards] == ([-0.4, -0.2] * 3)[first : first + 5]
 
 
-# Who gives way
+# Which one gives way
 
 
-def test_who_moved_gives_way() -> None:
+def test_the_one_that_moved_gives_way() -> None:
     """In this space action 1 leads from cell 0 to cell 1 and stays there; action 2 goes on."""
     crowd = Lambda(space="1+2+|12+|12+", pattern="1", cycle="never")
     assert others_of_after(crowd, [1, 0, 2]) == [1, 0]
@@ -220,18 +227,18 @@ def others_of_after(environment_class: Lambda, places: list[int]) -> list[int]:
 
 
 @pytest.mark.parametrize("places", [[0, 2, 0], [2, 0, 0]])
-def test_chance_decides_who_of_two_that_moved(places: list[int]) -> None:
+def test_which_of_two_that_moved_gives_way_is_random(places: list[int]) -> None:
     """From cells 0 and 2 action 1 leads to cell 1."""
     crowd = Lambda(space="1+2+|1+2+|1-2+", pattern="1", cycle="never")
     environment = arranged(crowd, places)
-    found: Counter[Any] = Counter()
+    counts: Counter[Any] = Counter()
     for seed in range(1000):
         environment.state.rng[0] = seed * 0x9E3779B9
         environment.state.places[:] = places
         step(environment, 0)
-        found[good_of(environment), evil_of(environment)] += 1
-    assert set(found) == {(1, places[1]), (places[0], 1)}
-    assert min(found.values()) > 430  # 500 on average, 4.4 standard deviations
+        counts[good_of(environment), evil_of(environment)] += 1
+    assert set(counts) == {(1, places[1]), (places[0], 1)}
+    assert min(counts.values()) > 430  # 500 on average, 4.4 standard deviations
 
 
 # Beginnings, exchanges and warm-ups
@@ -241,13 +248,13 @@ def test_beginnings_are_alike() -> None:
     """Good and Evil in any two cells, the agent and the objects anywhere."""
     environment_class = Lambda(space="ring-3", objects=["still"])
     environment = started(environment_class)
-    found: Counter[Any] = Counter()
+    counts: Counter[Any] = Counter()
     for seed in range(5400):
         environment.start(stream(seed).generator())
-        found[tuple(environment.state.places.tolist())] += 1
-    assert len(found) == 3 * 2 * 3 * 3
-    assert min(found.values()) > 60  # 100 on average
-    assert max(found.values()) < 140
+        counts[tuple(environment.state.places.tolist())] += 1
+    assert len(counts) == 3 * 2 * 3 * 3
+    assert min(counts.values()) > 60  # 100 on average
+    assert max(counts.values()) < 140
     assert environment.state.rewards[good_of(environment)] == 1
 
 
@@ -294,11 +301,11 @@ def test_a_warm_up_is_what_random_agents_do(chosen: dict[str, Any], agents: int,
 def test_a_warm_up_can_last_like_the_cycle() -> None:
     """As many interactions as an exchange may take, drawn anew at each beginning."""
     environment = started(Lambda(space="ring-3", pattern="0" * 100 + "1", warm_up="cycle"))
-    found = set()
+    phases = set()
     for seed in range(500):
         environment.start(stream(seed).generator())
-        found.add(int(environment.state.clock[PHASE]))
-    assert found == set(range(1, 28))
+        phases.add(int(environment.state.clock[PHASE]))
+    assert phases == set(range(1, 28))
 
 
 # Further objects
@@ -316,13 +323,13 @@ def test_still_objects_stay_and_patterns_are_repeated() -> None:
 
 def test_random_objects_do_every_action_alike() -> None:
     environment = arranged(ring(12, objects=["random"]), [4, 10, 0, 7])
-    found: Counter[Any] = Counter()
+    counts: Counter[Any] = Counter()
     for _ in range(3000):
         before = others_of(environment)[2]
         step(environment, 0)
-        found[(others_of(environment)[2] - before) % 12] += 1
-    assert set(found) == {0, 1, 11}
-    assert min(found.values()) > 880  # 1000 on average, 4.6 standard deviations
+        counts[(others_of(environment)[2] - before) % 12] += 1
+    assert set(counts) == {0, 1, 11}
+    assert min(counts.values()) > 880  # 1000 on average, 4.6 standard deviations
 
 
 def test_the_pattern_of_an_object_is_drawn_into_the_instance() -> None:

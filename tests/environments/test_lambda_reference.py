@@ -14,7 +14,7 @@ from omnimeter.contract import Instance, Percept
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import FIRST_SEAT, UNTIL_SWAP
 from omnimeter.environments.lambda_class.space import read_space
-from omnimeter.kernels import KernelEnvironment
+from omnimeter.interaction import KernelEnvironment
 
 REWARDS = st.sampled_from([1.0, 0.5, 0.3])
 LISTS = st.lists(REWARDS, min_size=1, max_size=3)
@@ -23,7 +23,7 @@ RULES = st.fixed_dictionaries(
         "consumption": st.sampled_from(["before", "after"]),
         "vanish": st.booleans(),
         "division": st.sampled_from([1, 1.5, 2, 3, inf]),
-        "beside": st.booleans(),
+        "drop_on_agents": st.booleans(),
         "sharing": st.booleans(),
     }
 )
@@ -42,7 +42,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 class Read:
-    """What chance decided in an environment, read from it afterwards."""
+    """The random decisions of an environment, read from it afterwards."""
 
     def __init__(self, environment: KernelEnvironment) -> None:
         self.environment = environment
@@ -81,7 +81,7 @@ def world_of(instance: Instance) -> World:
 
 
 def check_loop(read: Read, loop: Loop, percepts: list[Percept], rng: np.random.Generator) -> None:
-    """Every step of an environment is that of a loop, whatever is done."""
+    """Every step of an environment is that of a loop, whatever the actions."""
     seen = next(loop)
     for _ in range(60):
         check_same(read, seen, percepts)
@@ -116,7 +116,7 @@ def test_the_implemented_loop_is_that_of_the_text(
 @given(DRAWN, SEEDS)
 def test_the_conceptual_loop_is_that_of_the_text(drawn: dict[str, Any], seed: int) -> None:
     rng = np.random.default_rng(seed)
-    environment_class = Lambda(frame="conceptual", **drawn)
+    environment_class = Lambda(variant="conceptual", **drawn)
     instance = environment_class.draw(rng)
     environment = environment_class.build(instance)
     percepts = [environment.start(rng)]
@@ -126,10 +126,8 @@ def test_the_conceptual_loop_is_that_of_the_text(drawn: dict[str, Any], seed: in
 
 @settings(max_examples=50)
 @given(DRAWN, SEEDS)
-def test_the_frame_without_words_is_that_of_the_experiments(
-    drawn: dict[str, Any], seed: int
-) -> None:
-    """Section 5.1: after the update, for one interaction, also beside the agent."""
+def test_the_default_variant_is_that_of_the_experiments(drawn: dict[str, Any], seed: int) -> None:
+    """Section 5.1: after the update, for one interaction, also where the agent is."""
     rng = np.random.default_rng(seed)
     instance = Lambda(**drawn).draw(rng)
     environment = Lambda(**drawn).build(instance)
@@ -139,7 +137,7 @@ def test_the_frame_without_words_is_that_of_the_experiments(
         "consumption": "after",
         "division": inf,
         "vanish": True,
-        "beside": True,
+        "drop_on_agents": True,
         "sharing": False,
     }
     check_loop(read, implemented(world_of(instance), rules, read), percepts, rng)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from lambda_parts import agents_of, arranged, evil_of, good_of, observed, started, step
 from omnimeter.audits.states import KernelSimulator
-from omnimeter.contract import stream
+from omnimeter.contract import Percept, stream
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.observing import FORMS, state_key, string_of
-from omnimeter.kernels import KernelEnvironment
+from omnimeter.environments.lambda_class.views import VIEWS, state_key, string_of
+from omnimeter.interaction import KernelEnvironment
 
 SEEDS = st.integers(0, 2**32)
 
@@ -24,33 +24,33 @@ FOUR_CELLS = "1++|1++|1-|1+"
 OBJECTS = ["still", "still"]
 
 
-# The forms, one by one
+# The views, one by one
 
 
 @pytest.mark.parametrize(
-    ("form", "text"), [("string", "πω2A1:⊖:⊕ω1A2:"), ("string-others", "πω2A1:⊙:⊙ω1A2:")]
+    ("view", "text"), [("string", "πω2A1:⊖:⊕ω1A2:"), ("string-others", "πω2A1:⊙:⊙ω1A2:")]
 )
-def test_the_strings_of_the_thesis(form: Any, text: str) -> None:
-    """Section 3.6.4: the same situation for the agent, and for those who cannot tell."""
-    here = Lambda(space=FOUR_CELLS, pattern="0", objects=OBJECTS, observation=form)
+def test_the_strings_of_the_thesis(view: Any, text: str) -> None:
+    """Section 3.6.4: the same situation for the agent, and for the others."""
+    here = Lambda(space=FOUR_CELLS, pattern="0", objects=OBJECTS, view=view)
     environment = arranged(here, [2, 1, 0, 2, 0])
     assert string_of(observed(environment), environment.actions) == text
 
 
 def test_the_state_of_the_thesis() -> None:
     """Example 4.6.1: Good and the agent in the first of three cells, Evil in the last."""
-    environment = arranged(Lambda(space="ring-3", observation="state"), [0, 2, 0])
+    environment = arranged(Lambda(space="ring-3", view="state"), [0, 2, 0])
     assert state_key(observed(environment), 3) == "101|000|010"
 
 
-def test_all_forms_of_one_situation() -> None:
+def test_all_views_of_one_situation() -> None:
     """In seat 1 of two, where the other agent and an object stand in the order of their numbers."""
     places = [1, 3, 0, 2, 3]
     seen = {}
-    for form in FORMS:
-        here = Lambda(space="grid-2x3", pattern="1", objects=["still"], observation=form)
+    for view in VIEWS:
+        here = Lambda(space="grid-2x3", pattern="1", objects=["still"], view=view)
         environment = arranged(here.with_views([None, None]), places)
-        seen[form] = observed(environment, seat=1)
+        seen[view] = observed(environment, seat=1)
     assert seen["state"] == [1, 3, 2, 0, 3]
     # stay, right (at the border), left, down, up (at the border)
     assert seen["structure"] == [*seen["state"], 2, 2, 1, 5, 2]
@@ -61,15 +61,15 @@ def test_all_forms_of_one_situation() -> None:
 
 
 def test_neighbours_hold_what_is_in_their_cells() -> None:
-    here = Lambda(space="ring-3", objects=["still", "still"], observation="adjacent")
+    here = Lambda(space="ring-3", objects=["still", "still"], view="adjacent")
     assert observed(arranged(here, [0, 2, 0, 1, 2])) == [0, 1, 4, 2 | 4]
     assert observed(arranged(here, [0, 2, 1, 1, 2])) == [1, 4, 2 | 4, 1]
 
 
 @settings(max_examples=60)
-@given(st.sampled_from(FORMS), st.integers(1, 3), st.integers(2, 7), SEEDS)
-def test_observations_belong_to_their_spaces(form: Any, agents: int, cells: int, seed: int) -> None:
-    chosen = Lambda(cells=cells, objects=["random"], observation=form)
+@given(st.sampled_from(VIEWS), st.integers(1, 3), st.integers(2, 7), SEEDS)
+def test_observations_belong_to_their_spaces(view: Any, agents: int, cells: int, seed: int) -> None:
+    chosen = Lambda(cells=cells, objects=["random"], view=view)
     environment = started(chosen.with_views([None] * agents), seed)
     rng = np.random.default_rng(seed)
     for _ in range(20):
@@ -87,7 +87,7 @@ RULES = st.fixed_dictionaries(
         "consumption": st.sampled_from(["before", "after"]),
         "vanish": st.booleans(),
         "division": st.sampled_from([1, 2, "inf"]),
-        "beside": st.booleans(),
+        "drop_on_agents": st.booleans(),
         "good": st.sampled_from([1.0, [1.0, 0.2]]),
     }
 )
@@ -97,9 +97,9 @@ RULES = st.fixed_dictionaries(
 @given(RULES, st.integers(2, 6), SEEDS)
 def test_foresight_comes_true(rules: dict[str, Any], cells: int, seed: int) -> None:
     """Unless Good and Evil want the same cell, the worths order what the actions really bring."""
-    seeing = Lambda(cells=cells, stop=0.1, cycle="never", observation="foresight", **rules)
+    seeing = Lambda(cells=cells, stop=0.1, cycle="never", view="foresight", **rules)
     environment = started(seeing, seed)
-    positions = KernelSimulator(environment)
+    positions = KernelSimulator(environment, Percept(0.0, 0))
     rng = np.random.default_rng(seed)
     for _ in range(20):
         count = environment.actions
@@ -116,28 +116,26 @@ def test_foresight_comes_true(rules: dict[str, Any], cells: int, seed: int) -> N
         step(environment, int(rng.integers(count)))
 
 
-# Whose form it is
+# Views of several agents
 
 
-def test_agents_get_the_form_that_they_ask_for() -> None:
+def test_agents_get_the_view_that_they_ask_for() -> None:
     seated = Lambda(cells=4, actions=3).with_views(["state", None, "adjacent", "unheard of"])
-    assert seated.forms == ("state", "structure", "adjacent", "structure")
+    assert seated.seat_views == ("state", "structure", "adjacent", "structure")
     environment = started(seated)
     sizes = [environment.space_of(seat).sizes for seat in range(4)]
     assert sizes == [(4,) * 6, (4,) * 9, (4, 8, 8, 8), (4,) * 9]
     told = tuple(environment.briefing(seat).view for seat in range(4))
-    assert told == seated.forms
+    assert told == seated.seat_views
 
 
-def test_a_given_form_is_for_everybody() -> None:
-    seated = Lambda(observation="adjacent").with_views(["state", None])
-    assert seated.forms == ("adjacent", "adjacent")
+def test_a_given_view_is_for_all_agents() -> None:
+    seated = Lambda(view="adjacent").with_views(["state", None])
+    assert seated.seat_views == ("adjacent", "adjacent")
 
 
-def test_the_form_is_no_part_of_the_instance() -> None:
-    draws = [
-        Lambda(observation=form).draw(stream(3).generator()).data for form in ("state", "string")
-    ]
+def test_the_view_is_no_part_of_the_instance() -> None:
+    draws = [Lambda(view=view).draw(stream(3).generator()).data for view in ("state", "string")]
     assert draws[0] == draws[1]
     assert draws[0] == Lambda().with_views(["state", None]).draw(stream(3).generator()).data
 
@@ -150,9 +148,9 @@ def shown(environment_class: Lambda, environment: KernelEnvironment, reward: flo
     return environment_class.scene(instance, np.array(observed(environment)), reward)
 
 
-@pytest.mark.parametrize("form", ["structure", "state", "foresight", "string"])
-def test_a_scene_has_cells_with_neutral_symbols(form: Any) -> None:
-    here = Lambda(space="ring-3", objects=["still"], observation=form).with_views([None, None])
+@pytest.mark.parametrize("view", ["structure", "state", "foresight", "string"])
+def test_a_scene_has_cells_with_neutral_symbols(view: Any) -> None:
+    here = Lambda(space="ring-3", objects=["still"], view=view).with_views([None, None])
     scene = shown(here, arranged(here, [0, 2, 0, 1, 2]))
     symbols = [sorted(cell["symbols"]) for cell in scene["cells"]]
     assert symbols == [["circle", "square"], ["triangle"], ["diamond", "triangle"]]
@@ -161,10 +159,10 @@ def test_a_scene_has_cells_with_neutral_symbols(form: Any) -> None:
 
 
 def test_a_scene_shows_no_more_than_is_seen() -> None:
-    near = Lambda(space="1+2++|1+2|1+2|1+2", pattern="0", observation="adjacent")
+    near = Lambda(space="1+2++|1+2|1+2|1+2", pattern="0", view="adjacent")
     symbols = [cell["symbols"] for cell in shown(near, arranged(near, [1, 3, 0]))["cells"]]
     assert symbols == [["circle"], ["square"], [], []]
-    alike = Lambda(space="ring-3", observation="string-others")
+    alike = Lambda(space="ring-3", view="string-others")
     symbols = [cell["symbols"] for cell in shown(alike, arranged(alike, [1, 2, 0]))["cells"]]
     assert symbols == [["circle"], ["star"], ["star"]]
 
@@ -187,9 +185,9 @@ def test_a_scene_shows_the_last_reward_and_no_sum(reward: float, said: str) -> N
 
 
 @settings(max_examples=40)
-@given(st.sampled_from(FORMS), SEEDS)
-def test_reachable_cells_are_where_actions_lead(form: Any, seed: int) -> None:
-    here = Lambda(observation=form)
+@given(st.sampled_from(VIEWS), SEEDS)
+def test_reachable_cells_are_where_actions_lead(view: Any, seed: int) -> None:
+    here = Lambda(view=view)
     instance = here.draw(stream(seed, "draw").generator())
     environment = started(here, seed)
     scene = here.scene(instance, np.array(observed(environment)))

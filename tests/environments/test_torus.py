@@ -1,4 +1,4 @@
-"""The torus: how everybody moves, what is paid and seen, and that it is fit for testing."""
+"""The torus: moves, rewards and observations, and that it is fit for testing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnimeter.audits import audit
 from omnimeter.contract import Instance, InvalidInputError, Percept, stream
 from omnimeter.environments.torus import Torus
 from omnimeter.environments.torus.dynamics import nearness_table
-from omnimeter.kernels import KernelEnvironment
+from omnimeter.interaction import KernelEnvironment
 
 LETTERS = "LRUDS"
 STEPS = {"L": (-1, 0), "R": (1, 0), "U": (0, 1), "D": (0, -1), "S": (0, 0)}
@@ -29,7 +29,9 @@ def torus(good: str, evil: str, size: int = 9) -> KernelEnvironment:
 
 
 def put(environment: KernelEnvironment, agent: Cell, good: Cell, evil: Cell) -> None:
-    """Everybody into a cell, at the beginning of the paths; cells count from 1 as in the text."""
+    """Put the agent, Good and Evil into cells, at the beginning of the paths; cells count from 1
+    as in the text.
+    """
     cells = [coordinate - 1 for cell in (agent, good, evil) for coordinate in cell]
     environment.state.places[:] = cells
     environment.state.turns[:] = 0
@@ -149,7 +151,7 @@ def test_good_and_evil_begin_in_different_cells_drawn_evenly() -> None:
     assert together / 2000 == pytest.approx(1 / 9, abs=0.03)
 
 
-def test_chance_decides_who_gives_way() -> None:
+def test_which_one_gives_way_is_random() -> None:
     environment = torus("L", "R")
     moved = 0
     for _ in range(1000):
@@ -276,10 +278,10 @@ def test_people_see_what_agents_see() -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"size": 2}, {"size": 101}, {"longest": 0}, {"longest": 33}]
+    "parameters", [{"size": 2}, {"size": 101}, {"max_path_length": 0}, {"max_path_length": 33}]
 )
-def test_impossible_parameters_are_refused(parameters: dict[str, int]) -> None:
-    with pytest.raises(InvalidInputError, match=r"Give a (size|longest path)"):
+def test_impossible_parameters_are_rejected(parameters: dict[str, int]) -> None:
+    with pytest.raises(InvalidInputError, match=r"Give a (size|max_path_length)"):
         Torus(**parameters)
 
 
@@ -291,7 +293,7 @@ def test_impossible_parameters_are_refused(parameters: dict[str, int]) -> None:
         ({"good": "L"}, "evil is None"),
     ],
 )
-def test_impossible_paths_are_refused(data: dict[str, str], said: str) -> None:
+def test_impossible_paths_are_rejected(data: dict[str, str], said: str) -> None:
     for use in (Torus().build, Torus().complexity):
         with pytest.raises(InvalidInputError, match=said):
             use(Instance(data))

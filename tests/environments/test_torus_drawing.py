@@ -1,4 +1,4 @@
-"""Tori by complexity: every one has its grade, its code and its share of the draws."""
+"""Tori by complexity: each has its complexity, its code and its share of the draws."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from omnimeter.complexity import primitive_period, shortest_expression
 from omnimeter.contract import Instance, InvalidInputError, stream
 from omnimeter.environments.torus import Torus
-from omnimeter.environments.torus.complexity import LETTERS, Expressions, code, decode
+from omnimeter.environments.torus.complexity import LETTERS, decode, encode
+from omnimeter.environments.torus.population import Expressions
 
 paths = st.text(LETTERS, min_size=1, max_size=12)
 
@@ -30,19 +31,19 @@ def primitive_paths(longest: int) -> list[str]:
     return [text for text in texts if primitive_period(text) == text]
 
 
-# Grades
+# Complexity
 
 
-def test_the_simplest_environment_of_the_text_has_the_lowest_grade() -> None:
+def test_the_simplest_environment_of_the_text_has_the_lowest_complexity() -> None:
     """Four bits for each path, and four steps: a letter and a move for each of the two."""
     assert Torus().complexity(instance("L", "R")) == 4 + 4 + 2
     assert Torus().complexity_range()[0] == 10
 
 
 @given(paths, paths)
-def test_the_grade_is_the_code_and_the_time(good: str, evil: str) -> None:
+def test_the_complexity_is_the_code_and_the_time(good: str, evil: str) -> None:
     given_paths = instance(good, evil)
-    said = code(given_paths)
+    said = encode(given_paths)
     read = decode(said)
     periods = primitive_period(good), primitive_period(evil)
     assert (read.data["good"], read.data["evil"]) == periods
@@ -58,7 +59,7 @@ def test_equal_behaviour_has_equal_complexity(good: str, evil: str, one: int, tw
 
 def test_a_description_ends_where_it_ends() -> None:
     with pytest.raises(ValueError, match="ends after 8 of 9 bits"):
-        decode(code(instance("L", "R")) + "0")
+        decode(encode(instance("L", "R")) + "0")
 
 
 # All there are
@@ -77,18 +78,22 @@ def test_every_shortest_expression_is_counted_and_listed() -> None:
 
 
 def test_members_are_all_there_are() -> None:
-    tori = Torus(longest=3)
+    tori = Torus(max_path_length=3)
     lowest, highest = tori.complexity_range()
     every = [instance(*pair) for pair in product(primitive_paths(3), repeat=2)]
-    grades = {each.key: tori.complexity(each) for each in every}
+    complexities = {each.key: tori.complexity(each) for each in every}
     for low, high in [(0, 12), (12.5, 17), (15, 16), (lowest, highest), (highest, highest)]:
         members = tori.members(low, high, 30_000)
         assert members is not None
-        wanted = {key for key, grade in grades.items() if low <= grade <= min(high, highest)}
+        wanted = {
+            key
+            for key, complexity in complexities.items()
+            if low <= complexity <= min(high, highest)
+        }
         assert {each.key for each in members} == wanted
         assert len(members) == len(wanted)
-        found = [grades[each.key] for each in members]
-        assert found == sorted(found)
+        listed = [complexities[each.key] for each in members]
+        assert listed == sorted(listed)
 
 
 def test_members_are_listed_only_up_to_a_number() -> None:
@@ -123,22 +128,22 @@ def test_draws_in_a_band_have_their_shares() -> None:
         drawn = tori.draw_between(rng, 10, 17.2)
         assert drawn is not None
         counts[drawn.key] += 1
-    found = np.array([counts[each.key] for each in members])
+    observed = np.array([counts[each.key] for each in members])
     expected = draws * weights / weights.sum()
-    assert found.sum() == draws
-    statistic = float(((found - expected) ** 2 / expected).sum())
+    assert observed.sum() == draws
+    statistic = float(((observed - expected) ** 2 / expected).sum())
     freedom = len(members) - 1
     assert expected.min() > 5
     assert abs(statistic - freedom) < 4 * (2 * freedom) ** 0.5
 
 
 def test_draws_of_a_complexity_are_even() -> None:
-    tori = Torus(longest=4)
-    grade = tori.complexity(instance("LRU", "SS"))
-    members = tori.members(grade, grade, 1000)
+    tori = Torus(max_path_length=4)
+    complexity = tori.complexity(instance("LRU", "SS"))
+    members = tori.members(complexity, complexity, 1000)
     assert members is not None
     rng = stream(4).generator()
-    counts = Counter(tori.draw(rng, grade).key for _ in range(40 * len(members)))
+    counts = Counter(tori.draw(rng, complexity).key for _ in range(40 * len(members)))
     assert set(counts) == {each.key for each in members}
     statistic = sum((count - 40) ** 2 / 40 for count in counts.values())
     assert abs(statistic - len(members)) < 4 * (2 * len(members)) ** 0.5
@@ -146,7 +151,7 @@ def test_draws_of_a_complexity_are_even() -> None:
 
 def test_without_a_wish_draws_are_universal() -> None:
     """The simplest nine are drawn as often as their share in all that there is."""
-    tori = Torus(longest=3)
+    tori = Torus(max_path_length=3)
     members = tori.members(*tori.complexity_range(), 30_000)
     assert members is not None
     weights = np.array([2.0 ** -tori.complexity(each) for each in members])
@@ -162,15 +167,15 @@ def test_draws_lie_in_their_band(level: float, seed: int) -> None:
     tori = Torus()
     drawn = tori.draw_between(stream(seed).generator(), level - 1, level)
     assert drawn is not None
-    grade = tori.complexity(drawn)
-    assert level - 1 - 1e-9 <= grade <= level + 1e-9
-    assert decode(code(drawn)) == drawn
+    complexity = tori.complexity(drawn)
+    assert level - 1 - 1e-9 <= complexity <= level + 1e-9
+    assert decode(encode(drawn)) == drawn
     assert drawn == tori.draw_between(stream(seed).generator(), level - 1, level)
-    assert tori.complexity(tori.draw(stream(seed).generator(), grade)) == grade
+    assert tori.complexity(tori.draw(stream(seed).generator(), complexity)) == complexity
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 9.9), (12.5, 14.9), (124, 200), (20, 19)])
-def test_empty_bands_are_said_to_be_empty(low: float, high: float) -> None:
+def test_empty_bands_give_none(low: float, high: float) -> None:
     assert Torus().draw_between(stream(0).generator(), low, high) is None
     assert Torus().members(low, high, 10) == []
 
@@ -191,7 +196,7 @@ def test_what_is_named_can_be_asked_for() -> None:
 
 
 def test_single_letters_only() -> None:
-    tori = Torus(longest=1)
+    tori = Torus(max_path_length=1)
     assert tori.complexity_range() == (10, 10)
     drawn = {tori.draw(stream(number).generator()).key for number in range(200)}
     members = tori.members(0, 100, 25)

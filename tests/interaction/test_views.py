@@ -72,7 +72,7 @@ def test_an_agent_gets_the_view_it_asks_for(view, width):
 
 
 def test_an_observation_that_was_set_is_imposed_on_everybody():
-    world = Lambda(cells=5, actions=3, observation="adjacent")
+    world = Lambda(cells=5, actions=3, view="adjacent")
     assert widths(world, "foresight") == {4}
 
 

@@ -169,7 +169,7 @@ def test_the_interval_covers_the_expected_payoff():
     covered = 0
     evaluations = 1500
     for seed in range(evaluations):
-        sample = Sample("cups-v1(fewest=3,most=4)", exercises=20, interactions=50, seed=seed)
+        sample = Sample("cups-v1(min_cups=3,max_cups=4)", exercises=20, interactions=50, seed=seed)
         exercises = sample.propose(AGENT, [])
         traces = run_single(Cups(3, 4), RandomAgent(), exercises)
         outcomes = [

@@ -45,7 +45,7 @@ from omnimeter.reports import comparisons
 from omnimeter.results import open_writer
 
 AGENT, OTHER = Spec("random-v1"), Spec("constant-v1")
-EIGHT = "cups-v1(fewest=3, most=3)"  # three cups, black or white
+EIGHT = "cups-v1(min_cups=3, max_cups=3)"  # three cups, black or white
 UNBALANCED = "buttons-v1(example=bananas)"
 ALL = [
     UniversalRewards("cups-v1", 12, 10),

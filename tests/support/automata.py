@@ -54,7 +54,7 @@ class Automata(EnvironmentClass):
 
 
 class Coins(Automata):
-    """Pays 1 or -1 by chance, whatever is done; one instance."""
+    """Pays 1 or -1 at random, whatever the action; one instance."""
 
     def __init__(self, mean: float, claims: Claims = Claims()) -> None:  # noqa: B008
         super().__init__([[0, 0]], [[0.0, 0.0]], claims)
@@ -72,14 +72,14 @@ class Coin(Environment):
     space = single(1)
 
     def __init__(self, mean: float) -> None:
-        self.chance = (1 + mean) / 2
+        self.probability = (1 + mean) / 2
 
     def start(self, rng: np.random.Generator) -> Percept:
         self.rng = rng
         return Percept(0.0, 0)
 
     def step(self, action: int) -> Percept:
-        return Percept(1.0 if self.rng.random() < self.chance else -1.0, 0)
+        return Percept(1.0 if self.rng.random() < self.probability else -1.0, 0)
 
 
 MATCH = [[0, 1], [0, 1]]

@@ -31,7 +31,7 @@ def automaton_of(instance: Instance) -> Automaton:
 
 @st.composite
 def drawn(draw: st.DrawFn, classes: tuple[Automata, ...] = CLASSES) -> tuple[Automata, Automaton]:
-    """A class and an automaton of it, of any level."""
+    """A class and an automaton of it, of any complexity."""
     environment_class = draw(st.sampled_from(classes))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     low, high = environment_class.complexity_range()

@@ -11,8 +11,8 @@ from omnimeter.contract import stream
 from omnimeter.contract.agent import IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.dynamics import EVIL, FIRST_SEAT, GOOD, drop
-from omnimeter.environments.lambda_class.observing import observe_from
-from omnimeter.kernels import KernelEnvironment
+from omnimeter.environments.lambda_class.views import observe_from
+from omnimeter.interaction import KernelEnvironment
 
 
 def started(environment_class: Lambda, seed: int = 0) -> KernelEnvironment:
@@ -23,7 +23,7 @@ def started(environment_class: Lambda, seed: int = 0) -> KernelEnvironment:
 
 
 def arranged(environment_class: Lambda, places: Sequence[int]) -> KernelEnvironment:
-    """An environment at the beginning of an interaction, everybody where they are told to be.
+    """An environment at the beginning of an interaction, with everything in a given cell.
 
     Args:
         environment_class: The class.
@@ -53,23 +53,23 @@ def evil_of(environment: KernelEnvironment) -> int:
 
 def agents_of(environment: KernelEnvironment) -> list[int]:
     """Where the agents are."""
-    found: list[int] = environment.state.places[FIRST_SEAT:][: environment.seats].tolist()
-    return found
+    cells: list[int] = environment.state.places[FIRST_SEAT:][: environment.seats].tolist()
+    return cells
 
 
 def others_of(environment: KernelEnvironment) -> list[int]:
-    """Where Good, Evil and the further objects are: everybody but the agents."""
+    """Where Good, Evil and the further objects are: everything but the agents."""
     places = environment.state.places.tolist()
-    found: list[int] = places[:FIRST_SEAT] + places[FIRST_SEAT + environment.seats :]
-    return found
+    cells: list[int] = places[:FIRST_SEAT] + places[FIRST_SEAT + environment.seats :]
+    return cells
 
 
 def observed(environment: KernelEnvironment, seat: int = 0) -> list[int]:
     """What is seen from a seat as things stand."""
     out: IntArray = np.zeros(len(environment.space_of(seat).sizes), dtype=np.int64)
     observe_from(environment.state, seat, out)
-    found: list[int] = out.tolist()
-    return found
+    cells: list[int] = out.tolist()
+    return cells
 
 
 def ring(cells: int, agents: int = 1, **rules: Any) -> Lambda:

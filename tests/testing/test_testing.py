@@ -69,7 +69,7 @@ def test_our_parts_are_in_the_catalogue() -> None:
     }
     assert "random-v1" in {spec.id for spec in our_specs(Kind.AGENT)}
     assert Spec("cups-v1", {"rule": "rest"}) in our_specs(Kind.ENVIRONMENT)
-    assert Spec("lambda-v1", {"observation": "string"}) in our_specs(Kind.ENVIRONMENT)
+    assert Spec("lambda-v1", {"view": "string"}) in our_specs(Kind.ENVIRONMENT)
 
 
 # Broken parts: each breaks one rule, and only that is found
@@ -168,7 +168,7 @@ def test_an_agent_is_tried_with_the_view_that_it_asks_for(name: str, view: str) 
     assert isinstance(suite, AgentSuite)
     ((environment_class, _),) = suite.cases()  # the others do not suit it
     assert isinstance(environment_class, Lambda)
-    assert environment_class.forms == (view,)
+    assert environment_class.seat_views == (view,)
 
 
 def test_a_part_can_be_named_instead_of_made() -> None:

@@ -1,8 +1,8 @@
-"""The button-and-ball examples of both papers."""
+"""The button-and-ball examples of both papers, as an environment class."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -25,11 +25,12 @@ class ButtonsState(NamedTuple):
 
     Attributes:
         rng: The state of the generator.
-        scenes: What is seen in each scene, scene after scene.
+        scenes: The observation of each scene, scene after scene.
         pays: The reward of each action in each scene, scene after scene.
         sizes: The number of scenes, of actions, the width of a scene, whether scenes are random.
-        scene: The number of the scene now.
-        numbers: The first reward; the factor by which every further reward shrinks; the factor now.
+        scene: The number of the current scene.
+        numbers: The first reward; the factor by which every further reward shrinks; its current
+            product.
     """
 
     rng: NDArray[np.uint64]
@@ -74,65 +75,39 @@ KERNELS = EnvironmentKernels(ButtonsState, reset, step, observe)
 MATCHING = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 """Button B_i pays when the ball is in cell C_i."""
 
+BALL = {
+    "scenes": [[0], [1], [2]],
+    "pays": MATCHING,
+    "order": "chance",
+    "values": [3],
+    "first_reward": 0.0,
+    "shrink": 1.0,
+    "rewards": [0.0, 1.0],
+}
+"""The ball is in one of three cells, drawn anew in each interaction."""
+
 EXAMPLES: dict[str, dict[str, Any]] = {
     # Fixed-time payoffs, "Example": the ball changes cells in turn, a right button pays 0.1.
     "alternating": {
+        **BALL,
         "scenes": [[0], [1]],
         "pays": [[0.1, 0.0, 0.0], [0.0, 0.1, 0.0]],
         "order": "turn",
         "values": [2],
-        "first_reward": 0.0,
-        "shrink": 1.0,
-        "rewards": [0.0, 1.0],
     },
     # Anytime test, Example 1: a banana for the button of the ball's cell, and one to begin with.
-    "bananas": {
-        "scenes": [[0], [1], [2]],
-        "pays": MATCHING,
-        "order": "chance",
-        "values": [3],
-        "first_reward": 1.0,
-        "shrink": 1.0,
-        "rewards": [0.0, 1.0],
-    },
+    "bananas": {**BALL, "first_reward": 1.0},
     # Anytime test, Example 2: reward-bounded, r_k = 1 / 2**(k - 1) for a right button.
-    "bounded": {
-        "scenes": [[0], [1], [2]],
-        "pays": MATCHING,
-        "order": "chance",
-        "values": [3],
-        "first_reward": 0.0,
-        "shrink": 0.5,
-        "rewards": [0.0, 1.0],
-    },
+    "bounded": {**BALL, "shrink": 0.5},
     # Anytime test, Example 4: three cells, one empty (0), one white (1), one black (2).
     "balanced": {
+        **BALL,
         "scenes": [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0]],
         "pays": [[0.0, 1.0, -1.0], [0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -1.0, 0.0]],
-        "order": "chance",
         "values": [3, 3, 3],
-        "first_reward": 0.0,
-        "shrink": 1.0,
         "rewards": [-1.0, 1.0],
     },
 }
-
-
-def complexity(instance: Instance) -> float:
-    """The number of scenes; the papers do not grade these examples."""
-    return float(len(instance.data["scenes"]))
-
-
-CONTENTS = ("empty", "white", "black")
-
-
-def scene(observation: Sequence[int], cells: int) -> dict[str, Any]:
-    """The cells from left to right: one ball among them, or a coloured one in each."""
-    if len(observation) == 1:
-        contents = ["ball" if cell == observation[0] else "empty" for cell in range(cells)]
-    else:
-        contents = [CONTENTS[content] for content in observation]
-    return {"kind": "buttons", "cells": contents, "buttons": ["B1", "B2", "B3"]}
 
 
 class Buttons(KernelEnvironmentClass):
@@ -151,7 +126,7 @@ class Buttons(KernelEnvironmentClass):
         self.example = example
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:  # noqa: ARG002
-        """The example; there is nothing to draw."""
+        """Return the example; there is nothing to draw."""
         instance = Instance(EXAMPLES[self.example])
         if complexity not in (None, self.complexity(instance)):
             raise InvalidInputError(
@@ -161,22 +136,13 @@ class Buttons(KernelEnvironmentClass):
             )
         return instance
 
-    def complexity(self, instance: Instance) -> float:
-        """The number of scenes."""
-        return complexity(instance)
-
-    def complexity_range(self) -> tuple[float, float]:
-        """That of the example."""
-        grade = complexity(Instance(EXAMPLES[self.example]))
-        return grade, grade
-
-    def members(self, low: float, high: float, limit: int) -> list[Instance]:  # noqa: ARG002
+    def members(self, low: float, high: float, most: int) -> list[Instance]:  # noqa: ARG002
         """The example, if its complexity is asked for."""
         example = Instance(EXAMPLES[self.example])
-        return [example] if low <= complexity(example) <= high else []
+        return [example] if low <= self.complexity(example) <= high else []
 
     def build(self, instance: Instance) -> KernelEnvironment:
-        """Make the box."""
+        """Build the box."""
         data = instance.data
         scenes, pays = np.array(data["scenes"]), np.array(data["pays"])
         sizes = np.array([len(scenes), pays.shape[1], scenes.shape[1], data["order"] == "chance"])
@@ -199,12 +165,25 @@ class Buttons(KernelEnvironmentClass):
         """Every button matters at once; only one example is balanced."""
         return Claims(balanced=self.example == "balanced", sensitive=1)
 
+    def complexity(self, instance: Instance) -> float:
+        """The number of scenes; the papers define no complexity for these examples."""
+        return float(len(instance.data["scenes"]))
+
+    def complexity_range(self) -> tuple[float, float]:
+        """The complexity of the example, twice."""
+        return (self.complexity(Instance(EXAMPLES[self.example])),) * 2
+
     def scene(
         self,
         instance: Instance,
         observation: Observation,
         reward: float = 0.0,  # noqa: ARG002 - cells and buttons are all there is to see
     ) -> Mapping[str, Any]:
-        """Cells and buttons."""
-        seen = [int(cell) for cell in np.atleast_1d(observation)]
-        return scene(seen, cells=instance.data["values"][0])
+        """The buttons, and the cells from left to right: one ball, or one of a colour in each."""
+        contents = [int(content) for content in np.atleast_1d(observation)]
+        if len(contents) == 1:
+            cells = ["empty"] * instance.data["values"][0]
+            cells[contents[0]] = "ball"
+        else:
+            cells = [("empty", "white", "black")[content] for content in contents]
+        return {"kind": "buttons", "cells": cells, "buttons": ["B1", "B2", "B3"]}

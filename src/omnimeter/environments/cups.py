@@ -1,8 +1,8 @@
-"""The cups of the anytime test, section 6.1."""
+"""The cups of the anytime test, section 6.1, as an environment class."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from math import ceil, floor
 from typing import Any, Literal, NamedTuple
@@ -18,7 +18,7 @@ class CupsState(NamedTuple):
     """The cups on the table.
 
     Attributes:
-        colours: Each cup's colour now: 1 white, 0 black.
+        colours: Each cup's current colour: 1 white, 0 black.
         initial: Each cup's colour at the beginning.
         turn: Which cup the environment switched last, and how many turns its round has.
     """
@@ -68,41 +68,14 @@ def observe(state: Any, out: Any) -> None:
 KERNELS = EnvironmentKernels(CupsState, reset, step, observe)
 
 
-FEWEST = 3
+MIN_CUPS = 3
 """The paper asks for more than two."""
 
-MOST = 1000
+MAX_CUPS = 1000
 """No agent finds the one good pattern among two to the power of so many."""
 
-
-def complexity(instance: Instance) -> float:
-    """H(mu) = n, the number of cups."""
-    return float(len(instance.data["colours"]))
-
-
-def number_of_cups(wanted: float) -> int:
-    """How many cups an environment of the wanted complexity has."""
-    if not FEWEST <= wanted <= MOST or wanted != int(wanted):
-        raise InvalidInputError(
-            f"No cups have complexity {wanted:g}.",
-            f"Give a whole number from {FEWEST} up to {MOST}.",
-        )
-    return int(wanted)
-
-
-COLOURS = ("black", "white")
-
-
-def scene(colours: Sequence[int]) -> dict[str, Any]:
-    """The cups from left to right."""
-    return {
-        "kind": "cups",
-        "cups": [COLOURS[colour] for colour in colours],
-        "buttons": [f"B{number}" for number in range(1, len(colours) + 1)],
-    }
-
-
 LETTERS = "BW"
+"""Black and white in the data of an instance."""
 
 
 class Cups(KernelEnvironmentClass):
@@ -115,50 +88,50 @@ class Cups(KernelEnvironmentClass):
     Two switches an interaction never change whether the number of black cups is odd. So with an
     odd number of cups only one of the two paying patterns can ever be reached, and with an even
     number both or none. Over random colours the class is balanced as the paper says; a single
-    environment often is not, nor is it always sensitive to actions. The rule ``rest`` mends this:
+    environment often is not, nor is it always sensitive to actions. The rule ``rest`` fixes this:
     the environment's round has one turn more, in which it switches nothing.
 
     Args:
-        fewest: The smallest number of cups that is drawn when no complexity is asked for.
-        most: The largest number of cups that is drawn when no complexity is asked for.
+        min_cups: The smallest number of cups that is drawn when no complexity is asked for.
+        max_cups: The largest number of cups that is drawn when no complexity is asked for.
         rule: ``published`` as in the paper, or ``rest``.
     """
 
     kernels = KERNELS
 
     def __init__(
-        self, fewest: int = 3, most: int = 8, rule: Literal["published", "rest"] = "published"
+        self,
+        min_cups: int = 3,
+        max_cups: int = 8,
+        rule: Literal["published", "rest"] = "published",
     ) -> None:
-        if not FEWEST <= fewest <= most <= MOST:
+        if not MIN_CUPS <= min_cups <= max_cups <= MAX_CUPS:
             raise InvalidInputError(
-                f"There cannot be {fewest} to {most} cups.",
-                f"Give {FEWEST} <= fewest <= most <= {MOST}.",
+                f"There cannot be {min_cups} to {max_cups} cups.",
+                f"Give {MIN_CUPS} <= min_cups <= max_cups <= {MAX_CUPS}.",
             )
-        self.fewest = fewest
-        self.most = most
+        self.min_cups = min_cups
+        self.max_cups = max_cups
         self.rule = rule
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         """Draw the number of cups, if it is not given, and their colours."""
         if complexity is None:
-            cups = int(rng.integers(self.fewest, self.most + 1))
+            cups = int(rng.integers(self.min_cups, self.max_cups + 1))
+        elif MIN_CUPS <= complexity <= MAX_CUPS and complexity == int(complexity):
+            cups = int(complexity)
         else:
-            cups = number_of_cups(complexity)
+            raise InvalidInputError(
+                f"No cups have complexity {complexity:g}.",
+                f"Give a whole number from {MIN_CUPS} up to {MAX_CUPS}.",
+            )
         colours = "".join(LETTERS[colour] for colour in rng.integers(2, size=cups))
         return Instance({"colours": colours, "rule": self.rule})
 
-    def complexity(self, instance: Instance) -> float:
-        """The number of cups."""
-        return complexity(instance)
-
-    def complexity_range(self) -> tuple[float, float]:
-        """As many cups as there can be."""
-        return (FEWEST, MOST)
-
-    def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
+    def members(self, low: float, high: float, most: int) -> list[Instance] | None:
         """All colours of all numbers of cups."""
-        numbers = range(max(ceil(low), FEWEST), min(floor(high), MOST) + 1)
-        if sum(2**cups for cups in numbers) > limit:
+        numbers = range(max(ceil(low), MIN_CUPS), min(floor(high), MAX_CUPS) + 1)
+        if sum(2**cups for cups in numbers) > most:
             return None
         colours = ("".join(each) for cups in numbers for each in product(LETTERS, repeat=cups))
         return [Instance({"colours": each, "rule": self.rule}) for each in colours]
@@ -173,8 +146,16 @@ class Cups(KernelEnvironmentClass):
 
     def claims(self) -> Claims:
         """Balanced over random colours; sensitive only if the environment rests."""
-        horizon = 2 * (MOST + 1)  # a round, and once more, of the largest number
+        horizon = 2 * (MAX_CUPS + 1)  # a round, and once more, of the largest number
         return Claims(balanced=True, sensitive=horizon if self.rule == "rest" else None)
+
+    def complexity(self, instance: Instance) -> float:
+        """H(mu) = n, the number of cups."""
+        return float(len(instance.data["colours"]))
+
+    def complexity_range(self) -> tuple[float, float]:
+        """The smallest and the largest number of cups that there can be."""
+        return (MIN_CUPS, MAX_CUPS)
 
     def scene(  # the cups are all there is to see
         self,
@@ -182,5 +163,10 @@ class Cups(KernelEnvironmentClass):
         observation: Observation,
         reward: float = 0.0,  # noqa: ARG002
     ) -> Mapping[str, Any]:
-        """A row of cups."""
-        return scene([int(colour) for colour in np.atleast_1d(observation)])
+        """The cups from left to right, and a button for each."""
+        colours = [("black", "white")[int(colour)] for colour in np.atleast_1d(observation)]
+        return {
+            "kind": "cups",
+            "cups": colours,
+            "buttons": [f"B{number}" for number in range(1, len(colours) + 1)],
+        }

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from omnimeter.contract import Instance
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.kernels import EnvironmentKernels, forward, kernel
-
-Transitions = Sequence[Sequence[int]]
-"""The state that each action leads to, a row per state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +17,7 @@ class Automaton:
     Attributes:
         transitions: The state that each action leads to, a row per state.
         marks: How good each state is among the states: -1, 0 or 1.
-        symbols: What each state is shown as; ``None`` where each is shown by its own number.
+        symbols: The observation of each state; ``None`` where it is the state's own number.
     """
 
     transitions: tuple[tuple[int, ...], ...]
@@ -38,14 +34,8 @@ class Automaton:
         """The number of actions."""
         return len(self.transitions[0])
 
-    @property
-    def outputs(self) -> list[tuple[int, int]]:
-        """What tells states apart at once: how each pays and what it is shown as."""
-        shown = range(self.states) if self.symbols is None else self.symbols
-        return list(zip(self.marks, shown, strict=True))
-
     def instance(self) -> Instance:
-        """Its frozen description."""
+        """The description from which it is built again."""
         data = {"transitions": [list(row) for row in self.transitions], "marks": list(self.marks)}
         if self.symbols is not None:
             data["symbols"] = list(self.symbols)
@@ -53,17 +43,17 @@ class Automaton:
 
 
 STATE, ACTIONS = range(2)
-"""What stands where in ``now``: the state, and the number of actions, which stays."""
+"""The entries of ``now``: the state, and the number of actions, which stays."""
 
 
 class AutomatonState(NamedTuple):
-    """An automaton, and where it is.
+    """An automaton and its current state.
 
     Attributes:
         transitions: The state that each action leads to, for one state after the other.
         rewards: What each state pays.
-        shown: What each state is shown as.
-        now: See above.
+        shown: The observation of each state.
+        now: The current state and the number of actions.
     """
 
     transitions: IntArray
@@ -94,22 +84,3 @@ def observe(state: Any, out: Any) -> None:
 
 
 KERNELS = EnvironmentKernels(AutomatonState, reset, step, observe)
-
-
-def scene(circles: int, actions: int, seen: int, reward: float) -> dict[str, Any]:
-    """The circles in the order of their names, the buttons, and how the last reward was.
-
-    Args:
-        circles: How many different observations there can be.
-        actions: The number of actions.
-        seen: The observation.
-        reward: The last reward.
-    """
-    return {
-        "kind": "automata",
-        "circles": [
-            {"name": f"o{number + 1}", "here": number == seen} for number in range(circles)
-        ],
-        "buttons": [f"a{number + 1}" for number in range(actions)],
-        "reward": "up" if reward > 0 else "down" if reward < 0 else "neutral",
-    }

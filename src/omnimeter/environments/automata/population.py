@@ -1,31 +1,266 @@
-"""All automata of a class by complexity: counted, drawn and listed."""
+"""All automata of a class by complexity: the parts of their code, counted, drawn and listed."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import combinations, product
+from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
-from omnimeter.complexity import elias_gamma_length, kt_max
-from omnimeter.contract import InvalidInputError
+from omnimeter.complexity import elias_gamma_length, kt_max, truncated_binary_length
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.automata.complexity import (
-    CodePart,
-    Marks,
-    Part,
-    Symbols,
-    Transitions,
-    pick,
+    complexity,
+    number_of_choices,
     response_steps,
 )
 from omnimeter.environments.automata.dynamics import Automaton
-from omnimeter.environments.automata.validity import is_connected, is_minimal, is_sensitive
+from omnimeter.environments.automata.validity import is_minimal, is_sensitive, normal_marks
+from omnimeter.environments.shared import is_strongly_connected, nearest, weighted_index
 
-FAR = 4.0
+# Parts of the code
+
+Part = tuple[int, ...]
+"""Marks, symbols, or the transitions of all states one after the other."""
+
+
+class CodePart(ABC):
+    """All values of one part of the code.
+
+    Attributes:
+        masses: By bits, the number of values with a code of that length, each weighing 2 to the
+            power of minus its bits. So their sum is at most 1, however many there are.
+    """
+
+    masses: FloatArray
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, bits: int) -> Part:
+        """Draw uniformly among the values with so many bits."""
+
+    @abstractmethod
+    def members(self, bits: int) -> Iterator[Part]:
+        """All values with so many bits, always in the same order."""
+
+
+class Marks(CodePart):
+    """The marks of so many states, not all the same, in their normal form.
+
+    A state with mark 0 takes one bit, any other two.
+    """
+
+    def __init__(self, states: int) -> None:
+        self.states = states
+        self.masses = np.zeros(2 * states + 1)
+        for others in range(1, states):
+            zeros = states - others
+            # All ways with both signs; all positive where zeros are as frequent; all negative
+            # where they are more frequent (see ``normal_marks``).
+            signs = (1 << others) - 2 + (zeros >= others) + (zeros > others)
+            self.masses[states + others] = comb(states, others) * signs * 2.0 ** -(states + others)
+
+    def draw(self, rng: np.random.Generator, bits: int) -> Part:
+        """Marks drawn anew until they are in their normal form, as at least every third is."""
+        while True:
+            marks = np.zeros(self.states, dtype=np.int64)
+            places = rng.permutation(self.states)[: bits - self.states]
+            marks[places] = 1 - 2 * rng.integers(2, size=len(places))
+            drawn = tuple(marks.tolist())
+            if self._is_normal(drawn):
+                return drawn
+
+    def members(self, bits: int) -> Iterator[Part]:
+        """By the places of the marks that are not 0, then by their signs."""
+        for places in combinations(range(self.states), bits - self.states):
+            for signs in product((1, -1), repeat=len(places)):
+                sign = dict(zip(places, signs, strict=True))
+                marks = tuple(sign.get(state, 0) for state in range(self.states))
+                if self._is_normal(marks):
+                    yield marks
+
+    @staticmethod
+    def _is_normal(marks: Part) -> bool:
+        return len(set(marks)) > 1 and normal_marks(marks) == marks
+
+
+Situation = tuple[int, ...]
+"""What is known before an entry of a sequence; its number comes first."""
+
+
+class Option(NamedTuple):
+    """Entries with equally long codes after which the same may follow.
+
+    Attributes:
+        cost: The length of the code of each, in units.
+        values: The entries.
+        then: The situation after it.
+        masses: By units, the mass of all that can follow.
+    """
+
+    cost: int
+    values: list[int]
+    then: Situation
+    masses: FloatArray
+
+
+class Sequences(CodePart):
+    """Sequences in which the code of an entry depends on what came before it.
+
+    Counted from the end to the beginning, they are drawn from the beginning to the end.
+
+    Args:
+        length: The number of entries.
+        start: The situation before the first entry.
+        units: The largest length of a code in units, beyond the shortest one.
+        base: The bits of the shortest code.
+        unit: The bits of a unit.
+    """
+
+    def __init__(
+        self, length: int, start: Situation, units: int, *, base: int = 0, unit: int = 1
+    ) -> None:
+        self._length = length
+        self._start = start
+        self._units = units
+        self._base = base
+        self._unit = unit
+        self._options: dict[Situation, list[Option]] = {}
+        self.masses = np.zeros(base + unit * units + 1)
+        self.masses[base::unit] = self._count(start, {}) * 2.0**-base
+
+    @abstractmethod
+    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
+        """The entries that may come: their cost, their values, and the situation after them."""
+
+    def _is_complete(self, end: Situation) -> bool:  # noqa: ARG002 - for those that may not be
+        """Whether a sequence may end in a situation."""
+        return True
+
+    def _count(self, here: Situation, counted: dict[Situation, FloatArray]) -> FloatArray:
+        """By units, the mass of all that can follow a situation."""
+        if here not in counted:
+            masses = np.zeros(self._units + 1)
+            if here[0] == self._length:
+                masses[0] = self._is_complete(here)
+            else:
+                options = [
+                    Option(cost, values, then, following)
+                    for cost, values, then in self._entries(here)
+                    if (following := self._count(then, counted)).any()
+                ]
+                self._options[here] = options
+                for cost, values, _, following in options:
+                    weight = len(values) * 2.0 ** (-self._unit * cost)
+                    masses[cost:] += weight * following[: len(masses) - cost]
+            counted[here] = masses
+        return counted[here]
+
+    def draw(self, rng: np.random.Generator, bits: int) -> Part:
+        """Entry by entry, each in proportion to the mass of what can follow."""
+        left = (bits - self._base) // self._unit
+        here = self._start
+        drawn: list[int] = []
+        for number in rng.random(self._length).tolist():
+            option, place = self._choose(self._options[here], left, number)
+            drawn.append(option.values[place])
+            left -= option.cost
+            here = option.then
+        return tuple(drawn)
+
+    def _choose(self, options: list[Option], left: int, number: float) -> tuple[Option, int]:
+        """The option and which of its values, for a number drawn uniformly from [0, 1)."""
+        weights = [
+            len(values) * 2.0 ** (-self._unit * cost) * masses.item(left - cost)
+            if cost <= left
+            else 0.0
+            for cost, values, _, masses in options
+        ]
+        rest = number * sum(weights)
+        place = 0
+        while rest >= weights[place] and place + 1 < len(weights):
+            rest -= weights[place]
+            place += 1
+        if rest >= weights[place]:  # left over by rounding: it belongs to the largest
+            place, rest = weights.index(max(weights)), 0.0
+        return options[place], int(rest / weights[place] * len(options[place].values))
+
+    def members(self, bits: int) -> Iterator[Part]:
+        """By the options of the entries, then by their values."""
+        yield from self._members_from(self._start, (bits - self._base) // self._unit)
+
+    def _members_from(self, here: Situation, left: int) -> Iterator[Part]:
+        if here[0] == self._length:
+            yield ()
+            return
+        for cost, values, then, masses in self._options[here]:
+            if cost <= left and masses[left - cost]:
+                for rest in self._members_from(then, left - cost):
+                    for value in values:
+                        yield (value, *rest)
+
+
+class Symbols(Sequences):
+    """The symbols of so many states, named in the order of appearance.
+
+    A situation is the number of the state and how many symbols have appeared.
+    """
+
+    def __init__(self, states: int, max_symbols: int) -> None:
+        self.max_symbols = max_symbols
+        super().__init__(states, (0, 0), states * max_symbols.bit_length())
+
+    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
+        state, known = here
+        choices = number_of_choices(known, self.max_symbols)
+        for symbol in range(choices):
+            cost = truncated_binary_length(symbol, choices)
+            yield cost, [symbol], (state + 1, max(known, symbol + 1))
+
+
+class Transitions(Sequences):
+    """The transitions between so many states: all are reached, and none leads only to itself.
+
+    A situation is the number of the entry, how many states have been reached, and whether another
+    action of the state leads away from it.
+    """
+
+    def __init__(self, states: int, actions: int) -> None:
+        self.states = states
+        self.actions = actions
+        entries = states * actions
+        units = entries * (states.bit_length() - 1)
+        super().__init__(entries, (0, 1, False), units, base=entries, unit=2)
+
+    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
+        entry, known, left = here
+        state, action = divmod(entry, self.actions)
+        if state >= known:  # never reached
+            return
+        is_last = action == self.actions - 1
+        choices = number_of_choices(known, self.states)
+        alike: dict[tuple[int, Situation], list[int]] = {}
+        for rank in range(choices):
+            following = (state + rank) % choices
+            leaves = bool(left) or rank > 0
+            if leaves or not is_last:
+                then: Situation = (entry + 1, max(known, following + 1), leaves and not is_last)
+                alike.setdefault(((rank + 1).bit_length() - 1, then), []).append(following)
+        for (cost, then), values in alike.items():
+            yield cost, values, then
+
+    def _is_complete(self, end: Situation) -> bool:
+        return end[1] == self.states
+
+
+# Families and the whole population
+
+
+MAX_DEVIATIONS = 4.0
 """Automata whose code is longer than the mean by more standard deviations are left out.
 
 They are fewer than one in ten thousand, and odd: nearly every action goes back to the state met
@@ -34,66 +269,59 @@ just before, so that hardly any is connected.
 
 
 class Family:
-    """All candidates of one size. Most of them are valid; the others have to be told apart.
+    """All candidates of one size. Most of them are valid; the others are rejected.
 
     Attributes:
-        states: The number of states.
         actions: The number of actions.
         steps: The response time.
         masses: By bits, the mass of all candidates with a code of that length, each weighing 2 to
             the power of minus its bits.
     """
 
-    def __init__(self, states: int, actions: int, most_symbols: int) -> None:
-        self.states = states
+    def __init__(self, states: int, actions: int, max_symbols: int) -> None:
         self.actions = actions
         self.steps = response_steps(states, actions)
         self._head = elias_gamma_length(states - 1)
         self._parts: list[CodePart] = [Marks(states), Transitions(states, actions)]
-        if most_symbols:
-            self._parts.append(Symbols(states, most_symbols))
+        if max_symbols:
+            self._parts.append(Symbols(states, max_symbols))
         self._tails = [np.ones(1)]  # by part, the masses of all parts after it
         for part in reversed(self._parts):
             self._tails.insert(0, np.convolve(part.masses, self._tails[0]))
-        self._lists: dict[int, list[Automaton]] = {}
+        self._members: dict[int, list[Automaton]] = {}
         masses = self._tails.pop(0)
         masses[_longest(masses) + 1 :] = 0.0
         self.masses = np.concatenate([np.zeros(self._head), masses * 2.0**-self._head])
 
-    def complexity(self, bits: int) -> float:
-        """The complexity of an automaton with a code of so many bits."""
-        return kt_max(bits, self.steps)
-
     def count(self, bits: int) -> float:
-        """How many candidates have a code of so many bits."""
+        """The number of candidates with a code of so many bits."""
         return float(np.exp2(np.log2(self.masses[bits]) + bits)) if self.masses[bits] else 0.0
 
     def draw(self, rng: np.random.Generator, bits: int) -> Automaton | None:
-        """A candidate with a code of so many bits, each as likely; ``None`` if it is not valid."""
+        """Draw a candidate with a code of so many bits uniformly; ``None`` if it is not valid."""
         left = bits - self._head
-        found: list[Part] = []
+        parts: list[Part] = []
         for part, tail in zip(self._parts, self._tails, strict=True):
-            taken = pick(rng, _products(part.masses, tail, left))
-            found.append(part.draw(rng, taken))
+            taken = weighted_index(rng, _products(part.masses, tail, left).cumsum())
+            parts.append(part.draw(rng, taken))
             left -= taken
-        return self._valid(found)
+        return self._valid(parts)
 
-    def listed(self, bits: int) -> list[Automaton]:
+    def members(self, bits: int) -> list[Automaton]:
         """All valid automata with a code of so many bits, always in the same order."""
-        if bits not in self._lists:
-            candidates = self._from(0, bits - self._head)
-            found = (self._valid(parts) for parts in candidates)
-            self._lists[bits] = [automaton for automaton in found if automaton is not None]
-        return self._lists[bits]
+        if bits not in self._members:
+            candidates = map(self._valid, self._candidates(0, bits - self._head))
+            self._members[bits] = [each for each in candidates if each is not None]
+        return self._members[bits]
 
-    def _from(self, number: int, left: int) -> Iterator[list[Part]]:
+    def _candidates(self, number: int, left: int) -> Iterator[list[Part]]:
         if number == len(self._parts):
             yield []
             return
         part, tail = self._parts[number], self._tails[number]
         for taken in np.flatnonzero(_products(part.masses, tail, left)).tolist():
-            for first in part.listed(taken):
-                for rest in self._from(number + 1, left - taken):
+            for first in part.members(taken):
+                for rest in self._candidates(number + 1, left - taken):
                     yield [first, *rest]
 
     def _valid(self, parts: list[Part]) -> Automaton | None:
@@ -101,16 +329,16 @@ class Family:
         rows = tuple(
             entries[first : first + self.actions] for first in range(0, len(entries), self.actions)
         )
-        if not is_connected(rows) or not is_sensitive(rows, marks):
+        if not is_strongly_connected(rows) or not is_sensitive(rows, marks):
             return None
         automaton = Automaton(rows, marks, symbols[0] if symbols else None)
         return automaton if is_minimal(automaton) else None
 
 
 @lru_cache(maxsize=256)
-def family(states: int, actions: int, most_symbols: int) -> Family:
+def family(states: int, actions: int, max_symbols: int) -> Family:
     """The family of one size, counted once."""
-    return Family(states, actions, most_symbols)
+    return Family(states, actions, max_symbols)
 
 
 def _products(masses: FloatArray, tail: FloatArray, left: int) -> FloatArray:
@@ -131,26 +359,25 @@ def _longest(masses: FloatArray) -> int:
     logarithms = np.log2(masses[lengths]) + lengths
     counts = np.exp2(logarithms - logarithms.max())
     mean = np.average(lengths, weights=counts)
-    spread = np.sqrt(np.average((lengths - mean) ** 2, weights=counts))
-    return int(lengths[lengths <= mean + FAR * spread].max())
+    deviation = np.sqrt(np.average((lengths - mean) ** 2, weights=counts))
+    return int(lengths[lengths <= mean + MAX_DEVIATIONS * deviation].max())
 
 
 TOLERANCE = 1e-9
 """Complexities that differ by less are the same."""
 
-FEW = 20
+FEW_TRIES = 20
 """Candidates that are drawn before a band is listed instead, where that can be done."""
 
 TRIES = 1000
-"""Candidates that are drawn before a band counts as empty. Of each level that has valid ones, at
+"""Candidates that are drawn before a band counts as empty. Of each stratum that has valid ones, at
 least about one in ten is."""
 
-LISTABLE = 10_000
-"""The most candidates among which the valid ones are looked for one by one."""
+MAX_LISTED = 10_000
+"""The largest number of candidates that are examined one by one."""
 
 
-@dataclass(frozen=True)
-class Level:
+class Stratum(NamedTuple):
     """The candidates of one size and one length of code.
 
     Attributes:
@@ -169,143 +396,138 @@ class Level:
 class Population:
     """All automata with so many actions, states at most, and symbols (0: own numbers)."""
 
-    def __init__(self, actions: int, most_states: int, most_symbols: int) -> None:
+    def __init__(self, actions: int, max_states: int, max_symbols: int) -> None:
         self.actions = actions
-        self.most_states = most_states
-        self.most_symbols = most_symbols
+        self.max_states = max_states
+        self.max_symbols = max_symbols
 
     @cached_property
-    def levels(self) -> list[Level]:
-        """All levels by their complexity; equal ones of different sizes stand side by side."""
-        found = [
-            Level(each.complexity(bits), each, bits, float(each.masses[bits]) / each.steps)
-            for each in self._families()
+    def _strata(self) -> list[Stratum]:
+        """All strata by their complexity; equal ones of different sizes are neighbours."""
+        sizes = range(2, self.max_states + 1)
+        families = (family(states, self.actions, self.max_symbols) for states in sizes)
+        strata = [
+            Stratum(kt_max(bits, each.steps), each, bits, float(each.masses[bits]) / each.steps)
+            for each in families
             for bits in np.flatnonzero(each.masses).tolist()
         ]
-        return sorted(found, key=lambda level: level.complexity)
-
-    def _families(self) -> Iterator[Family]:
-        for states in range(2, self.most_states + 1):
-            yield family(states, self.actions, self.most_symbols)
+        return sorted(strata, key=lambda stratum: stratum.complexity)
 
     @cached_property
     def _complexities(self) -> list[float]:
-        return [level.complexity for level in self.levels]
+        return [stratum.complexity for stratum in self._strata]
 
     @cached_property
     def _weights(self) -> FloatArray:
-        return np.array([level.weight for level in self.levels])
-
-    def range(self) -> tuple[float, float]:
-        """The lowest and the highest complexity that there is."""
-        return self._range
+        return np.array([stratum.weight for stratum in self._strata])
 
     @cached_property
-    def _range(self) -> tuple[float, float]:
-        (low,) = self._first_there(self._complexities)
-        (high,) = self._first_there(self._complexities[::-1])
+    def complexity_range(self) -> tuple[float, float]:
+        """The lowest and the highest complexity that there is."""
+        (low,), (high,) = self.nearest(-np.inf), self.nearest(np.inf)
         return low, high
 
+    def nearest(self, wanted: float) -> list[float]:
+        """The nearest complexities below and above a wanted one that automata have.
+
+        Where no candidate is valid they are few, so that the answer does not depend on draws.
+        """
+        rng = np.random.default_rng(0)
+        return nearest(
+            self._complexities,
+            wanted,
+            lambda each: self.draw_between(rng, each, each) is not None,
+        )
+
     def draw(self, rng: np.random.Generator) -> Automaton:
-        """An automaton drawn with probability in proportion to 2^-complexity."""
+        """Draw an automaton in proportion to 2^-complexity."""
         while True:
-            automaton = self._candidate(rng, 0, self._weights)
+            automaton = self._draw_candidate(rng, self._strata, self._weights)
             if automaton is not None:
                 return automaton
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Automaton | None:
-        """One of a band, in proportion to 2^-complexity; ``None`` if there is none."""
-        first, weights = self._band(low, high)
-        if not len(weights):
+        """Draw from a band in proportion to 2^-complexity; ``None`` if it is empty."""
+        band = self._band(low, high)
+        strata = self._strata[band]
+        if not strata:
             return None
         for tries in range(TRIES):
-            if tries == FEW and self._can_be_listed(self._within(low, high)):
-                return self._drawn_from_list(rng, low, high)
-            automaton = self._candidate(rng, first, weights)
+            if tries == FEW_TRIES and _can_be_listed(strata):
+                return self._draw_listed(rng, low, strata)
+            automaton = self._draw_candidate(rng, strata, self._weights[band])
             if automaton is not None:
                 return automaton
         return None
 
-    def draw_of(self, rng: np.random.Generator, wanted: float) -> Automaton:
-        """One of a complexity, each as likely.
-
-        Raises:
-            InvalidInputError: There is none; the nearest complexities are named.
-        """
-        found = self.draw_between(rng, wanted, wanted)
-        if found is None:
-            raise no_such(wanted, self._nearest(wanted))
-        return found
-
-    def listed(self, low: float, high: float, most: int) -> list[Automaton] | None:
-        """All of a band, ordered by complexity; ``None`` if they are more or cannot be listed."""
-        levels = self._within(low, high)
-        if not self._can_be_listed(levels):
-            return None
-        found = [automaton for level in levels for automaton in level.family.listed(level.bits)]
-        return found if len(found) <= most else None
-
-    def _band(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """The first level of a band, and the weights of all its levels."""
-        first = bisect_left(self._complexities, low - TOLERANCE)
-        last = bisect_left(self._complexities, high + TOLERANCE)
-        return first, self._weights[first:last]
-
-    def _within(self, low: float, high: float) -> list[Level]:
-        """The levels of a band."""
-        first, weights = self._band(low, high)
-        return self.levels[first : first + len(weights)]
-
-    def _can_be_listed(self, levels: Sequence[Level]) -> bool:
-        return sum(level.family.count(level.bits) for level in levels) <= LISTABLE
-
-    def _candidate(
-        self, rng: np.random.Generator, first: int, weights: FloatArray
+    @staticmethod
+    def _draw_candidate(
+        rng: np.random.Generator, strata: Sequence[Stratum], weights: FloatArray
     ) -> Automaton | None:
-        level = self.levels[first + pick(rng, weights)]
-        return level.family.draw(rng, level.bits)
+        stratum = strata[weighted_index(rng, weights.cumsum())]
+        return stratum.family.draw(rng, stratum.bits)
 
-    def _drawn_from_list(
-        self, rng: np.random.Generator, low: float, high: float
+    @staticmethod
+    def _draw_listed(
+        rng: np.random.Generator, low: float, strata: Sequence[Stratum]
     ) -> Automaton | None:
-        """For a band in which hardly any candidate is valid, or none."""
-        levels = self._within(low, high)
-        lists = [level.family.listed(level.bits) for level in levels]
+        """Draw from a band in which hardly any candidate is valid, or none."""
+        lists = [stratum.family.members(stratum.bits) for stratum in strata]
         weights = [
-            len(listed) * 2.0 ** (low - level.complexity)
-            for level, listed in zip(levels, lists, strict=True)
+            len(members) * 2.0 ** (low - stratum.complexity)
+            for stratum, members in zip(strata, lists, strict=True)
         ]
         if not any(weights):
             return None
-        chosen = lists[pick(rng, np.array(weights))]
-        return chosen[int(rng.integers(len(chosen)))]
+        members = lists[weighted_index(rng, np.cumsum(weights))]
+        return members[int(rng.integers(len(members)))]
 
-    def _nearest(self, wanted: float) -> list[float]:
-        """The complexities there are next to a wanted one: below and above."""
-        place = bisect_left(self._complexities, wanted)
-        below, above = self._complexities[:place][::-1], self._complexities[place:]
-        return self._first_there(below) + self._first_there(above)
+    def members(self, low: float, high: float, limit: int) -> list[Automaton] | None:
+        """All of a band by complexity; ``None`` if they are more or cannot be listed."""
+        strata = self._strata[self._band(low, high)]
+        if not _can_be_listed(strata):
+            return None
+        members = [each for stratum in strata for each in stratum.family.members(stratum.bits)]
+        return members if len(members) <= limit else None
 
-    def _first_there(self, grades: Sequence[float]) -> list[float]:
-        """The first of some complexities that an automaton has, if one does.
+    def _band(self, low: float, high: float) -> slice:
+        first = bisect_left(self._complexities, low - TOLERANCE)
+        return slice(first, bisect_left(self._complexities, high + TOLERANCE))
 
-        Where no candidate is valid they are few, so that the answer is no matter of chance.
-        """
-        rng = np.random.default_rng(0)
-        there = (each for each in grades if self.draw_between(rng, each, each) is not None)
-        return list(islice(there, 1))
+
+def _can_be_listed(strata: Sequence[Stratum]) -> bool:
+    return sum(stratum.family.count(stratum.bits) for stratum in strata) <= MAX_LISTED
+
+
+class Example(Population):
+    """A population of one automaton, which shows states by their own numbers."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        super().__init__(automaton.actions, automaton.states, 0)
+        self.automaton = automaton
+        self.complexity_range = (complexity(automaton),) * 2
+
+    def nearest(self, wanted: float) -> list[float]:  # noqa: ARG002
+        """Its complexity."""
+        return [self.complexity_range[0]]
+
+    def draw(self, rng: np.random.Generator) -> Automaton:  # noqa: ARG002 - nothing to be drawn
+        """The automaton."""
+        return self.automaton
+
+    def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Automaton | None:  # noqa: ARG002
+        """The automaton, if it is in the band."""
+        is_within = low - TOLERANCE <= self.complexity_range[0] <= high + TOLERANCE
+        return self.automaton if is_within else None
+
+    def members(self, low: float, high: float, limit: int) -> list[Automaton] | None:
+        """The automaton, if it is in the band and may be listed."""
+        automaton = self.draw_between(np.random.default_rng(0), low, high)
+        members = [] if automaton is None else [automaton]
+        return members if len(members) <= limit else None
 
 
 @lru_cache(maxsize=64)
-def population(actions: int, most_states: int, most_symbols: int) -> Population:
+def population(actions: int, max_states: int, max_symbols: int) -> Population:
     """The population of a class, counted once."""
-    return Population(actions, most_states, most_symbols)
-
-
-def no_such(wanted: float, there_are: list[float]) -> InvalidInputError:
-    """What is said when there is no automaton of a wanted complexity."""
-    nearest = " and ".join(f"{each:.12g}" for each in there_are)
-    return InvalidInputError(
-        f"No automaton has complexity {wanted:.12g}.",
-        f"The nearest complexities that there are: {nearest}.",
-    )
+    return Population(actions, max_states, max_symbols)

@@ -1,4 +1,4 @@
-"""How Lambda environments are graded: by how short they can be described (Lambda thesis, 5.4, 6.3).
+"""The complexity of Lambda environments: the length of their description (Lambda thesis, 5.4, 6.3).
 
 Compression stands in for Kolmogorov complexity, as in the thesis.
 """
@@ -12,26 +12,25 @@ from typing import Literal
 import numpy as np
 
 from omnimeter.complexity import compressed_length
-from omnimeter.contract import InvalidInputError
-from omnimeter.environments.lambda_class.drawing import format_pattern, pattern_length
+from omnimeter.environments.lambda_class.patterns import format_pattern, pattern_length
 from omnimeter.environments.lambda_class.space import SEPARATOR, parse_space
 
-Grade = Literal["environment", "pattern", "product", "length"]
+ComplexityMeasure = Literal["environment", "pattern", "product", "length"]
 
 TRIES = 1000
-"""How often a space is drawn for which no pattern of the wanted complexity is found."""
+"""The largest number of spaces drawn until a pattern of the wanted complexity is found."""
 
-SOME_TRIES = 50
-"""How often when it is only asked whether there are many of a complexity."""
+FEW_TRIES = 50
+"""The same, where it only matters whether a complexity is easily found."""
 
-LONGEST_PATTERN = 5000
-"""Patterns of a wanted complexity are not longer."""
+MAX_PATTERN = 5000
+"""The largest length of patterns of a wanted complexity."""
 
 NEARBY = 8
-"""Lengths of a pattern at which its complexity is looked for, from where it should be on."""
+"""The lengths of a pattern that are tried, from the expected one on."""
 
 
-def graded(grade: str, space: str, pattern: str) -> float:
+def complexity_of(measure: str, space: str, pattern: str) -> float:
     """The complexity of a description and a pattern.
 
     ``environment`` is the compressed length of both, ``product`` that times the length of the
@@ -39,7 +38,7 @@ def graded(grade: str, space: str, pattern: str) -> float:
     pattern alone (6.3), and ``length`` the length of both as they are.
     """
     text = space + pattern
-    match grade:
+    match measure:
         case "pattern":
             return float(compressed_length(pattern))
         case "product":
@@ -52,54 +51,45 @@ def graded(grade: str, space: str, pattern: str) -> float:
 
 
 def pattern_of_complexity(
-    rng: np.random.Generator, actions: int, wanted: float, grade: Callable[[str], float]
+    rng: np.random.Generator, actions: int, wanted: float, measure: Callable[[str], float]
 ) -> str | None:
     """The first actions of a random sequence, as many as have the wanted complexity.
 
-    Now and then one action more makes a compressed text shorter, or longer by two. So the place is
-    found as if complexity only grew, and then searched nearby.
+    Now and then one action more makes a compressed text shorter, or longer by two. So the length
+    is searched as if complexity only grew, and then nearby.
 
     Args:
-        rng: Where chance comes from.
+        rng: The random generator.
         actions: The number of actions.
         wanted: The complexity.
-        grade: What a pattern's complexity is.
+        measure: The complexity of a pattern.
 
     Returns:
-        The pattern, or nothing if no part of this sequence has that complexity.
+        The pattern, or ``None`` if no part of this sequence has that complexity.
     """
-    sequence = rng.integers(actions, size=LONGEST_PATTERN).tolist()
+    sequence = rng.integers(actions, size=MAX_PATTERN).tolist()
 
     def text(length: int) -> str:
         return format_pattern(sequence[:length], actions)
 
     def complexity(length: int) -> float:
-        return grade(text(length))
+        return measure(text(length))
 
     longest = 1
     while complexity(longest) < wanted:
-        if longest == LONGEST_PATTERN:
+        if longest == MAX_PATTERN:
             return None
-        longest = min(2 * longest, LONGEST_PATTERN)
+        longest = min(2 * longest, MAX_PATTERN)
     first = 1 + bisect_left(range(1, longest + 1), wanted, key=complexity)
-    for length in range(first, min(first + NEARBY, LONGEST_PATTERN + 1)):
+    for length in range(first, min(first + NEARBY, MAX_PATTERN + 1)):
         if complexity(length) == wanted:
             return text(length)
     return None
 
 
-def highest(grade: str) -> float:
+def highest(measure: str) -> float:
     """A complexity that is still found, whatever the number of actions: that of long patterns."""
-    pattern = format_pattern(np.random.default_rng(0).integers(2, size=LONGEST_PATTERN), 2)
+    pattern = format_pattern(np.random.default_rng(0).integers(2, size=MAX_PATTERN), 2)
     compressed = compressed_length(pattern)
-    whole = {"length": LONGEST_PATTERN, "product": compressed * LONGEST_PATTERN}
-    return 0.9 * whole.get(grade, compressed)
-
-
-def not_found(wanted: float, grade: str) -> InvalidInputError:
-    """What is said when no environment of a complexity was found."""
-    return InvalidInputError(
-        f"No Lambda environment of complexity {wanted:g} was found (graded by {grade}).",
-        "Give a whole number. Fewer cells are simpler, longer patterns more complex; patterns have "
-        f"at most {LONGEST_PATTERN:,} actions.",
-    )
+    whole = {"length": MAX_PATTERN, "product": compressed * MAX_PATTERN}
+    return 0.9 * whole.get(measure, compressed)

@@ -1,4 +1,4 @@
-"""Which Lambda environments there can be, and how they are drawn and built."""
+"""The Lambda environment class: its parameters, what it draws, and how instances are built."""
 
 from __future__ import annotations
 
@@ -6,60 +6,76 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import count
-from typing import Any, ClassVar, Literal
+from math import inf, isfinite
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from omnimeter.contract import Claims, Instance, InvalidInputError, Observation
-from omnimeter.environments.lambda_class.building import (
-    FRAMES,
-    Consumption,
-    Cycle,
-    Frame,
-    build,
-    check_object,
-    checked,
-    draw_object,
-    kernels_of,
-    one_of,
-)
+from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, UnknownNameError
+from omnimeter.contract.agent import IntArray
+from omnimeter.environments.lambda_class import dynamics
 from omnimeter.environments.lambda_class.complexity import (
-    SOME_TRIES,
+    FEW_TRIES,
+    MAX_PATTERN,
     TRIES,
-    Grade,
-    graded,
+    ComplexityMeasure,
+    complexity_of,
     highest,
-    not_found,
     pattern_of_complexity,
 )
-from omnimeter.environments.lambda_class.drawing import (
-    check_drawn_cells,
+from omnimeter.environments.lambda_class.dynamics import LambdaState
+from omnimeter.environments.lambda_class.patterns import (
+    BEHAVIOURS,
+    check_object,
     check_stop,
+    draw_object,
     draw_pattern,
-    draw_space,
     format_pattern,
     parse_pattern,
+    script_of,
 )
-from omnimeter.environments.lambda_class.observing import FORMS
 from omnimeter.environments.lambda_class.scene import scene
-from omnimeter.environments.lambda_class.space import CellSpace, format_space, read_space
-from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass
+from omnimeter.environments.lambda_class.space import (
+    CellSpace,
+    check_number_of_cells,
+    draw_space,
+    paths_of,
+    read_space,
+)
+from omnimeter.environments.lambda_class.views import VIEWS, kernels_of, space_of
+from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
+Variant = Literal["implemented", "conceptual"]
+Consumption = Literal["before", "after"]
+Cycle = Literal["power", "product", "never"]
 Redraw = Literal["all", "connections"]
-Form = Literal["structure", "state", "string", "string-others", "adjacent", "foresight"]
+View = Literal["structure", "state", "string", "string-others", "adjacent", "foresight"]
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "implemented": {"consumption": "after", "division": "inf", "vanish": True, "beside": True},
+    "conceptual": {"consumption": "before", "division": 2.0, "vanish": True, "beside": False},
+}
+"""Defaults: sections 5.1 and 3.6.3 of the Lambda thesis. The parameter ``drop_on_agents`` is the
+rule ``beside`` of an instance."""
+
+MAX_CYCLE = 2**31 - 1
+"""Kernels draw no greater numbers. Where the bound is above it, this is the bound."""
+
+MAX_WARM_UP = 1_000_000
+"""Interactions; each beginning takes the time of all of them."""
 
 
 class Lambda(KernelEnvironmentClass):
-    """Cells with Good and Evil, who repeat one pattern and leave rewards behind.
+    """Cells with Good and Evil, which repeat one pattern and leave rewards behind.
 
-    An agent moves through the cells of a directed graph. So do Good, who leaves positive rewards,
-    and Evil, who leaves negative ones. Both follow the same pattern of actions and change places
-    from time to time, so that chance is worth nothing. This is the environment class of the Lambda
-    thesis, as its chapter 4 implements it.
+    An agent moves through the cells of a directed graph. So do Good, which leaves positive rewards,
+    and Evil, which leaves negative ones. Both follow the same pattern of actions and change places
+    from time to time, so that random behaviour is worth nothing. This is the environment class of
+    the Lambda thesis, as its chapter 4 implements it.
 
     Args:
         cells: The number of cells; by default it is drawn, each further cell half as likely.
-        most_cells: The largest number of cells that is drawn.
+        max_cells: The largest number of cells that is drawn.
         actions: The number of actions, the one that stays included; by default it is drawn.
         space: The space itself: a description such as ``1+2-|1+2-|1+2-``, or ``ring-8``,
             ``grid-3x4``, ``torus-3x4``; by default it is drawn.
@@ -67,13 +83,14 @@ class Lambda(KernelEnvironmentClass):
         stop: The probability with which a drawn pattern ends after each of its actions.
         objects: Further objects by their behaviours: ``random``, ``still``, ``pattern`` (drawn),
             or a given one such as ``pattern:0120``.
-        frame: Where the parameters that are left out come from: ``implemented`` (the thesis'
+        variant: The source of the parameters that are left out: ``implemented`` (the thesis'
             chapters 4 to 6) or ``conceptual`` (its section 3.6).
         consumption: Whether agents get the reward of a cell ``before`` or ``after`` the update of
             all cells' rewards. After it, the whole reward is only where Good is.
         vanish: Whether a reward disappears when an agent has got it.
-        division: By what rewards in cells are divided in each interaction, from 1 to ``inf``.
-        beside: Whether Good and Evil leave rewards in a cell where an agent is.
+        division: The number by which rewards in cells are divided in each interaction, from 1 to
+            ``inf``.
+        drop_on_agents: Whether Good and Evil leave rewards in a cell where an agent is.
         sharing: Whether agents in the same cell share its reward.
         good: The rewards that Good leaves, one or several in turn, each in (0, 1].
         evil: The size of those that Evil leaves.
@@ -81,79 +98,87 @@ class Lambda(KernelEnvironmentClass):
             ``power`` of actions, their ``product``, or they ``never`` do.
         warm_up: Interactions of a random agent before the test; ``cycle`` draws their number like
             the time until Good and Evil change places, up to 10,000.
-        grade: What complexity is: the compressed length of the ``environment`` (space and
+        complexity_measure: The complexity: the compressed length of the ``environment`` (space and
             pattern), that times the length of the pattern (``product``), the compressed length of
             the ``pattern`` alone, or the plain ``length``.
-        observation: The form of observation for every agent; by default each gets the form that it
-            asks for, and ``structure`` if it asks for none.
+        view: The view of every agent; by default each gets the view that it asks for, and
+            ``structure`` if it asks for none.
         redraw: What is drawn again when a drawn space is not valid: ``all`` of it, with the numbers
             of cells and actions that are not given, or only the ``connections``.
     """
 
     kernels = kernels_of(("structure",))
-    views: ClassVar[Sequence[str]] = FORMS
+    views: ClassVar[Sequence[str]] = VIEWS
 
     def __init__(
         self,
         cells: int | None = None,
-        most_cells: int = 9,
+        max_cells: int = 9,
         actions: int | None = None,
         space: str | None = None,
         pattern: str | None = None,
         stop: float = 0.01,
         objects: list[str] | None = None,
-        frame: Frame = "implemented",
+        variant: Variant = "implemented",
         consumption: Consumption | None = None,
         vanish: bool | None = None,
         division: float | Literal["inf"] | None = None,
-        beside: bool | None = None,
+        drop_on_agents: bool | None = None,
         sharing: bool = False,
         good: float | list[float] = 1.0,
         evil: float | list[float] = 1.0,
         cycle: Cycle = "power",
         warm_up: int | Literal["cycle"] = 0,
-        grade: Grade = "environment",
-        observation: Form | None = None,
+        complexity_measure: ComplexityMeasure = "environment",
+        view: View | None = None,
         redraw: Redraw = "all",
     ) -> None:
         self.cells = cells
-        self.most_cells = most_cells
+        self.max_cells = max_cells
         self.actions = actions
         self.space = None if space is None else self._given_space(space)
         self.pattern = None if pattern is None else self._given_pattern(pattern)
         check_stop(stop)
         self.stop = stop
         self.objects = [check_object(each, self.actions) for each in objects or []]
-        self.redraw = one_of("redraw", redraw, Redraw)
-        self.grade = one_of("grade", grade, Grade)
-        self.observation = None if observation is None else one_of("form", observation, Form)
-        self._sit((observation or "structure",))
-        given = {
+        self.redraw = _one_of("redraw", redraw, Redraw)
+        self.complexity_measure = _one_of(
+            "complexity_measure", complexity_measure, ComplexityMeasure
+        )
+        self.view = None if view is None else _one_of("view", view, View)
+        self._set_views((view or "structure",))
+        rules = {
             "consumption": consumption,
             "division": division,
             "vanish": vanish,
-            "beside": beside,
-        }
-        said = {name: value for name, value in given.items() if value is not None}
-        always = {
+            "beside": drop_on_agents,
             "sharing": sharing,
             "good": good,
             "evil": evil,
             "cycle": cycle,
             "warm_up": warm_up,
         }
-        self.rules = checked({**FRAMES[one_of("frame", frame, Frame)], **said, **always})
-        self._check_sizes()
+        defaults = VARIANTS[_one_of("variant", variant, Variant)]
+        self.rules = checked_rules(
+            {name: defaults.get(name) if rule is None else rule for name, rule in rules.items()}
+        )
+        check_number_of_cells(max_cells, drawn=True)
+        if self.space is None and cells is not None:
+            check_number_of_cells(cells, drawn=True)
+        if self.actions is not None and self.actions < 2:
+            raise InvalidInputError(
+                f"There cannot be {self.actions} actions.", "Give 2 or more: staying is one."
+            )
 
     def _given_space(self, text: str) -> CellSpace:
         space = read_space(text)
-        for name, wanted, found in (
+        for name, wanted, given in (
             ("cells", self.cells, space.cells),
             ("actions", self.actions, space.actions),
         ):
-            if wanted not in (None, found):
+            if wanted not in (None, given):
                 raise InvalidInputError(
-                    f"The space has {found} {name}, not {wanted}.",
+                    f"The space has {given} {name}, not {wanted}.",
                     f"Leave out {name}, or the space.",
                 )
         self.cells, self.actions = space.cells, space.actions
@@ -168,19 +193,10 @@ class Lambda(KernelEnvironmentClass):
         parse_pattern(text, self.actions)
         return text
 
-    def _check_sizes(self) -> None:
-        check_drawn_cells(self.most_cells)
-        if self.space is None and self.cells is not None:
-            check_drawn_cells(self.cells)
-        if self.actions is not None and self.actions < 2:
-            raise InvalidInputError(
-                f"There cannot be {self.actions} actions.", "Give 2 or more: staying is one."
-            )
-
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         """Draw a space, a pattern and further objects, as far as they are not given.
 
-        For a wanted complexity patterns are as long as they must be, whatever ``stop`` says.
+        For a wanted complexity patterns are as long as they must be, whatever ``stop`` is.
         """
         if complexity is None:
             space = self._draw_space(rng)
@@ -188,45 +204,86 @@ class Lambda(KernelEnvironmentClass):
                 draw_pattern(rng, space.actions, self.stop), space.actions
             )
             return self._instance(rng, space, pattern)
-        found = self._search(rng, complexity, TRIES)
-        if found is None:
-            raise not_found(complexity, self.grade)
-        return found
+        instance = self._search(rng, complexity, TRIES)
+        if instance is None:
+            raise InvalidInputError(
+                f"No Lambda environment of complexity {complexity:g} was found "
+                f"(complexity_measure={self.complexity_measure}).",
+                "Give a whole number. Fewer cells are simpler, longer patterns more complex; "
+                f"patterns have at most {MAX_PATTERN:,} actions.",
+            )
+        return instance
 
     def _search(self, rng: np.random.Generator, complexity: float, tries: int) -> Instance | None:
         for _ in range(tries):
             space = self._draw_space(rng)
-            found = self._pattern_of(rng, space, complexity)
-            if found is not None:
-                return self._instance(rng, space, found)
+
+            def measure(pattern: str, description: str = str(space)) -> float:
+                return complexity_of(self.complexity_measure, description, pattern)
+
+            if self.pattern is None:
+                pattern = pattern_of_complexity(rng, space.actions, complexity, measure)
+            else:
+                pattern = self.pattern if measure(self.pattern) == complexity else None
+            if pattern is not None:
+                return self._instance(rng, space, pattern)
         return None
 
     def _draw_space(self, rng: np.random.Generator) -> CellSpace:
         if self.space is not None:
             return self.space
         keep_sizes = self.redraw == "connections"
-        return draw_space(rng, self.cells, self.most_cells, self.actions, keep_sizes=keep_sizes)
-
-    def _pattern_of(
-        self, rng: np.random.Generator, space: CellSpace, complexity: float
-    ) -> str | None:
-        description = format_space(space)
-        if self.pattern is not None:
-            fits = graded(self.grade, description, self.pattern) == complexity
-            return self.pattern if fits else None
-        return pattern_of_complexity(
-            rng, space.actions, complexity, lambda text: graded(self.grade, description, text)
-        )
+        return draw_space(rng, self.cells, self.max_cells, self.actions, keep_sizes=keep_sizes)
 
     def _instance(self, rng: np.random.Generator, space: CellSpace, pattern: str) -> Instance:
         objects = [draw_object(rng, each, space.actions, self.stop) for each in self.objects]
-        return Instance(
-            {"space": format_space(space), "pattern": pattern, "objects": objects, **self.rules}
+        return Instance({"space": str(space), "pattern": pattern, "objects": objects, **self.rules})
+
+    def with_views(self, views: Sequence[str | None]) -> Lambda:
+        """The same class for agents in a joint exercise, each with its view."""
+        known = [view if view in VIEWS else None for view in views]
+        seat_views = tuple(self.view or view or "structure" for view in known)
+        if seat_views == self.seat_views:
+            return self
+        seated = copy(self)
+        seated._set_views(seat_views)
+        return seated
+
+    def _set_views(self, views: tuple[str, ...]) -> None:
+        self.seat_views = views
+        self.kernels = kernels_of(views)
+
+    def build(self, instance: Instance) -> KernelEnvironment:
+        """Build the environment of an instance, with a seat for each view."""
+        paths = paths_of(instance.data["space"])
+        cells, actions = paths.shape
+        views = self.seat_views
+        state = _state(instance.data, paths, views)
+        first, *others = (space_of(view, cells, actions, len(state.places)) for view in views)
+        return KernelEnvironment(self.kernels, state, actions, first, others=others, views=views)
+
+    def claims(self) -> Claims:
+        """Balanced if Good and Evil leave the same; sensitive within as many actions as cells.
+
+        Whatever an agent does, Good and Evil go the same way. By the number of cells it can be in
+        any of them, having come from another: so it can choose between a cell with a positive
+        reward and one with a negative reward. Only where a reward lasts for no longer than one
+        interaction, and is never left where an agent is, no agent ever gets anything.
+        """
+        rules = self.rules
+        out_of_reach = (
+            rules["consumption"] == "after" and rules["division"] == "inf" and not rules["beside"]
+        )
+        largest = self.max_cells if self.cells is None else self.cells
+        return Claims(
+            balanced=rules["good"] == rules["evil"],
+            sensitive=None if out_of_reach else largest,
         )
 
     def complexity(self, instance: Instance) -> float:
-        """How long the shortest description is that compression finds."""
-        return graded(self.grade, instance.data["space"], instance.data["pattern"])
+        """The length of the description, compressed as ``complexity_measure`` says."""
+        data = instance.data
+        return complexity_of(self.complexity_measure, data["space"], data["pattern"])
 
     def complexity_range(self) -> tuple[float, float]:
         """The lowest complexity that is found, and one that patterns of two actions still reach."""
@@ -235,53 +292,148 @@ class Lambda(KernelEnvironmentClass):
     @cached_property
     def _complexity_range(self) -> tuple[float, float]:
         if self.pattern is not None and self.space is not None:
-            grade = graded(self.grade, format_space(self.space), self.pattern)
-            return grade, grade
-        rng = np.random.default_rng(0)  # a few tries find a level that can be drawn with ease
-        lowest = next(each for each in count(1) if self._search(rng, each, SOME_TRIES))
-        return float(lowest), max(float(lowest), highest(self.grade))
-
-    def with_views(self, views: Sequence[str | None]) -> Lambda:
-        """The same class for agents who are there together, each with its form of observation."""
-        asked = [view if view in FORMS else None for view in views]
-        forms = tuple(self.observation or view or "structure" for view in asked)
-        if forms == self.forms:
-            return self
-        seated = copy(self)
-        seated._sit(forms)
-        return seated
-
-    def _sit(self, forms: tuple[str, ...]) -> None:
-        self.forms = forms
-        self.kernels = kernels_of(forms)
-
-    def build(self, instance: Instance) -> KernelEnvironment:
-        """Make the space and everybody in it."""
-        return build(instance, self.forms)
-
-    def claims(self) -> Claims:
-        """Balanced if Good and Evil leave the same; sensitive within as many actions as cells.
-
-        Whatever an agent does, Good and Evil go the same way. By the number of cells it can be in
-        any of them, having come from another: so it can choose between a cell with a positive
-        reward and one with a negative reward. Only where a reward lasts for no longer than one
-        interaction, and is never left beside an agent, nobody ever gets anything.
-        """
-        rules = self.rules
-        out_of_reach = (
-            rules["consumption"] == "after" and rules["division"] == "inf" and not rules["beside"]
-        )
-        largest = self.most_cells if self.cells is None else self.cells
-        return Claims(
-            balanced=rules["good"] == rules["evil"],
-            sensitive=None if out_of_reach else largest,
-        )
+            return (complexity_of(self.complexity_measure, str(self.space), self.pattern),) * 2
+        rng = np.random.default_rng(0)  # a few tries find a complexity that can be drawn with ease
+        lowest = next(each for each in count(1) if self._search(rng, each, FEW_TRIES))
+        return float(lowest), max(float(lowest), highest(self.complexity_measure))
 
     def scene(
         self, instance: Instance, observation: Observation, reward: float = 0.0
     ) -> Mapping[str, Any]:
         """Coloured cells with neutral symbols, and the last reward as up, neutral or down.
 
-        The class that ``with_views`` gave must be asked: only that one knows the form.
+        The class that ``seating`` gave must be asked: only that one knows the view.
         """
-        return scene(instance, self.forms, np.atleast_1d(observation).tolist(), reward)
+        return scene(instance, self.seat_views, np.atleast_1d(observation).tolist(), reward)
+
+
+# Rules
+
+
+def checked_rules(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The rules of an environment as they are kept in its description.
+
+    Raises:
+        InvalidInputError: A value is impossible.
+        UnknownNameError: A value is not among those that there are.
+    """
+    for name in ("vanish", "beside", "sharing"):
+        if not isinstance(given[name], bool):
+            shown = "drop_on_agents (beside)" if name == "beside" else name
+            raise InvalidInputError(f"{shown} is {given[name]!r}.", "Give true or false.")
+    cycle = _one_of("cycle", given["cycle"], Cycle)
+    return {
+        "consumption": _one_of("consumption", given["consumption"], Consumption),
+        "division": _division(given["division"]),
+        "vanish": given["vanish"],
+        "beside": given["beside"],
+        "sharing": given["sharing"],
+        "good": _rewards("good", given["good"]),
+        "evil": _rewards("evil", given["evil"]),
+        "cycle": cycle,
+        "warm_up": _warm_up(given["warm_up"], cycle),
+    }
+
+
+def _one_of(name: str, given: object, values: Any) -> Any:
+    if given not in get_args(values):
+        raise UnknownNameError(name, str(given), get_args(values))
+    return given
+
+
+def _division(given: float | str) -> float | str:
+    """A division factor from 1 to infinity, as JSON can hold it."""
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not number >= 1:  # catches NaN too
+        raise InvalidInputError(
+            f"Rewards in cells cannot be divided by {given}.", "Give division from 1 to inf."
+        )
+    return "inf" if number == inf else number
+
+
+def _rewards(name: str, given: object) -> list[float]:
+    """The rewards of Good or Evil, in turn: numbers above 0, at most 1."""
+    rewards: Sequence[Any] = given if isinstance(given, list | tuple) else [given]
+    if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in rewards):
+        raise InvalidInputError(
+            f"{name} is {given!r}.", f"Give {name} one number or several, in (0, 1]."
+        )
+    for position, reward in enumerate(rewards, start=1):
+        if not (isfinite(reward) and 0 < reward <= 1):
+            where = f" at position {position}" if len(rewards) > 1 else ""
+            raise InvalidInputError(
+                f"The reward {reward:g} of {name}{where} is not in (0, 1].",
+                f"Give {name} above 0 and at most 1; of Evil's rewards the size counts.",
+            )
+    if not rewards:
+        raise InvalidInputError(f"{name} has no reward.", f"Give {name} one number or several.")
+    return [float(each) for each in rewards]
+
+
+def _warm_up(given: int | str, cycle: str) -> int | str:
+    """The number of interactions of a random agent before the test, or ``cycle`` to draw it."""
+    if given == "cycle":
+        if cycle == "never":
+            raise InvalidInputError(
+                "A warm-up cannot be drawn like the cycle when there is no cycle.",
+                "Give warm_up as a number, or cycle=power.",
+            )
+        return given
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= MAX_WARM_UP:
+        raise InvalidInputError(
+            f"A warm-up cannot last for {given} interactions.",
+            f"Give a number from 0 to {MAX_WARM_UP:,}, or cycle.",
+        )
+    return given
+
+
+def max_cycle(cycle: str, cells: int, actions: int) -> int:
+    """The largest number of interactions until Good and Evil change places; 0 if they never do.
+
+    The bound of section 3.6.2 is printed without its typography: it may be the power or the
+    product.
+    """
+    bounds = {"power": int(cells**actions), "product": cells * actions, "never": 0}
+    return min(bounds[cycle], MAX_CYCLE)
+
+
+# Building
+
+
+def _state(data: Mapping[str, Any], paths: IntArray, views: Sequence[str]) -> LambdaState:
+    # A description may come from anywhere, and kernels trust what they are given.
+    data = {**data, **checked_rules(data)}
+    cells, actions = paths.shape
+    scripts = [script_of(check_object(each, actions), actions) for each in data["objects"]]
+    behaviours = [BEHAVIOURS.index(each.partition(":")[0]) for each in data["objects"]]
+    rules = np.zeros(7, dtype=np.int64)
+    rules[dynamics.ACTIONS] = actions
+    rules[dynamics.AFTER] = data["consumption"] == "after"
+    rules[dynamics.VANISH] = data["vanish"]
+    rules[dynamics.DROP_ON_AGENTS] = data["beside"]
+    rules[dynamics.SHARING] = data["sharing"]
+    rules[dynamics.CYCLE] = max_cycle(data["cycle"], cells, actions)
+    rules[dynamics.WARM_UP] = -1 if data["warm_up"] == "cycle" else data["warm_up"]
+    return LambdaState(
+        rng=generator_state(),
+        agents_rng=generator_state(),
+        paths=paths.ravel().copy(),
+        pattern=parse_pattern(data["pattern"], actions),
+        places=np.zeros(2 + len(views) + len(scripts), dtype=np.int64),
+        rewards=np.zeros(cells),
+        good=np.array(data["good"], dtype=np.float64),
+        evil=np.array(data["evil"], dtype=np.float64),
+        division=np.array([float(data["division"])]),
+        rules=rules,
+        clock=np.zeros(4, dtype=np.int64),
+        behaviours=np.array(behaviours, dtype=np.int64),
+        scripts=np.array([action for script in scripts for action in script], dtype=np.int64),
+        script_at=np.cumsum([0, *map(len, scripts)]).astype(np.int64),
+        script_now=np.zeros(len(scripts), dtype=np.int64),
+        views=np.array([VIEWS.index(view) for view in views], dtype=np.int64),
+        actions=np.zeros(len(views), dtype=np.int64),
+        paid=np.zeros(len(views)),
+    )

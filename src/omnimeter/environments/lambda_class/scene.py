@@ -1,6 +1,6 @@
-"""What a person is shown: coloured cells, neutral symbols, and where one can go (4.5.3).
+"""The scene that a person is shown: coloured cells, neutral symbols, possible moves (4.5.3).
 
-The accumulated reward is never shown: knowing how one is doing changes how one does.
+The accumulated reward is never shown: knowing it would change behaviour.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from omnimeter.contract import Instance
-from omnimeter.environments.lambda_class.building import paths_of
-from omnimeter.environments.lambda_class.observing import (
+from omnimeter.environments.lambda_class.space import paths_of
+from omnimeter.environments.lambda_class.views import (
     EITHER,
     FIRST_OTHER,
     MINUS,
@@ -29,31 +29,39 @@ COLOURS = (
 """Cells in turn. The first eight can be told apart by the colour-blind (Okabe and Ito 2008)."""
 
 OWN, GOOD, EVIL, OTHER, UNCERTAIN = "circle", "square", "diamond", "triangle", "star"
-"""Symbols that say nothing about whose they are."""
+"""Neutral symbols, which do not tell good from evil."""
 
-_WRITTEN = {SELF: OWN, PLUS: GOOD, MINUS: EVIL, EITHER: UNCERTAIN}
+_SYMBOLS = {SELF: OWN, PLUS: GOOD, MINUS: EVIL, EITHER: UNCERTAIN}
 
 
 def scene(
-    instance: Instance, forms: Sequence[str], seen: Sequence[int], reward: float
+    instance: Instance, views: Sequence[str], seen: Sequence[int], reward: float
 ) -> dict[str, Any]:
     """The cells in order, each with its colour, its symbols, and the actions that lead there.
 
     Args:
         instance: The environment.
-        forms: The form of observation of each agent that is there; the first one is shown.
+        views: The view of each agent in the environment; that of the first one is shown.
         seen: Its observation.
         reward: Its last reward.
     """
     paths = paths_of(instance.data["space"])
-    form, *joint = forms
+    view, *joint = views
     others = len(joint) + len(instance.data["objects"])
-    if form.startswith("string"):
-        own, symbols = _of_string(seen, len(paths), others)
-    elif form == "adjacent":
-        own, symbols = _of_adjacent(seen, paths.tolist())
+    symbols: list[list[str]] = [[] for _ in paths]
+    if view.startswith("string"):
+        own = _add_string(seen, others, symbols)
+    elif view == "adjacent":
+        own = seen[0]
+        symbols[own].append(OWN)
+        bits = ((SEES_GOOD, GOOD), (SEES_EVIL, EVIL), (SEES_OTHER, OTHER))
+        for cell, content in dict(zip(paths[own].tolist(), seen[1:], strict=True)).items():
+            symbols[cell] += [symbol for bit, symbol in bits if content & bit]
     else:
-        own, symbols = _of_places(seen, len(paths), others)
+        own = seen[2]
+        order = [own, *seen[:2], *seen[3 : 3 + others]]
+        for place, symbol in zip(order, [OWN, GOOD, EVIL] + [OTHER] * others, strict=True):
+            symbols[place].append(symbol)
     ways: list[list[int]] = [[] for _ in paths]
     for action, cell in enumerate(paths[own].tolist()):
         ways[cell].append(action)
@@ -71,40 +79,15 @@ def scene(
     }
 
 
-def _of_places(seen: Sequence[int], cells: int, others: int) -> tuple[int, list[list[str]]]:
-    symbols: list[list[str]] = [[] for _ in range(cells)]
-    symbols[seen[2]].append(OWN)
-    symbols[seen[0]].append(GOOD)
-    symbols[seen[1]].append(EVIL)
-    for place in seen[3 : 3 + others]:
-        symbols[place].append(OTHER)
-    return seen[2], symbols
-
-
-def _of_adjacent(
-    seen: Sequence[int], paths: Sequence[Sequence[int]]
-) -> tuple[int, list[list[str]]]:
-    own, *contents = seen
-    symbols: list[list[str]] = [[] for _ in paths]
-    for cell, content in dict(zip(paths[own], contents, strict=True)).items():
-        symbols[cell] += [
-            symbol
-            for bit, symbol in ((SEES_GOOD, GOOD), (SEES_EVIL, EVIL), (SEES_OTHER, OTHER))
-            if content & bit
-        ]
-    symbols[own].insert(0, OWN)
-    return own, symbols
-
-
-def _of_string(seen: Sequence[int], cells: int, others: int) -> tuple[int, list[list[str]]]:
-    symbols: list[list[str]] = [[] for _ in range(cells)]
+def _add_string(seen: Sequence[int], others: int, symbols: list[list[str]]) -> int:
+    """Add the symbols of a string view to their cells, and return the agent's own cell."""
     own = cell = 0
     for code in seen:
         if code == NEXT_CELL:
             cell += 1
-        elif code in _WRITTEN:
-            symbols[cell].append(_WRITTEN[code])
+        elif code in _SYMBOLS:
+            symbols[cell].append(_SYMBOLS[code])
             own = cell if code == SELF else own
         elif FIRST_OTHER <= code < FIRST_OTHER + others:
             symbols[cell].append(OTHER)
-    return own, symbols
+    return own

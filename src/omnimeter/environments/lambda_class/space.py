@@ -1,18 +1,25 @@
-"""Spaces: cells and where each action leads; their notation, validity and named topologies."""
+"""Spaces: cells and where each action leads; their notation, validity, topologies and drawing."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import prod
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp, prod
 
 import numpy as np
 
 from omnimeter.contract import InvalidInputError, UnknownNameError
 from omnimeter.contract.agent import IntArray
+from omnimeter.environments.shared import is_strongly_connected, reverse, unreachable
 
 SEPARATOR = "|"
+
+MAX_CELLS = 10_000
+
+MAX_DRAWN_CELLS = 1000
+"""A description has a sign for each cell that an action passes."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +38,18 @@ class CellSpace:
 
     def __post_init__(self) -> None:
         if not self.displacements or not self.displacements[0]:
-            raise ValueError("a space needs at least one cell and one action beside staying")
+            raise ValueError("a space needs at least one cell and one action besides staying")
         if len({len(row) for row in self.displacements}) > 1:
             raise ValueError("every cell of a space needs the same actions")
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return len(self.displacements)
 
     @property
     def actions(self) -> int:
-        """How many actions there are, staying included."""
+        """The number of actions, staying included."""
         return len(self.displacements[0]) + 1
 
     def successors(self) -> IntArray:
@@ -51,197 +58,85 @@ class CellSpace:
         moved = (here + np.array(self.displacements, dtype=np.int64)) % self.cells
         return np.hstack([here, moved])
 
-    def canonical_json(self) -> CellSpace:
-        """The same space with each displacement as short as it can be; if both ways, forward."""
-        return CellSpace(
-            tuple(tuple(self._shortest(step) for step in row) for row in self.displacements)
-        )
+    def canonical(self) -> CellSpace:
+        """The same space with the shortest displacements, forward where both are as short."""
 
-    def _shortest(self, step: int) -> int:
-        forward = step % self.cells
-        return forward if 2 * forward <= self.cells else forward - self.cells
+        def shortest(step: int) -> int:
+            forward = step % self.cells
+            return forward if 2 * forward <= self.cells else forward - self.cells
+
+        return CellSpace(tuple(tuple(map(shortest, row)) for row in self.displacements))
 
     def __str__(self) -> str:
-        return SEPARATOR.join(describe_cell(row) for row in self.displacements)
+        """The description of the space."""
+        return SEPARATOR.join(map(_describe_cell, self.displacements))
 
 
-def describe_cell(displacements: Sequence[int]) -> str:
-    """One cell's part of the description, such as ``1+2--3``."""
+def _describe_cell(displacements: Sequence[int]) -> str:
+    """The part of a cell in the description, such as ``1+2--3``."""
     return "".join(
         f"{action}{('+' if step > 0 else '-') * abs(step)}"
         for action, step in enumerate(displacements, start=1)
     )
 
 
-MOST_CELLS = 10_000
-
-Neighbours = Sequence[Sequence[int]]
+# Validity
 
 
 def check_space(space: CellSpace) -> None:
-    """Refuse a space that is not fit for an environment.
+    """Reject a space that is not fit for an environment.
 
     Raises:
         InvalidInputError: It has one cell, a cell with one successor, or cells without a way
-            between them. The message names the cell and where it stands in the description.
+            between them. The message names the cell and its place in the description.
     """
     check_number_of_cells(space.cells)
-    fault = fault_of(space)
-    if fault is not None:
-        raise InvalidInputError(
-            fault, "From every cell of a space there must be a way to every other cell."
-        )
+    successors = space.successors().tolist()
+    stuck = [cell for cell, leads_to in enumerate(successors) if len(set(leads_to)) < 2]
+    if stuck:
+        cell, fault = stuck[0], "has only one successor: every action stays there"
+    elif away := unreachable(successors):
+        cell, fault = away[0], "cannot be reached from cell 1"
+    elif lost := unreachable(reverse(successors)):
+        cell, fault = lost[0], "has no way to cell 1"
+    else:
+        return
+    before = sum(len(_describe_cell(row) + SEPARATOR) for row in space.displacements[:cell])
+    raise InvalidInputError(
+        f"Cell {cell + 1} (character {before + 1} of the description) {fault}.",
+        "From every cell of a space there must be a way to every other cell.",
+    )
 
 
-def check_number_of_cells(cells: int) -> None:
-    """Refuse a number of cells that no space can have.
+def check_number_of_cells(cells: int, *, drawn: bool = False) -> None:
+    """Reject a number of cells that no space, or no drawn space, can have.
 
     Raises:
-        InvalidInputError: There are fewer than two cells, or more than can be handled.
+        InvalidInputError: There are fewer than two cells, or too many.
     """
     if cells < 2:
         raise InvalidInputError(
             f"A space needs at least 2 cells, but this one has {cells}.", "Ask for more cells."
         )
-    if cells > MOST_CELLS:
+    if cells > MAX_CELLS:
         raise InvalidInputError(
-            f"A space has at most {MOST_CELLS:,} cells, but this one has {cells:,}.",
+            f"A space has at most {MAX_CELLS:,} cells, but this one has {cells:,}.",
             "Ask for fewer cells.",
         )
-
-
-def fault_of(space: CellSpace) -> str | None:
-    """Why a space is not fit for an environment; nothing if it is."""
-    if space.cells < 2:
-        return f"A space needs at least 2 cells, but this one has {space.cells}."
-    neighbours = space.successors().tolist()
-    for cell, leads_to in enumerate(neighbours):
-        if len(set(leads_to)) < 2:
-            return f"{_name(space, cell)} has only one successor: every action stays there."
-    away = _missed(neighbours)
-    if away is not None:
-        return f"{_name(space, away)} cannot be reached from cell 1."
-    lost = _missed(_reversed(neighbours))
-    if lost is not None:
-        return f"{_name(space, lost)} has no way to cell 1."
-    return None
-
-
-def is_strongly_connected(neighbours: Neighbours) -> bool:
-    """Whether there is a way from every cell to every other.
-
-    With two cells or more this is all that validity asks: staying is one successor of each cell,
-    and the way out of it begins with another.
-    """
-    return _missed(neighbours) is None and _missed(_reversed(neighbours)) is None
-
-
-def _missed(neighbours: Neighbours) -> int | None:
-    """The first cell to which no way leads from the first one."""
-    reached = bytearray(len(neighbours))
-    reached[0] = 1
-    waiting = [0]
-    while waiting:
-        for cell in neighbours[waiting.pop()]:
-            if not reached[cell]:
-                reached[cell] = 1
-                waiting.append(cell)
-    missed = reached.find(0)
-    return None if missed < 0 else missed
-
-
-def _reversed(neighbours: Neighbours) -> list[list[int]]:
-    """For each cell the cells that lead to it."""
-    sources: list[list[int]] = [[] for _ in neighbours]
-    for cell, leads_to in enumerate(neighbours):
-        for successor in leads_to:
-            sources[successor].append(cell)
-    return sources
-
-
-def _name(space: CellSpace, cell: int) -> str:
-    before = sum(len(describe_cell(row)) + len(SEPARATOR) for row in space.displacements[:cell])
-    return f"Cell {cell + 1} (character {before + 1} of the description)"
-
-
-EXAMPLES = {"ring": "ring-8", "grid": "grid-3x4", "torus": "torus-3x4"}
-
-
-def named_space(name: str) -> CellSpace:
-    """The space of a topology's name, in canonical form.
-
-    Raises:
-        InvalidInputError: The sizes are missing, malformed or out of range.
-        UnknownNameError: There is no such topology.
-    """
-    topology, _, sizes = name.partition("-")
-    if topology not in EXAMPLES:
-        raise UnknownNameError("topology", topology, EXAMPLES)
-    if topology == "ring":
-        return _ring(*_sizes(name, sizes, 1)).canonical_json()
-    rows, columns = _sizes(name, sizes, 2)
-    return (_grid if topology == "grid" else _torus)(rows, columns).canonical_json()
-
-
-def _sizes(name: str, sizes: str, dimensions: int) -> list[int]:
-    """The sizes behind the dash, as many as the topology has dimensions."""
-    if not re.fullmatch("x".join([r"[0-9]{1,9}"] * dimensions), sizes):
-        topology, dash, _ = name.partition("-")
-        wanted = "rows x columns" if dimensions == 2 else "the number of cells"
+    if drawn and cells > MAX_DRAWN_CELLS:
         raise InvalidInputError(
-            f"The topology {name!r} cannot be read at character {len(topology + dash) + 1}: "
-            f"found {sizes!r}, expected {'' if dash else 'a dash and '}{wanted}.",
-            f"Write it like {EXAMPLES[topology]}.",
+            f"Spaces are drawn with at most {MAX_DRAWN_CELLS:,} cells, not with {cells:,}.",
+            "Ask for fewer cells, or give a space such as torus-50x50.",
         )
-    numbers = [int(size) for size in sizes.split("x")]
-    check_number_of_cells(prod(numbers))
-    return numbers
 
 
-def _ring(cells: int) -> CellSpace:
-    """Action 1 leads to the next cell, action 2 to the one before."""
-    return CellSpace(((1, -1),) * cells)
-
-
-def _grid(rows: int, columns: int) -> CellSpace:
-    """Right, left, down, up; at a border the move stays."""
-    return CellSpace(
-        tuple(
-            (
-                1 if column < columns - 1 else 0,
-                -1 if column > 0 else 0,
-                columns if row < rows - 1 else 0,
-                -columns if row > 0 else 0,
-            )
-            for row in range(rows)
-            for column in range(columns)
-        )
-    )
-
-
-def _torus(rows: int, columns: int) -> CellSpace:
-    """Right, left, down, up; from a border to the opposite one."""
-    return CellSpace(
-        tuple(
-            (
-                1 if column < columns - 1 else 1 - columns,
-                -1 if column > 0 else columns - 1,
-                # The description is a circle itself, so columns need no care at the border.
-                columns,
-                -columns,
-            )
-            for _ in range(rows)
-            for column in range(columns)
-        )
-    )
+# Notation and topologies
 
 
 NAME = re.compile(r"[A-Za-z]+(-.*)?")
 SIGNS = re.compile(r"\++|-+|")
-ADVICE = (
-    "A description looks like 1+2++3|1+23-|1+23|1+2--3-: in every cell the same actions in order "
-    "from 1, each followed by plus signs, minus signs or nothing."
-)
+TOPOLOGIES = {"ring": "ring-8", "grid": "grid-3x4", "torus": "torus-3x4"}
+"""Each with an example of its name."""
 
 
 def read_space(text: str) -> CellSpace:
@@ -257,88 +152,202 @@ def read_space(text: str) -> CellSpace:
     return space
 
 
+@lru_cache(maxsize=1024)
+def paths_of(description: str) -> IntArray:
+    """The cell that each action leads to from each cell, as an array that is read-only."""
+    paths = read_space(description).successors()
+    paths.setflags(write=False)
+    return paths
+
+
 def parse_space(text: str) -> CellSpace:
-    """The space of a description, valid or not; ``format_space`` gives the same text again.
+    """The space of a description, valid or not; ``str`` gives the same text again.
+
+    Since the actions are in order, the number that must come next is always known. So ``12+``
+    is action 1 and then action 2, and action 10 after action 9 is not ambiguous.
 
     Raises:
         InvalidInputError: The text is malformed.
     """
     cells: list[tuple[int, ...]] = []
-    start = 0
+    at = 0
     for part in text.split(SEPARATOR):
-        end = start + len(part)
-        actions = len(cells[0]) if cells else None
-        cells.append(_CellReader(text, start, end, len(cells) + 1, actions).read())
-        start = end + len(SEPARATOR)
+        end = at + len(part)
+        actions = len(cells[0]) if cells else None  # all cells have those of the first
+        steps: list[int] = []
+        while at < end or len(steps) < (actions or 1):
+            number = str(len(steps) + 1)
+            if len(steps) == actions or not text.startswith(number, at, end):
+                place = f"character {at + 1} (cell {len(cells) + 1}, "
+                place += f"after action {len(steps)})" if steps else "where action 1 should stand)"
+                width = 1 if len(steps) == actions else len(number)
+                given = text[at : max(at + 1, min(at + width, end))]
+                raise _malformed(place, given, steps, actions)
+            signs = SIGNS.match(text, at + len(number), end)
+            run = signs.group() if signs else ""
+            steps.append(run.count("+") - run.count("-"))
+            at += len(number) + len(run)
+        cells.append(tuple(steps))
+        at = end + len(SEPARATOR)
     return CellSpace(tuple(cells))
 
 
-def format_space(space: CellSpace) -> str:
-    """The description of a space."""
-    return str(space)
+def _malformed(
+    place: str, given: str, steps: Sequence[int], actions: int | None
+) -> InvalidInputError:
+    expected: list[str] = []
+    if steps and steps[-1] >= 0:
+        expected.append("'+'")
+    if steps and steps[-1] <= 0:
+        expected.append("'-'")
+    if len(steps) != actions:
+        expected.append(f"'{len(steps) + 1}'")
+    if len(steps) >= (actions or 1):
+        expected += [f"'{SEPARATOR}'", "the end"]
+    wanted = " or ".join([", ".join(expected[:-1]), expected[-1]] if expected[1:] else expected)
+    return InvalidInputError(
+        f"The description of the space is malformed at {place}: "
+        f"found {repr(given) if given else 'the end'}, expected {wanted}.",
+        "A description looks like 1+2++3|1+23-|1+23|1+2--3-: in every cell the same actions in "
+        "order from 1, each followed by plus signs, minus signs or nothing.",
+    )
 
 
-@dataclass
-class _CellReader:
-    """Reads one cell of a description, from left to right.
+def named_space(name: str) -> CellSpace:
+    """The space of a topology's name, in canonical form.
 
-    Since the actions stand in order, the number that must come next is always known. So ``12+``
-    is action 1 and then action 2, and action 10 after action 9 is no riddle.
+    In a ring action 1 leads to the next cell, action 2 to the one before. Actions of a grid and of
+    a torus are right, left, down, up: at a border of a grid the move stays, on a torus it leads to
+    the opposite border.
 
-    Attributes:
-        text: The whole description.
-        at: How far it has been read.
-        end: Where the cell ends.
-        cell: The cell's number, from 1.
-        actions: How many actions the first cell has written down; none in the first cell itself.
-        displacements: What has been read.
+    Raises:
+        InvalidInputError: The sizes are missing, malformed or out of range.
+        UnknownNameError: There is no such topology.
     """
+    topology, dash, sizes = name.partition("-")
+    if topology not in TOPOLOGIES:
+        raise UnknownNameError("topology", topology, TOPOLOGIES)
+    dimensions = 1 if topology == "ring" else 2
+    if not re.fullmatch("x".join([r"[0-9]{1,9}"] * dimensions), sizes):
+        wanted = "rows x columns" if dimensions == 2 else "the number of cells"
+        raise InvalidInputError(
+            f"The topology {name!r} cannot be read at character {len(topology + dash) + 1}: "
+            f"found {sizes!r}, expected {'' if dash else 'a dash and '}{wanted}.",
+            f"Write it like {TOPOLOGIES[topology]}.",
+        )
+    numbers = [int(size) for size in sizes.split("x")]
+    check_number_of_cells(prod(numbers))
+    if topology == "ring":
+        return CellSpace(((1, -1),) * numbers[0]).canonical()
+    rows, columns = numbers
+    is_torus = topology == "torus"
+    # The description is a circle itself, so the columns of a torus need no care at the border.
+    return CellSpace(
+        tuple(
+            (
+                1 if column < columns - 1 else (1 - columns) * is_torus,
+                -1 if column > 0 else (columns - 1) * is_torus,
+                columns if row < rows - 1 or is_torus else 0,
+                -columns if row > 0 or is_torus else 0,
+            )
+            for row in range(rows)
+            for column in range(columns)
+        )
+    ).canonical()
 
-    text: str
-    at: int
-    end: int
-    cell: int
-    actions: int | None
-    displacements: list[int] = field(default_factory=list)
 
-    def read(self) -> tuple[int, ...]:
-        """The displacements of the cell's actions."""
-        while self.at < self.end or len(self.displacements) < (self.actions or 1):
-            number = str(len(self.displacements) + 1)
-            if not self._may_go_on() or not self.text.startswith(number, self.at, self.end):
-                raise self._fault()
-            signs = SIGNS.match(self.text, self.at + len(number), self.end)
-            run = signs.group() if signs else ""
-            self.displacements.append(run.count("+") - run.count("-"))
-            self.at += len(number) + len(run)
-        return tuple(self.displacements)
+# Drawing (Lambda thesis, 4.1.3)
 
-    def _may_go_on(self) -> bool:
-        return self.actions is None or len(self.displacements) < self.actions
 
-    def _fault(self) -> InvalidInputError:
-        read = len(self.displacements)
-        place = f"after action {read}" if read else "where action 1 should stand"
-        return InvalidInputError(
-            f"The description of the space is malformed at character {self.at + 1} "
-            f"(cell {self.cell}, {place}): found {self._found()}, expected {self._expected()}.",
-            ADVICE,
+TRIES = 100_000
+
+MIN_SIZE = 2
+"""Of cells, and of actions with the one that stays."""
+
+
+def draw_space(
+    rng: np.random.Generator,
+    cells: int | None = None,
+    max_cells: int = 9,
+    actions: int | None = None,
+    *,
+    keep_sizes: bool = False,
+) -> CellSpace:
+    """A random valid space; an invalid one is drawn again.
+
+    Args:
+        rng: The random generator.
+        cells: The number of cells; left out, geometric with p = 1/2 from 2 on.
+        max_cells: The largest number of cells; it takes the probability of all above it.
+        actions: The number of actions with the one that stays; left out, geometric with p = 1/2
+            from 2 up to the number of cells, in the same way.
+        keep_sizes: Whether the sizes that are drawn are kept when the rest is drawn again.
+
+    Raises:
+        InvalidInputError: A number is out of range, or no valid space was found.
+    """
+    check_number_of_cells(max_cells if cells is None else cells, drawn=True)
+    if actions is not None and actions < MIN_SIZE:
+        raise InvalidInputError(
+            f"A space needs at least {MIN_SIZE} actions, staying included, but {actions} was asked "
+            "for.",
+            "Ask for more actions.",
         )
 
-    def _found(self) -> str:
-        """As much of what stands here as the number of the next action would take."""
-        width = len(str(len(self.displacements) + 1)) if self._may_go_on() else 1
-        found = self.text[self.at : max(self.at + 1, min(self.at + width, self.end))]
-        return repr(found) if found else "the end"
+    def sizes() -> tuple[int, int]:
+        """How many cells there are, and how many arrows leave each."""
+        number = _geometric(rng, max_cells) if cells is None else cells
+        return number, (_geometric(rng, number) if actions is None else actions) - 1
 
-    def _expected(self) -> str:
-        expected: list[str] = []
-        if self.displacements and self.displacements[-1] >= 0:
-            expected.append("'+'")
-        if self.displacements and self.displacements[-1] <= 0:
-            expected.append("'-'")
-        if self._may_go_on():
-            expected.append(f"'{len(self.displacements) + 1}'")
-        if len(self.displacements) >= (self.actions or 1):
-            expected += [f"'{SEPARATOR}'", "the end"]
-        return " or ".join([", ".join(expected[:-1]), expected[-1]] if expected[1:] else expected)
+    number, arrows = sizes()
+    fixed = keep_sizes or (cells is not None and actions is not None)
+    for _ in range(TRIES):
+        # A valid space has a way into every cell. With nothing but the targets to draw, drawing
+        # only among those that have one changes no valid space's probability, and spares the many
+        # tries that fail in sparse spaces.
+        if fixed:
+            targets = _draw_entered(rng, number, arrows)
+        else:
+            targets = rng.integers(number, size=(number, arrows))
+        if is_strongly_connected(targets.tolist()):
+            return _with_directions(rng, targets)
+        if not fixed:
+            number, arrows = sizes()
+    raise InvalidInputError(
+        f"No valid space was found in {TRIES:,} tries.", "Ask for fewer cells or more actions."
+    )
+
+
+def _geometric(rng: np.random.Generator, largest: int) -> int:
+    """2 with probability 1/2, 3 with 1/4 and so on; the largest takes the rest."""
+    return min(MIN_SIZE - 1 + int(rng.geometric(0.5)), largest)
+
+
+def _draw_entered(rng: np.random.Generator, cells: int, arrows: int) -> IntArray:
+    """Draw the targets of each cell's arrows uniformly among all choices that enter every cell.
+
+    How often the cells are entered are independent Poisson numbers above zero with a known sum,
+    whatever their rate; the arrows are then dealt out in random order.
+    """
+    # The rate with which a Poisson number above zero is ``arrows`` on average.
+    rate = 0.0 if arrows == 1 else float(arrows)
+    for _ in range(60 if rate else 0):
+        rate = arrows * (1 - exp(-rate))
+    while True:
+        # The first of some events within the time ``rate``, and how many follow it.
+        first = -np.log1p(rng.random(cells) * np.expm1(-rate))
+        entries = 1 + rng.poisson(np.maximum(rate - first, 0))
+        if entries.sum() == cells * arrows:
+            break
+    targets = np.repeat(np.arange(cells, dtype=np.int64), entries)
+    return rng.permutation(targets).reshape(cells, arrows)
+
+
+def _with_directions(rng: np.random.Generator, targets: IntArray) -> CellSpace:
+    """The space with these targets, each reached forward or backward with equal probability."""
+    cells = len(targets)
+    forward = (targets - np.arange(cells)[:, np.newaxis]) % cells
+    backward = rng.random(targets.shape) < 0.5
+    # A displacement of zero has no direction: a whole turn back would be staying once more.
+    steps = np.where(backward & (forward > 0), forward - cells, forward)
+    return CellSpace(tuple(tuple(row) for row in steps.tolist()))

@@ -1,8 +1,7 @@
-"""State and kernels of the torus, and its scene."""
+"""State and kernels of the torus."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,24 +14,24 @@ LEFT, RIGHT, UP, DOWN, STAY = range(5)
 """The actions; only the first four lead to another cell."""
 
 AGENT_X, AGENT_Y, GOOD_X, GOOD_Y, EVIL_X, EVIL_Y = range(6)
-"""Where coordinates are in ``places``. They count from 0 to the right and upwards."""
+"""Indices of coordinates in ``places``, x before y. They count from 0 to the right and upwards."""
 
 SEES_GOOD, SEES_EVIL, SEES_LIMIT = range(3)
-"""What is seen of each of the four cells around, cell after cell."""
+"""The observation of each of the four cells around, cell after cell."""
 
 WIDTH = 3
-"""How many numbers are seen of a cell."""
+"""The number of values that a cell has in an observation."""
 
 
 class TorusState(NamedTuple):
-    """A grid without borders, and who is where.
+    """A grid without borders, with the agent, Good and Evil in it.
 
     Attributes:
-        rng: The chance of the first cells, and of who gives way.
+        rng: The generator of the first cells, and of which one gives way.
         good: The moves that Good repeats.
         evil: The moves that Evil repeats.
-        turns: Which of their moves Good and Evil do next.
-        places: See above.
+        turns: The index of the next move of Good and of Evil.
+        places: The coordinates of all three, in the order above.
         size: The number of cells from one side to the other.
         nearness: 1 / (d + 1) for what is x to the right and y up, at x + size * y.
     """
@@ -48,7 +47,7 @@ class TorusState(NamedTuple):
 
 @kernel
 def reset(state: Any) -> Any:
-    """Put everybody into a cell by chance, Good and Evil into different ones; nothing is paid yet.
+    """Draw the first cells, those of Good and Evil different; the first reward is 0.
 
     The text lets the two share their first cell. Then two paths that both begin with staying could
     never be kept apart, so it does not happen here.
@@ -65,10 +64,10 @@ def reset(state: Any) -> Any:
 
 
 @kernel
-def place(state: Any, whose: Any) -> None:
-    """Any cell, all with the same probability."""
-    state.places[whose] = below(state.rng, state.size[0])
-    state.places[whose + 1] = below(state.rng, state.size[0])
+def place(state: Any, index: Any) -> None:
+    """Draw a cell uniformly."""
+    state.places[index] = below(state.rng, state.size[0])
+    state.places[index + 1] = below(state.rng, state.size[0])
 
 
 @kernel
@@ -83,19 +82,19 @@ def step(state: Any, action: Any) -> Any:
 
 @kernel
 def across(x: Any, action: Any, size: Any) -> Any:
-    """Where an action leads from left to right."""
+    """The column that an action leads to."""
     return around(x + int(action == RIGHT) - int(action == LEFT), size)
 
 
 @kernel
 def upwards(y: Any, action: Any, size: Any) -> Any:
-    """Where an action leads from below upwards."""
+    """The row that an action leads to, counted upwards."""
     return around(y + int(action == UP) - int(action == DOWN), size)
 
 
 @kernel
 def around(coordinate: Any, size: Any) -> Any:
-    """The same place among 0 .. size - 1, for one that is at most one round off."""
+    """A coordinate modulo the size, for one that is at most one round off."""
     if coordinate < 0:
         return coordinate + size
     if coordinate >= size:
@@ -128,9 +127,9 @@ def move_good_and_evil(state: Any) -> None:
 
 @kernel
 def good_gives_way(state: Any, good: Any, evil: Any) -> Any:
-    """Who is kept when both would come to the same cell: Good, or else Evil.
+    """Whether Good, or else Evil, does not move when both would come to the same cell.
 
-    Chance decides, unless one of them stays where it is: then keeping that one would not help.
+    It is drawn, unless one of them stays where it is: then keeping that one would not help.
     """
     if good == STAY:
         return False
@@ -140,20 +139,27 @@ def good_gives_way(state: Any, good: Any, evil: Any) -> Any:
 
 
 @kernel
-def nearness_of(state: Any, whose: Any) -> Any:
+def nearness_of(state: Any, index: Any) -> Any:
     """The inverse of the agent's distance to Good or Evil plus 1."""
+    x, y = offset(state, index)
+    return state.nearness[forward(x + state.size[0] * y)]
+
+
+@kernel
+def offset(state: Any, index: Any) -> Any:
+    """How far to the right and upwards from the agent Good or Evil is."""
     places, size = state.places, state.size[0]
-    x = around(places[whose] - places[AGENT_X], size)
-    y = around(places[whose + 1] - places[AGENT_Y], size)
-    return state.nearness[forward(x + size * y)]
+    x = around(places[index] - places[AGENT_X], size)
+    y = around(places[index + 1] - places[AGENT_Y], size)
+    return x, y
 
 
 @kernel
 def observe(state: Any, out: Any) -> None:
-    """Show of the cells to the left, right, up and down: Good, Evil, and the limit on the way."""
+    """Show Good, Evil and the limit of the grid in the cells to the left, right, up and down."""
     places, last = state.places, state.size[0] - 1
-    look_for(state, GOOD_X, out, SEES_GOOD)
-    look_for(state, EVIL_X, out, SEES_EVIL)
+    observe_object(state, GOOD_X, out, SEES_GOOD)
+    observe_object(state, EVIL_X, out, SEES_EVIL)
     out[WIDTH * LEFT + SEES_LIMIT] = int(places[AGENT_X] == 0)
     out[WIDTH * RIGHT + SEES_LIMIT] = int(places[AGENT_X] == last)
     out[WIDTH * UP + SEES_LIMIT] = int(places[AGENT_Y] == last)
@@ -161,11 +167,10 @@ def observe(state: Any, out: Any) -> None:
 
 
 @kernel
-def look_for(state: Any, whose: Any, out: Any, what: Any) -> None:
+def observe_object(state: Any, index: Any, out: Any, what: Any) -> None:
     """Show in which of the four cells Good or Evil is, if in any."""
-    places, size = state.places, state.size[0]
-    x = around(places[whose] - places[AGENT_X], size)
-    y = around(places[whose + 1] - places[AGENT_Y], size)
+    size = state.size[0]
+    x, y = offset(state, index)
     out[WIDTH * LEFT + what] = int(x == size - 1 and y == 0)
     out[WIDTH * RIGHT + what] = int(x == 1 and y == 0)
     out[WIDTH * UP + what] = int(x == 0 and y == 1)
@@ -181,32 +186,3 @@ def nearness_table(size: int) -> FloatArray:
     along = np.minimum(steps, size - steps)
     distance = np.sqrt(along[np.newaxis, :] ** 2 + along[:, np.newaxis] ** 2)
     return np.asarray(1.0 / (distance + 1.0), dtype=np.float64).ravel()
-
-
-OWN, GOOD, EVIL = "circle", "square", "diamond"
-"""Symbols that say nothing about whose they are."""
-
-BUTTONS = ("left", "right", "up", "down", "stay")
-
-PLACES = ((0, 1), (2, 1), (1, 0), (1, 2), (1, 1))
-"""Column and row of the cell behind each button, from the upper left."""
-
-
-def scene(seen: Sequence[int], reward: float) -> dict[str, Any]:
-    """Five cells of a grid of three by three, as far as an agent sees them, and its last reward.
-
-    Who is in the own cell is not seen: only the reward tells.
-    """
-    cells = []
-    for action, (column, row) in enumerate(PLACES):
-        symbols, limit = [OWN], False
-        if action != STAY:
-            around = seen[WIDTH * action : WIDTH * (action + 1)]
-            symbols = [
-                symbol for bit, symbol in ((SEES_GOOD, GOOD), (SEES_EVIL, EVIL)) if around[bit]
-            ]
-            limit = bool(around[SEES_LIMIT])
-        cells.append(
-            {"column": column, "row": row, "symbols": symbols, "limit": limit, "action": action}
-        )
-    return {"kind": "torus", "cells": cells, "buttons": list(BUTTONS), "reward": reward}

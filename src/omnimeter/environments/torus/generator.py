@@ -1,4 +1,4 @@
-"""Which tori there are, and how they are drawn and built."""
+"""The environment class of tori, and their scene."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ from typing import Any
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
-from omnimeter.contract.agent import IntArray
-from omnimeter.environments.torus.complexity import LETTERS, Pairs, complexity, pairs, path_of
+from omnimeter.environments.torus.complexity import LETTERS, complexity, path_of
 from omnimeter.environments.torus.dynamics import (
     KERNELS,
+    SEES_EVIL,
+    SEES_GOOD,
+    SEES_LIMIT,
     STAY,
     WIDTH,
     TorusState,
     nearness_table,
-    scene,
 )
+from omnimeter.environments.torus.population import Population, population
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
-SMALLEST = 3
+MIN_SIZE = 3
 """On fewer cells left and right lead to the same one."""
 
-LARGEST = 100
+MAX_SIZE = 100
 """Every single action can make a difference: checked at all sizes to 60, and at some up to this."""
 
-MOST_LETTERS = 32
-"""Longer paths take too long to be counted and graded."""
+MAX_PATH_LENGTH = 32
+"""Longer paths take too long to be counted."""
 
 SHOWN = 1e-3
 """A wanted complexity may be given to three places: different ones differ by more."""
@@ -37,8 +39,8 @@ class Torus(KernelEnvironmentClass):
     """A grid without borders, on which Good is to be sought and Evil to be shunned.
 
     The agent moves left, right, up and down, or stays. Good and Evil repeat a path of such moves
-    for ever. When their moves would bring them into the same cell, chance lets one of them move
-    and keeps the other where it was. Then the agent gets 1 / (d + 1) for its distance d to Good,
+    for ever. When their moves would bring them into the same cell, only one of them moves, drawn
+    at random. Then the agent gets 1 / (d + 1) for its distance d to Good,
     less the same for Evil; distances are Euclidean, the shorter way round. It sees which of them is
     in each of the four cells next to its own, and whether the limit of the grid lies between
     (anytime test, section 6.3).
@@ -48,34 +50,34 @@ class Torus(KernelEnvironmentClass):
     expected reward is exactly 0 from the first action on.
 
     Complexity is Kt-max (anytime test, Definition 9): the bits of the shortest expressions of both
-    paths, made of letters, repetition and one thing after another, plus the logarithm of the
+    paths, made of letters, repetition and concatenation, plus the logarithm of the
     longest answer in machine steps, which is one for each letter and each of the two. A path is
     first reduced to its shortest period.
 
     Args:
         size: The number of cells from one side to the other, 3 to 100.
-        longest: How many letters the paths that are drawn have at most, 1 to 32.
+        max_path_length: The largest number of letters of a drawn path, 1 to 32.
     """
 
     kernels = KERNELS
 
-    def __init__(self, size: int = 9, longest: int = 16) -> None:
-        if not SMALLEST <= size <= LARGEST:
+    def __init__(self, size: int = 9, max_path_length: int = 16) -> None:
+        if not MIN_SIZE <= size <= MAX_SIZE:
             raise InvalidInputError(
                 f"There is no torus of {size} x {size} cells.",
-                f"Give a size from {SMALLEST} to {LARGEST}.",
+                f"Give a size from {MIN_SIZE} to {MAX_SIZE}.",
             )
-        if not 1 <= longest <= MOST_LETTERS:
+        if not 1 <= max_path_length <= MAX_PATH_LENGTH:
             raise InvalidInputError(
-                f"Paths cannot have up to {longest} letters.",
-                f"Give a longest path of 1 to {MOST_LETTERS} letters.",
+                f"Paths cannot have up to {max_path_length} letters.",
+                f"Give a max_path_length from 1 to {MAX_PATH_LENGTH}.",
             )
         self.size = size
-        self.longest = longest
+        self.max_path_length = max_path_length
 
     @property
-    def _pairs(self) -> Pairs:
-        return pairs(self.longest)
+    def _population(self) -> Population:
+        return population(self.max_path_length)
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         """Draw two paths, by the universal distribution 2^-Kt-max or of the wanted complexity."""
@@ -83,40 +85,35 @@ class Torus(KernelEnvironmentClass):
             low, high = self.complexity_range()
         else:
             low, high = complexity - SHOWN, complexity + SHOWN
-        drawn = self._pairs.draw(rng, low, high)
-        if drawn is None:
-            raise self._nothing_at(high if complexity is None else complexity)
-        return drawn
-
-    def _nothing_at(self, wanted: float) -> InvalidInputError:
-        near = " or ".join(f"{each:.3f}" for each in self._pairs.nearest(wanted))
-        return InvalidInputError(
-            f"No torus with paths of up to {self.longest} letters has complexity {wanted:g}.",
-            f"The nearest that there is: {near}.",
-        )
-
-    def complexity(self, instance: Instance) -> float:
-        """Kt-max of both paths."""
-        return complexity(instance)
-
-    def complexity_range(self) -> tuple[float, float]:
-        """From L against L up to two paths of the longest length as they mostly are."""
-        return self._pairs.lowest, self._pairs.highest
+        instance = self._population.draw(rng, low, high)
+        if instance is None:
+            wanted = high if complexity is None else complexity
+            near = " or ".join(f"{each:.3f}" for each in self._population.nearest(wanted))
+            raise InvalidInputError(
+                f"No torus with paths of up to {self.max_path_length} letters has complexity "
+                f"{wanted:g}.",
+                f"The nearest that there is: {near}.",
+            )
+        return instance
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
         """Draw two paths whose complexity lies in a band, exactly in proportion to 2^-Kt-max."""
-        return self._pairs.draw(rng, low, high)
+        return self._population.draw(rng, low, high)
 
-    def members(self, low: float, high: float, limit: int) -> Sequence[Instance] | None:
+    def members(self, low: float, high: float, most: int) -> Sequence[Instance] | None:
         """All pairs of paths of a band, by complexity, if they are not too many."""
-        return self._pairs.listed(low, high, limit)
+        return self._population.members(low, high, most)
 
     def build(self, instance: Instance) -> KernelEnvironment:
         """Make the grid, and put Good and Evil on their paths."""
+        good, evil = (
+            np.array([LETTERS.index(letter) for letter in path_of(instance, name)], dtype=np.int64)
+            for name in ("good", "evil")
+        )
         state = TorusState(
             rng=generator_state(),
-            good=_moves(path_of(instance, "good")),
-            evil=_moves(path_of(instance, "evil")),
+            good=good,
+            evil=evil,
             turns=np.zeros(2, dtype=np.int64),
             places=np.zeros(6, dtype=np.int64),
             size=np.array([self.size], dtype=np.int64),
@@ -127,21 +124,46 @@ class Torus(KernelEnvironmentClass):
     def claims(self) -> Claims:
         """Balanced, and every single action can make a difference.
 
-        Good and Evil are never in the same cell. For any two different cells, what one gets is not
-        the same in the own cell and all four around it; and where chance decides who gives way,
-        what one gets on average is half of what it would be if both had stayed.
+        Good and Evil are never in the same cell. For any two different cells, the reward is not
+        the same in the agent's own cell and all four around it; and where the one that gives way is
+        drawn, the expected reward is half of what it would be if both had stayed.
         """
         return Claims(balanced=True, sensitive=1)
 
-    def scene(  # the paths are not to be seen
+    def complexity(self, instance: Instance) -> float:
+        """Kt-max of both paths."""
+        return complexity(instance)
+
+    def complexity_range(self) -> tuple[float, float]:
+        """From L against L up to two paths of the largest length as they mostly are."""
+        return self._population.lowest, self._population.highest
+
+    def scene(  # the paths are hidden
         self,
         instance: Instance,  # noqa: ARG002
         observation: Observation,
         reward: float = 0.0,
     ) -> Mapping[str, Any]:
-        """The own cell and those around it."""
-        return scene(np.atleast_1d(observation).tolist(), reward)
+        """Five cells of a grid of three by three as an agent sees them, and its last reward.
+
+        Whether Good or Evil is in the agent's own cell is not seen: only the reward tells.
+        """
+        seen = np.atleast_1d(observation).tolist()
+        cells = []
+        for action, (column, row) in enumerate(PLACES):
+            symbols, limit = ["circle"], False  # the agent
+            if action != STAY:
+                around = seen[WIDTH * action : WIDTH * (action + 1)]
+                pairs = ((SEES_GOOD, "square"), (SEES_EVIL, "diamond"))
+                symbols = [symbol for bit, symbol in pairs if around[bit]]
+                limit = bool(around[SEES_LIMIT])
+            cells.append(
+                {"column": column, "row": row, "symbols": symbols, "limit": limit, "action": action}
+            )
+        return {"kind": "torus", "cells": cells, "buttons": list(BUTTONS), "reward": reward}
 
 
-def _moves(path: str) -> IntArray:
-    return np.array([LETTERS.index(letter) for letter in path], dtype=np.int64)
+BUTTONS = ("left", "right", "up", "down", "stay")
+
+PLACES = ((0, 1), (2, 1), (1, 0), (1, 2), (1, 1))
+"""Column and row of the cell of each button, from the upper left."""

@@ -93,7 +93,7 @@ class World:
     @property
     def environments(self) -> Spec:
         """The class."""
-        states = {} if self.most_states is None else {"most_states": self.most_states}
+        states = {} if self.most_states is None else {"max_states": self.most_states}
         return Spec(f"{self.name}-v1", states)
 
     def agent(self, kind: Kind) -> Spec:

@@ -12,7 +12,7 @@ import numpy as np
 from omnimeter.contract import Exercise
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.complexity import Grade
+from omnimeter.environments.lambda_class.complexity import ComplexityMeasure
 from omnimeter.estimation import Correlation, Estimate, Line, correlation, regression
 from omnimeter.reports.style import INK, MUTED, SMALL
 from omnimeter.reproductions.lambda_thesis.shared import (
@@ -52,7 +52,7 @@ class Measure:
     """
 
     name: str
-    grade: Grade
+    grade: ComplexityMeasure
     title: str
     axis: str
     per: int
@@ -171,7 +171,7 @@ def _together(
 
 
 def _complexities(taken: Sequence[Exercise]) -> dict[str, FloatArray]:
-    graded = {measure.name: Lambda(grade=measure.grade) for measure in MEASURES}
+    graded = {measure.name: Lambda(complexity_measure=measure.grade) for measure in MEASURES}
     return {
         name: np.array([grading.complexity(exercise.instance) for exercise in taken])
         for name, grading in graded.items()

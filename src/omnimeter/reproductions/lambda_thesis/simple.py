@@ -13,8 +13,8 @@ import numpy as np
 from omnimeter.contract import stream
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.building import Cycle, longest_cycle
-from omnimeter.environments.lambda_class.drawing import parse_pattern
+from omnimeter.environments.lambda_class.generator import Cycle, max_cycle
+from omnimeter.environments.lambda_class.patterns import parse_pattern
 from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.estimation import Estimate, difference, paired_difference
 from omnimeter.reports.style import INK, MUTED, SMALL
@@ -146,7 +146,7 @@ def find(runs: int, interactions: int, report: Report) -> Found:
     cells, actions = environment_class.cells, environment_class.actions
     assert cells is not None  # the given space says how many
     assert actions is not None
-    until_swap = (1 + longest_cycle(CYCLES[0], cells, actions)) / 2
+    until_swap = (1 + max_cycle(CYCLES[0], cells, actions)) / 2
     return Found(points, averages, optimum(SPACE, PATTERN, interactions, until_swap))
 
 

@@ -2,46 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import Space, kernel
+from omnimeter.contract import Space
 from omnimeter.environments.lambda_class.dynamics import (
     ACTIONS,
     AFTER,
-    BESIDE,
+    DROP_ON_AGENTS,
     EVIL,
     EVIL_DROP,
     FIRST_SEAT,
     GOOD,
     GOOD_DROP,
     PHASE,
+    LambdaState,
+    reset,
+    step,
+    step_joint,
 )
+from omnimeter.kernels import EnvironmentKernels, kernel
 
-FORMS = ("structure", "state", "string", "string-others", "adjacent", "foresight")
-"""The names of the forms, in the order of the codes below."""
+VIEWS = ("structure", "state", "string", "string-others", "adjacent", "foresight")
+"""The names of the views, in the order of the codes below."""
 
-STRUCTURE, STATE, STRING, STRING_OTHERS, ADJACENT, FORESIGHT = range(len(FORMS))
+STRUCTURE, STATE, STRING, STRING_OTHERS, ADJACENT, FORESIGHT = range(len(VIEWS))
 
 NEXT_CELL, SELF, PLUS, MINUS, EITHER, FIRST_OTHER = range(6)
-"""The codes of symbols in the string forms. EITHER is Good or Evil for those who cannot tell; after
-the other agents and objects come the actions. Everybody and every action stand in one cell only, so
-that all strings of an environment have the same length."""
+"""The codes of symbols in the string views. EITHER is Good or Evil where they look the same; after
+the other agents and objects come the actions. Each of them is in one cell only, so that all strings
+of an environment have the same length."""
 
 SEES_GOOD, SEES_EVIL, SEES_OTHER = 1, 2, 4
-"""What can be in a cell beside the agent, as bits, in the adjacent form."""
+"""The contents of a cell besides the agent, as bits, in the view ``adjacent``."""
 
 
-def space_of(form: str, cells: int, actions: int, places: int) -> Space:
-    """The observations of a form.
+def space_of(view: str, cells: int, actions: int, places: int) -> Space:
+    """The observations of a view.
 
     Args:
-        form: Its name.
+        view: Its name.
         cells: The number of cells.
         actions: The number of actions.
-        places: How many have a cell: Good, Evil, the agents and the further objects.
+        places: The number of Good, Evil, the agents and the further objects together.
     """
     structure = (cells,) * (places + actions)
     symbols = FIRST_OTHER + (places - 3) + actions
@@ -53,23 +58,23 @@ def space_of(form: str, cells: int, actions: int, places: int) -> Space:
         "adjacent": (cells, *(8,) * actions),
         "foresight": structure + (cells, cells) + (actions,) * actions,
     }
-    return Space(sizes[form])
+    return Space(sizes[view])
 
 
 @kernel
 def observe_from(state: Any, seat: Any, out: Any) -> None:
-    """What an agent sees, in the form that it has."""
-    form = state.forms[seat]
-    if form == STATE:
+    """Write the observation of an agent in its view."""
+    view = state.views[seat]
+    if view == STATE:
         write_places(state, seat, out)
-    elif form == ADJACENT:
+    elif view == ADJACENT:
         write_adjacent(state, seat, out)
-    elif STRING <= form <= STRING_OTHERS:
+    elif STRING <= view <= STRING_OTHERS:
         write_string(state, seat, out)
     else:
         write_places(state, seat, out)
         write_ways(state, seat, out)
-        if form == FORESIGHT:
+        if view == FORESIGHT:
             write_intentions(state, seat, out)
 
 
@@ -98,7 +103,7 @@ def write_ways(state: Any, seat: Any, out: Any) -> None:
 
 @kernel
 def write_intentions(state: Any, seat: Any, out: Any) -> None:
-    """After the ways: where Good and Evil mean to go, and what each action would be worth."""
+    """After the ways: where Good and Evil are about to go, and the rank of each action."""
     actions = state.rules[ACTIONS]
     action = state.pattern[state.clock[PHASE]]
     good = state.paths[state.places[GOOD] * actions + action]
@@ -117,10 +122,10 @@ def write_intentions(state: Any, seat: Any, out: Any) -> None:
 
 @kernel
 def expected(state: Any, cell: Any, good: Any, evil: Any) -> Any:
-    """The reward that a cell would bring next if Good and Evil come to where they mean to go."""
+    """The reward of a cell in the next interaction if Good and Evil can go where they want."""
     if not state.rules[AFTER]:
         return state.rewards[cell]
-    if state.rules[BESIDE]:
+    if state.rules[DROP_ON_AGENTS]:
         if cell == good:
             return state.good[(state.clock[GOOD_DROP] + 1) % len(state.good)]
         if cell == evil:
@@ -151,10 +156,10 @@ def write_adjacent(state: Any, seat: Any, out: Any) -> None:
 
 @kernel
 def write_string(state: Any, seat: Any, out: Any) -> None:
-    """Who is in each cell and which actions lead there, with a sign between cells (3.6.4)."""
+    """The contents of each cell and the actions that lead there, with a sign between (3.6.4)."""
     own = FIRST_SEAT + seat
     actions = state.rules[ACTIONS]
-    tells = state.forms[seat] == STRING
+    tells = state.views[seat] == STRING
     first_action = FIRST_OTHER + len(state.places) - 3
     at = 0
     for cell in range(len(state.rewards)):
@@ -183,65 +188,84 @@ def write_string(state: Any, seat: Any, out: Any) -> None:
                 at += 1
 
 
+# The first agent alone, one kernel for each view: compiled without the others it is quicker.
+
+
 @kernel
 def observe_first(state: Any, out: Any) -> None:
-    """What the first agent sees, in the form that it has."""
+    """Write the observation of the first agent in its view."""
     observe_from(state, 0, out)
 
 
 @kernel
 def observe_structure(state: Any, out: Any) -> None:
-    """What the first agent sees in the form ``structure``."""
+    """The view ``structure``."""
     write_places(state, 0, out)
     write_ways(state, 0, out)
 
 
 @kernel
 def observe_state(state: Any, out: Any) -> None:
-    """What the first agent sees in the form ``state``."""
+    """The view ``state``."""
     write_places(state, 0, out)
 
 
 @kernel
 def observe_string(state: Any, out: Any) -> None:
-    """What the first agent sees in both string forms."""
+    """The views ``string`` and ``string-others``."""
     write_string(state, 0, out)
 
 
 @kernel
 def observe_adjacent(state: Any, out: Any) -> None:
-    """What the first agent sees in the form ``adjacent``."""
+    """The view ``adjacent``."""
     write_adjacent(state, 0, out)
 
 
 @kernel
 def observe_foresight(state: Any, out: Any) -> None:
-    """What the first agent sees in the form ``foresight``."""
+    """The view ``foresight``."""
     write_places(state, 0, out)
     write_ways(state, 0, out)
     write_intentions(state, 0, out)
 
 
-OBSERVERS = {
-    "structure": observe_structure,
-    "state": observe_state,
-    "string": observe_string,
-    "string-others": observe_string,
-    "adjacent": observe_adjacent,
-    "foresight": observe_foresight,
+def _kernels(observe: Callable[..., None]) -> EnvironmentKernels:
+    return EnvironmentKernels(LambdaState, reset, step, observe, step_joint, observe_from)
+
+
+SINGLE = {
+    "structure": _kernels(observe_structure),
+    "state": _kernels(observe_state),
+    "string": _kernels(observe_string),
+    "string-others": _kernels(observe_string),
+    "adjacent": _kernels(observe_adjacent),
+    "foresight": _kernels(observe_foresight),
 }
-"""How the first agent sees in each form: compiled alone, one form is quicker than all."""
+"""For one agent, by its view."""
+
+JOINT = _kernels(observe_first)
+"""For several agents, whatever their views: compiled once for all of them."""
+
+
+def kernels_of(views: Sequence[str]) -> EnvironmentKernels:
+    """The kernels of environments with a seat for each view."""
+    return SINGLE[views[0]] if len(views) == 1 else JOINT
+
+
+# Observations as text
 
 
 SYMBOLS = {NEXT_CELL: ":", SELF: "π", PLUS: "⊕", MINUS: "⊖", EITHER: "⊙"}
 
 
 def string_of(codes: Sequence[int], actions: int) -> str:
-    """An observation of a string form as text.
+    """An observation of a string view as text.
 
-    Its own symbol comes first in a cell, then Good and Evil, then the other agents and objects by
-    number, then the actions that lead there. The actions are A1 (which stays), A2 and so on, as in
-    the text. ``πω2A1:⊖:⊕ω1A2:`` says that the agent and object 2 are in the first of four cells.
+    The agent's own symbol comes first in a cell, then Good and Evil, then the other agents and
+    objects by number, then the actions that lead there. The actions are A1 (which stays), A2 and so
+    on, as in the text. ``πω2A1:⊖:⊕ω1A2:`` says that the agent and object 2 are in the first of
+    four cells.
 
     Args:
         codes: The observation.
@@ -250,18 +274,17 @@ def string_of(codes: Sequence[int], actions: int) -> str:
     written = [int(code) for code in codes]
     cells = written.count(NEXT_CELL) + 1
     others = len(written) - (cells - 1) - actions - 3  # without the agent, Good and Evil
-    return "".join(_symbol(code, others) for code in written)
 
+    def symbol(code: int) -> str:
+        number = code - FIRST_OTHER
+        other = f"ω{number + 1}" if number < others else f"A{number - others + 1}"
+        return SYMBOLS.get(code, other)
 
-def _symbol(code: int, others: int) -> str:
-    if code in SYMBOLS:
-        return SYMBOLS[code]
-    number = code - FIRST_OTHER
-    return f"ω{number + 1}" if number < others else f"A{number - others + 1}"
+    return "".join(map(symbol, written))
 
 
 def state_key(places: Sequence[int], cells: int) -> str:
-    """Who is in which cell, as the states of the Q matrix are written: ``101|000|010``.
+    """The contents of the cells, as the states of the Q matrix are written: ``101|000|010``.
 
     Args:
         places: The cells of Good, of Evil, of the agent and of others, counted from 0.

@@ -1,0 +1,388 @@
+"""All tori by complexity: shortest expressions of paths, and pairs of them, counted and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omnimeter.complexity import (
+    elias_gamma,
+    elias_gamma_length,
+    kt_max,
+    letter_item,
+    primitive_period,
+    repetition_item,
+    shortest_expression,
+)
+from omnimeter.contract import Instance
+from omnimeter.contract.agent import FloatArray
+from omnimeter.environments.shared import nearest, weighted_index
+from omnimeter.environments.torus.complexity import LETTERS, OBJECTS
+
+LOOP = len(LETTERS)
+"""The kind of an item that repeats several items; other kinds are the letters that form a run."""
+
+
+class Item(NamedTuple):
+    """Items that are alike.
+
+    Attributes:
+        kind: The letter of a run, by its number, or ``LOOP``.
+        length: Its number of letters of the path.
+        bits: The length of its code.
+        ways: How many different items are like this.
+    """
+
+    kind: int
+    length: int
+    bits: int
+    ways: float
+
+
+class Expression(NamedTuple):
+    """A path, and the code of an expression or of a part of it."""
+
+    path: str
+    code: str
+
+
+class Expressions:
+    """The expressions of paths up to a length.
+
+    Args:
+        max_length: The length of the longest path.
+
+    Attributes:
+        max_length: The same.
+        count: The number of expressions, by the length of the path and by bits.
+    """
+
+    def __init__(self, max_length: int) -> None:
+        self.max_length = max_length
+        max_bits = elias_gamma_length(max_length) + max_length * len(letter_item("S", LETTERS))
+        shape = (max_length + 1, max_bits + 1)
+        self.count = np.zeros(shape)
+        self._items: list[list[Item]] = [[] for _ in range(LOOP + 1)]
+        self._paths: dict[tuple[int, int], list[str]] = {}
+        # By the number of items, then the kind of the first one, or of one that they may follow.
+        starting = np.zeros((max_length + 1, LOOP + 1, *shape))
+        following = np.zeros((max_length + 1, LOOP + 1, *shape))
+        following[0, :, 0, 0] = 1
+        for length in range(1, max_length + 1):
+            self._add_items(length)
+            self._add_sequences(length, starting, following)
+        self._starting: list[list[list[list[float]]]] = starting.tolist()
+        self._following: list[list[list[list[float]]]] = following.tolist()
+
+    def _add_items(self, length: int) -> None:
+        """Every item of this length; the sequences that it may repeat are all known."""
+        for kind in range(LOOP):
+            self._items[kind].append(Item(kind, length, len(_run(kind, length).code), 1.0))
+        ways = np.zeros(self.count.shape[1])
+        for times, period in _repetitions(length):
+            head = _head(times)
+            ways[head:] += self.count[period, :-head]
+        self._items[LOOP] += [
+            Item(LOOP, length, int(bits), float(ways[bits])) for bits in np.flatnonzero(ways)
+        ]
+
+    def _add_sequences(self, length: int, starting: FloatArray, following: FloatArray) -> None:
+        """Every sequence of this length: an item, and a shorter sequence that may follow it."""
+        end = self.count.shape[1]
+        for kind, items in enumerate(self._items):
+            for item in items:
+                if item.bits < end:
+                    rest = following[:-1, kind, length - item.length, : end - item.bits]
+                    starting[1:, kind, length, item.bits :] += item.ways * rest
+        number = starting[:, :, length].sum(axis=1)
+        following[:, LOOP, length] = number
+        for kind in range(LOOP):
+            others = np.delete(starting[:, :, length], kind, axis=1)
+            following[:, kind, length] = others.sum(axis=1)
+        for count in _item_counts(length):
+            head = elias_gamma_length(count)
+            self.count[length, head:] += number[count, :-head]
+
+    def draw(self, rng: np.random.Generator, length: int, bits: int) -> str | None:
+        """Draw an expression uniformly among those of a length and a number of bits.
+
+        Returns:
+            Its path; ``None`` if a shorter expression has the same path, or one of what it repeats.
+        """
+        return _path_if_shortest(self._draw_sequence(rng, length, bits))
+
+    def _draw_sequence(self, rng: np.random.Generator, length: int, bits: int) -> Expression:
+        counts = self._counts_of_items(length, bits)
+        count, left = counts[_choose(rng, [weight for *_, weight in counts])][:2]
+        path, code = "", elias_gamma(count)
+        kind = LOOP
+        while count:
+            kinds = [each for each in range(LOOP + 1) if each != kind or each == LOOP]
+            by_kind = self._starting[count]
+            kind = kinds[_choose(rng, [by_kind[each][length][left] for each in kinds])]
+            items = self._first_items(kind, count, length, left)
+            item = items[_choose(rng, [weight for _, weight in items])][0]
+            drawn = self._draw_item(rng, item)
+            path, code = path + drawn.path, code + drawn.code
+            count, length, left = count - 1, length - item.length, left - item.bits
+        return Expression(path, code)
+
+    def _draw_item(self, rng: np.random.Generator, item: Item) -> Expression:
+        if item.kind < LOOP:
+            return _run(item.kind, item.length)
+        bodies = self._bodies_of(item)
+        weights = [self.count[period, bits] for _, period, bits in bodies]
+        times, period, bits = bodies[_choose(rng, weights)]
+        return _repeated(times, self._draw_sequence(rng, period, bits))
+
+    def paths(self, length: int, bits: int) -> list[str]:
+        """Every path of this length whose shortest expression has so many bits."""
+        if not (
+            length <= self.max_length and bits < self.count.shape[1] and self.count[length, bits]
+        ):
+            return []
+        if (length, bits) not in self._paths:
+            paths = map(_path_if_shortest, self._all_sequences(length, bits))
+            self._paths[length, bits] = sorted(path for path in paths if path is not None)
+        return self._paths[length, bits]
+
+    def _all_sequences(self, length: int, bits: int) -> Iterator[Expression]:
+        for count, left, _ in self._counts_of_items(length, bits):
+            for path, code in self._all_rows(count, LOOP, length, left):
+                yield Expression(path, elias_gamma(count) + code)
+
+    def _all_rows(self, count: int, before: int, length: int, bits: int) -> Iterator[Expression]:
+        """All rows of so many items that may follow an item of the kind ``before``."""
+        if not count:
+            yield Expression("", "")
+            return
+        for kind in range(LOOP + 1):
+            if kind == before != LOOP:
+                continue
+            for item, _ in self._first_items(kind, count, length, bits):
+                for first in self._all_items(item):
+                    left = length - item.length, bits - item.bits
+                    for rest in self._all_rows(count - 1, kind, *left):
+                        yield Expression(first.path + rest.path, first.code + rest.code)
+
+    def _all_items(self, item: Item) -> Iterator[Expression]:
+        if item.kind < LOOP:
+            yield _run(item.kind, item.length)
+            return
+        for times, period, bits in self._bodies_of(item):
+            for body in self._all_sequences(period, bits):
+                yield _repeated(times, body)
+
+    def _counts_of_items(self, length: int, bits: int) -> list[tuple[int, int, float]]:
+        """How many items a sequence may have, with the bits left for them and the weight."""
+        counts = ((count, bits - elias_gamma_length(count)) for count in _item_counts(length))
+        return [
+            (count, left, weight)
+            for count, left in counts
+            if left > 0 and (weight := self._following[count][LOOP][length][left])
+        ]
+
+    def _first_items(
+        self, kind: int, count: int, length: int, bits: int
+    ) -> list[tuple[Item, float]]:
+        """The items of a kind with which a row of so many items may begin, and their weights."""
+        rest = self._following[count - 1][kind]
+        return [
+            (item, item.ways * rest[length - item.length][bits - item.bits])
+            for item in self._items[kind]
+            if item.length <= length
+            and item.bits <= bits
+            and rest[length - item.length][bits - item.bits]
+        ]
+
+    def _bodies_of(self, item: Item) -> list[tuple[int, int, int]]:
+        """What an item may repeat: how often, the period of the body and its bits."""
+        return [
+            (times, period, item.bits - _head(times))
+            for times, period in _repetitions(item.length)
+            if item.bits > _head(times) and self.count[period, item.bits - _head(times)]
+        ]
+
+
+def _item_counts(length: int) -> range:
+    """How many items a sequence may have; a single item can only be a letter."""
+    return range(min(length, 2), length + 1)
+
+
+def _repetitions(length: int) -> list[tuple[int, int]]:
+    """How often (at least twice) something of which length (at least two) can be repeated."""
+    return [
+        (length // period, period) for period in range(2, length // 2 + 1) if length % period == 0
+    ]
+
+
+def _head(times: int) -> int:
+    """The bits of a repetition before its body."""
+    return len(repetition_item(times, ""))
+
+
+def _run(kind: int, length: int) -> Expression:
+    """A letter repeated so many times."""
+    letter = LETTERS[kind]
+    item = letter_item(letter, LETTERS)
+    code = item if length == 1 else repetition_item(length, elias_gamma(1) + item)
+    return Expression(letter * length, code)
+
+
+def _repeated(times: int, body: Expression) -> Expression:
+    return Expression(body.path * times, repetition_item(times, body.code))
+
+
+def _path_if_shortest(expression: Expression) -> str | None:
+    """The path, if no shorter expression describes the same endless sequence."""
+    path, code = expression
+    shortest = primitive_period(path) == path and shortest_expression(path, LETTERS) == code
+    return path if shortest else None
+
+
+def _choose(rng: np.random.Generator, weights: list[float]) -> int:
+    """Draw an index in proportion to its weight; quicker than NumPy for a short list."""
+    left = rng.random() * sum(weights)
+    for place, weight in enumerate(weights):
+        left -= weight
+        if left < 0:
+            return place
+    return max(place for place, weight in enumerate(weights) if weight)  # rounding
+
+
+ROUNDING = 1e-9
+"""Complexities that differ by less are the same."""
+
+TRIES = 3000
+"""Candidates drawn from a band before it counts as empty. In any band one bit wide about every
+second is accepted; only with nearly all letters of the longer codes is there hardly a pair."""
+
+CANDIDATES_PER_MEMBER = 4
+"""Candidates examined for each one that is listed; with more, listing takes too long."""
+
+CANDIDATES = np.dtype(
+    [("complexity", np.float64), ("letters", np.int64), ("bits", np.int64), ("count", np.float64)]
+)
+"""Pairs of expressions with the same letters in both paths together and the same bits."""
+
+
+class Population:
+    """The pairs of paths up to a length, by complexity.
+
+    Args:
+        max_length: The length of the longest path.
+
+    Attributes:
+        lowest: The complexity of the simplest pair.
+        highest: The complexity of two paths of that length as they mostly are. More complex ones
+            get rare and odd; they are not drawn.
+    """
+
+    def __init__(self, max_length: int) -> None:
+        self._expressions = Expressions(max_length)
+        count = self._expressions.count
+        self.highest = kt_max(2 * int(count[max_length].argmax()), 2 * max_length + OBJECTS)
+        self._candidates = _candidates(count)
+        self._candidates = self._band(-np.inf, self.highest)
+        self.lowest = float(self._candidates["complexity"][0])
+
+    def _band(self, low: float, high: float) -> NDArray[Any]:
+        bounds = np.array([low - ROUNDING, high + ROUNDING])
+        first, last = np.searchsorted(self._candidates["complexity"], bounds)
+        return self._candidates[first:last]
+
+    def draw(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
+        """Draw a pair with ``low <= complexity <= high``, each with probability 2^-complexity.
+
+        Returns:
+            The pair; ``None`` when there is none.
+        """
+        band = self._band(low, high)
+        if not len(band):
+            return None
+        least = band["complexity"][0]  # keeps the weights from vanishing
+        weights = np.cumsum(band["count"] * np.exp2(least - band["complexity"]))
+        for _ in range(TRIES):
+            entry = band[weighted_index(rng, weights)]
+            pair = self._draw_alike(rng, int(entry["letters"]), int(entry["bits"]))
+            if pair is not None:
+                return pair
+        return None
+
+    def _draw_alike(self, rng: np.random.Generator, letters: int, bits: int) -> Instance | None:
+        """A candidate with so many letters and bits, if both of its expressions are shortest."""
+        count = self._expressions.count
+        lengths = self._lengths(letters)
+        max_bits = min(bits, count.shape[1] - 1)
+        good = count[lengths.start : lengths.stop, bits - max_bits : max_bits + 1]
+        # Evil's path has the letters and bits that Good's leaves: the same table, read backwards.
+        place = weighted_index(rng, np.cumsum(good * good[::-1, ::-1]))
+        row, column = divmod(place, good.shape[1])
+        length, good_bits = lengths[row], bits - max_bits + column
+        good_path = self._expressions.draw(rng, length, good_bits)
+        if good_path is None:
+            return None
+        evil_path = self._expressions.draw(rng, letters - length, bits - good_bits)
+        return None if evil_path is None else Instance({"good": good_path, "evil": evil_path})
+
+    def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
+        """All pairs of a band, by complexity, Good's path and Evil's.
+
+        Returns:
+            The pairs; ``None`` when they are more than ``limit``, or have too many candidates.
+        """
+        band = self._band(low, high)
+        if band["count"].sum() > CANDIDATES_PER_MEMBER * limit:
+            return None
+        pairs: list[Instance] = []
+        for letters, bits in zip(band["letters"].tolist(), band["bits"].tolist(), strict=True):
+            pairs += self._all_alike(letters, bits)
+            if len(pairs) > limit:
+                return None
+        return pairs
+
+    def _all_alike(self, letters: int, bits: int) -> Iterator[Instance]:
+        """All pairs with so many letters and bits."""
+        expressions = self._expressions
+        for length in self._lengths(letters):
+            for good_bits in np.flatnonzero(expressions.count[length, : bits + 1]).tolist():
+                evil_paths = expressions.paths(letters - length, bits - good_bits)
+                if evil_paths:  # otherwise listing Good's paths, perhaps very many, is in vain
+                    for good, evil in product(expressions.paths(length, good_bits), evil_paths):
+                        yield Instance({"good": good, "evil": evil})
+
+    def _lengths(self, letters: int) -> range:
+        """The lengths that one path may have, given the letters of both."""
+        max_length = self._expressions.max_length
+        return range(max(1, letters - max_length), min(max_length, letters - 1) + 1)
+
+    def nearest(self, wanted: float) -> list[float]:
+        """The nearest complexities below and above for which there is a pair."""
+        rng = np.random.default_rng(0)  # only whether a pair is drawn counts, not which
+        complexities = np.unique(self._candidates["complexity"]).tolist()
+        return nearest(complexities, wanted, lambda each: self.draw(rng, each, each) is not None)
+
+
+@lru_cache(maxsize=8)
+def population(max_length: int) -> Population:
+    """The pairs of paths up to a length, counted once."""
+    return Population(max_length)
+
+
+def _candidates(count: FloatArray) -> NDArray[Any]:
+    """All pairs of expressions by complexity, given the counts of expressions."""
+    max_length = len(count) - 1
+    table = np.zeros((2 * max_length + 1, 2 * count.shape[1] - 1))
+    for good in range(1, max_length + 1):
+        for evil in range(1, max_length + 1):
+            table[good + evil] += np.convolve(count[good], count[evil])
+    pairs = [
+        (kt_max(bits, letters + OBJECTS), letters, bits, table[letters, bits])
+        for letters, bits in np.argwhere(table).tolist()
+    ]
+    return np.array(sorted(pairs, key=lambda pair: pair[0]), dtype=CANDIDATES)
