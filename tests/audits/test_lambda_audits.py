@@ -32,7 +32,7 @@ COMBINATIONS: list[dict[str, Any]] = [
 ]
 SOME: list[dict[str, Any]] = [
     {},
-    {"frame": "conceptual"},
+    {"variant": "conceptual"},
     {"consumption": "before", "division": "inf", "drop_on_agents": False},
     {"consumption": "after", "division": 1, "drop_on_agents": False, "vanish": False},
     {"cycle": "never", "objects": ["random", "pattern"], "warm_up": 3},
