@@ -133,7 +133,7 @@ def test_other_views_are_rejected(
     view: Any, agent: type[KernelAgent], needed: str, objects: list[str]
 ) -> None:
     """Among them are views whose vectors happen to have the right sizes."""
-    world = Lambda(cells=4, actions=4, objects=objects, observation=view)
+    world = Lambda(cells=4, actions=4, objects=objects, view=view)
     briefing = world.build(world.draw(stream(0).generator())).briefing()
     if view == needed:
         agent().begin(briefing, 0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lambda_parts import agents_of, arranged, evil_of, good_of, observed, started, step
 from omnimeter.audits.states import KernelSimulator
-from omnimeter.contract import Percept, stream
+from omnimeter.contract import stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.views import VIEWS, state_key, string_of
 from omnimeter.interaction import KernelEnvironment
@@ -99,7 +99,7 @@ def test_foresight_comes_true(rules: dict[str, Any], cells: int, seed: int) -> N
     """Unless Good and Evil want the same cell, the worths order what the actions really bring."""
     seeing = Lambda(cells=cells, stop=0.1, cycle="never", view="foresight", **rules)
     environment = started(seeing, seed)
-    positions = KernelSimulator(environment, Percept(0.0, 0))
+    positions = KernelSimulator(environment)
     rng = np.random.default_rng(seed)
     for _ in range(20):
         count = environment.actions

@@ -147,7 +147,7 @@ def test_every_seat_has_its_own_view_and_chance() -> None:
 def test_any_member_s_exercise_is_the_same_joint_run() -> None:
     exercise = joint()
     (mine,) = run(Ring(), [Wanderer(), Wanderer("wide")], [exercise], record=True)
-    other = exercise.of(COMPANY[1])
+    other = exercise.for_agent(COMPANY[1])
     (theirs,) = run(Ring(), [Wanderer(), Wanderer("wide")], [other], record=True)
     assert exercise.key != other.key
     assert digest(mine) == digest(theirs)

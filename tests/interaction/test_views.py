@@ -224,4 +224,5 @@ def test_an_isolated_agent_that_ends_its_process_is_at_fault(tmp_path):
 def test_a_class_for_one_refuses_company():
     with pytest.raises(InvalidInputError, match="one seat"):
         Cups(3, 3).with_views([None, None])
-    assert Lambda(cells=4).with_views(["state", RandomAgent().view]).forms == ("state", "structure")
+    seated = Lambda(cells=4).with_views(["state", RandomAgent().view])
+    assert seated.seat_views == ("state", "structure")
