@@ -250,7 +250,7 @@ def _foundations() -> tuple[str, ...]:
 
 def _write(name: str, source: str) -> Path:
     """Put the module into a directory of its own; several processes may do so at once."""
-    for root in (cache_directory, _temporary_directory):
+    for root in (cache_directory, temporary_directory):
         try:
             path = root() / name / f"{name}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -270,7 +270,7 @@ def _write(name: str, source: str) -> Path:
     )
 
 
-def _temporary_directory() -> Path:
+def temporary_directory() -> Path:
     """A directory for temporary files that only this user can write to."""
     path = Path(tempfile.gettempdir()) / f"omnimeter-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
