@@ -233,7 +233,7 @@ class Broken(Cups):
 @pytest.mark.parametrize("isolation", [Isolation.NONE, Isolation.PROCESS])
 def test_a_class_that_cannot_build_is_an_infrastructure_failure(tmp_path, isolation):
     (tmp_path / "broken.py").write_text(BROKEN_CLASS.format(method="build"))
-    what = evaluation(RANDOM, environments=f"{tmp_path}/broken.py:Broken", exercises=2)
+    what = evaluation(RANDOM, environment_class=f"{tmp_path}/broken.py:Broken", exercises=2)
     monster = Options(isolation=isolation)
     with open_writer(tmp_path / "e", what.to_json()) as writer:
         result = evaluate(what, writer, monster)
@@ -242,7 +242,7 @@ def test_a_class_that_cannot_build_is_an_infrastructure_failure(tmp_path, isolat
 
 def test_a_class_that_cannot_draw_is_refused(tmp_path):
     (tmp_path / "broken.py").write_text(BROKEN_CLASS.format(method="draw"))
-    what = evaluation(RANDOM, environments=f"{tmp_path}/broken.py:Broken", exercises=2)
+    what = evaluation(RANDOM, environment_class=f"{tmp_path}/broken.py:Broken", exercises=2)
     with pytest.raises(InvalidInputError, match="no table"):
         run(tmp_path / "e", what)
 

@@ -205,7 +205,7 @@ def test_a_failing_compilation_is_announced_once_per_pair(
 
     told: list[str] = []
     monkeypatch.setattr(compilation, "announcements", [told.append])
-    monkeypatch.setattr(dispatch, "_uncompilable", set())
+    monkeypatch.setattr(dispatch, "uncompilable", set())
     monkeypatch.setattr(dispatch, "runner", compilation.runner)
     for environment_class in (Boxes(), OtherBoxes()):
         (trace,) = run_single(environment_class, HalfTeller([1]), [exercise(box(0.1))])

@@ -153,7 +153,7 @@ def _run_compiled(
     """
     assert kernel_class.kernels is not None  # see _kernel_class
     entry = runner(kernel_class.kernels, *(agent.kernels for agent in agents))
-    if entry in _uncompilable:
+    if entry in uncompilable:
         return None
     try:
         whole = batch.Batch(ready, [getattr(agent, "pace", 0.0) for agent in agents], record)
@@ -163,7 +163,7 @@ def _run_compiled(
         whole.run(entry)
     except Exception as error:
         if did_not_compile(entry, error):
-            _uncompilable.add(entry)
+            uncompilable.add(entry)
             types = [type(part) for part in (kernel_class, *agents)]
             names = ", ".join(f"{each.__module__}.{each.__name__}" for each in types)
             what = f"{type(error).__name__}: {shown(error, str)}"
@@ -176,5 +176,5 @@ def _run_compiled(
     return whole.traces()
 
 
-_uncompilable: set[Callable[..., Any]] = set()
+uncompilable: set[Callable[..., Any]] = set()
 """The runners that do not compile: each is reported once, and not tried again."""
