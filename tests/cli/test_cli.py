@@ -250,7 +250,7 @@ def test_a_place_that_is_a_file_is_refused(omnimeter):
 
 def test_a_full_disk_keeps_what_is_stored(omnimeter, monkeypatch):
     """The first shard fits, the second does not."""
-    from omnimeter.results import files
+    from omnimeter.results import errors, files
 
     monkeypatch.setattr("omnimeter.execution.evaluation.SHARD", 2)
     write_file = files.write
@@ -260,7 +260,7 @@ def test_a_full_disk_keeps_what_is_stored(omnimeter, monkeypatch):
         if path.parent.name == "outcomes":
             shards.append(path)
             if len(shards) > 1:
-                with files.write_errors(path):
+                with errors.write_errors(path):
                     raise OSError(28, os.strerror(28))
         write_file(path, content)
 

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import omnimeter
+from omnimeter import contract
 from omnimeter.catalogue import Kind, listing, parse
 from omnimeter.contract import (
     Budget,
@@ -39,6 +41,11 @@ JSON = st.recursive(
 )
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True)
 PARAMETERS = st.dictionaries(NAMES, JSON, max_size=4)
+
+
+def test_the_contract_is_small() -> None:
+    assert len(contract.__all__) <= 35
+    assert all(getattr(omnimeter, name) is getattr(contract, name) for name in contract.__all__)
 
 
 # Streams
@@ -228,6 +235,44 @@ def test_exercise_survives_as_json(changes: dict[str, Any]) -> None:
     assert again == exercise
     assert again.key == exercise.key
     assert type(again.clock.kind) is ClockKind
+
+
+def test_defaults_are_not_written() -> None:
+    """A new field with a default changes no stored key."""
+    data = an_exercise().to_json()
+    assert data.keys() == {"agent", "environment_class", "instance", "budget", "seed", "number"}
+    assert data["budget"] == {"interactions": 7}
+    assert an_exercise(complexity=-0.0).to_json()["complexity"] == 0  # not the default, 0.0
+
+
+def test_equal_exercises_have_equal_keys() -> None:
+    assert an_exercise(complexity=3).key == an_exercise(complexity=3.0).key
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "spec.json: id: field required. Fix the file."),
+        (
+            {"id": "cups-v1", "parameter": {}},
+            "parameter: unknown field. Did you mean 'parameters'?",
+        ),
+        ({"id": ["cups-v1"]}, "spec.json: id: input should be a valid string"),
+        ([], "spec.json: input should be"),
+        ('{"id": 3}', "spec.json: id: input should be a valid string"),
+    ],
+)
+def test_data_that_is_no_spec(data: object, message: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        Spec.from_json(data, "spec.json")
+    assert message in str(error.value)
+
+
+def test_nested_fields_are_named_by_their_path() -> None:
+    data = an_exercise(joint=(Spec("a-v1"), Spec("random-v1", {"rate": 10}))).to_json()
+    data["joint"][1]["id"] = 3
+    with pytest.raises(InvalidInputError, match=r"Exercise: joint\[1\]\.id: input should be"):
+        Exercise.from_json(data)
 
 
 def test_key_of_an_exercise_depends_on_everything() -> None:

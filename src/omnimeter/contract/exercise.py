@@ -84,9 +84,12 @@ class Budget(JsonData):
             raise InvalidInputError(
                 "The budget is empty.", "Give a number of interactions or of seconds."
             )
-        _check_range(self.interactions, FOREVER, "interactions")
-        _check_range(self.seconds, LONGEST, "seconds")
-        _check_range(self.wall_limit, LONGEST, "seconds of wall-clock time")
+        if self.interactions is not None and not 0 <= self.interactions <= FOREVER:
+            raise _wrong_budget(f"{self.interactions} interactions", FOREVER)
+        if self.seconds is not None and not 0 <= self.seconds <= LONGEST:
+            raise _wrong_budget(f"{self.seconds} seconds", LONGEST)
+        if self.wall_limit is not None and not 0 <= self.wall_limit <= LONGEST:
+            raise _wrong_budget(f"{self.wall_limit} seconds of wall-clock time", LONGEST)
 
     @property
     def max_interactions(self) -> int:
@@ -99,11 +102,8 @@ class Budget(JsonData):
         return FOREVER if self.seconds is None else nanoseconds(self.seconds)
 
 
-def _check_range(value: float | None, highest: float, unit: str) -> None:
-    if value is not None and not 0 <= value <= highest:
-        raise InvalidInputError(
-            f"The budget is {value} {unit}.", f"Give a number from 0 to {highest:g}."
-        )
+def _wrong_budget(text: str, highest: float) -> InvalidInputError:
+    return InvalidInputError(f"The budget is {text}.", f"Give a number from 0 to {highest:g}.")
 
 
 class TimeoutRule(StrEnum):
