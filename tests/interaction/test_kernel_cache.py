@@ -172,7 +172,9 @@ def test_nowhere_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "OMNIMETER_CACHE_DIR" in error.value.advice
 
 
-def test_a_directory_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_of_another_user_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert compilation.temporary_directory().stat().st_mode & 0o077 == 0
     monkeypatch.setattr(os, "getuid", lambda: 12345)
