@@ -155,7 +155,7 @@ def test_who_watches_has_an_interval_that_holds_for_all_rounds_at_once(done):
     outcomes = course(test, lambda each: (each.number % 7) / 7)[:done]
     score = test.score(outcomes)
     values = list(test.values(outcomes).values())
-    wide = mean(values, 1 - 0.05 / test.most_rounds, support=(-1, 1))
+    wide = mean(values, 1 - 0.05 / test.max_rounds, support=(-1, 1))
     assert score.parts["watched"] == (wide.low, wide.high)
     assert wide.low < score.interval.low <= score.interval.high < wide.high
 
@@ -180,14 +180,14 @@ def test_there_are_not_more_rounds_than_are_known_beforehand(time, slot, growth,
         exercises = [replace(each, budget=budget) for each in (first, second)]
         done = [outcome(each, 0.0, elapsed=elapsed) for each in exercises]
         rounds.append(dict(enumerate(done)))
-    assert len(rounds) <= test.most_rounds
+    assert len(rounds) <= test.max_rounds
 
 
 @pytest.mark.parametrize(("time", "slot"), [(3.5, 0.1), (2.0, 0.1), (0.475, 0.01)])
 def test_the_last_slot_is_not_lost_by_rounding(time, slot):
     test = AnytimeTimed("cups-v1", time=time, slot=slot, clock="virtual")
     done = course(test, lambda each: 0.0)
-    assert len(done) == test.expected() <= test.most_rounds * 10
+    assert len(done) == test.expected() <= test.max_rounds * 10
 
 
 def test_repetitions_have_environments_of_their_own():
@@ -341,8 +341,8 @@ def test_a_class_that_is_used_up_ends_the_test():
     test = AnytimeUntimed("buttons-v1", interactions=1000, repetitions=2)
     done = course(test, lambda each: 0.0)
     assert len(done) == 2  # there is one environment for each repetition
-    assert test.is_used_up(done)
-    assert not test.is_used_up([])
+    assert test.is_exhausted(done)
+    assert not test.is_exhausted([])
 
 
 @pytest.mark.parametrize(
@@ -370,11 +370,11 @@ def test_bad_parameters_are_refused(parameters, word):
         kind("cups-v1", **parameters)
 
 
-def test_impossible_levels_are_refused():
+def test_impossible_complexities_are_errors():
     test = AnytimeUntimed("cups-v1", interactions=100, start_complexity=2)
-    with pytest.raises(InvalidInputError, match="at or below the level 2"):
+    with pytest.raises(InvalidInputError, match="at or below the complexity 2"):
         test.propose(AGENT, [])
-    with pytest.raises(InvalidInputError, match="level 1001"):
+    with pytest.raises(InvalidInputError, match="complexity 1001"):
         AnytimeUntimed("cups-v1", interactions=100, start_complexity=1001).propose(AGENT, [])
 
 

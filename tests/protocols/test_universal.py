@@ -93,7 +93,7 @@ def test_no_set_has_an_environment_twice(seed, count):
 @pytest.mark.parametrize(("environments", "number"), [(EIGHT, 8), ("buttons-v1", 1)])
 def test_a_class_that_has_not_so_many_says_how_many(environments, number):
     test = UniversalRewards(environments, exercises=number + 1)
-    with pytest.raises(InvalidInputError, match=f"{number} were found") as caught:
+    with pytest.raises(InvalidInputError, match=f"after {number} there was no new one") as caught:
         test.propose(AGENT, [])
     assert f"Ask for {number} exercises" in caught.value.advice
 

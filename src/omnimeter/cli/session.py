@@ -510,7 +510,7 @@ def _idle(agent: Spec, score: Score, protocol: Protocol) -> str:
 
 
 def _used_up(protocol: Protocol, result: Result, agent: Spec) -> bool:
-    return isinstance(protocol, Anytime) and protocol.is_used_up(result.outcomes[agent])
+    return isinstance(protocol, Anytime) and protocol.is_exhausted(result.outcomes[agent])
 
 
 def harness_sentence(cost: HarnessCost) -> str:

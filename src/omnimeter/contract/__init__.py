@@ -45,7 +45,15 @@ from omnimeter.contract.exercise import (
     nanoseconds,
 )
 from omnimeter.contract.kernels import AgentKernels, EnvironmentKernels, kernel
-from omnimeter.contract.protocol import Interval, Moment, Payoff, Protocol, Score
+from omnimeter.contract.protocol import (
+    Design,
+    Interval,
+    Metric,
+    Moment,
+    Payoff,
+    Protocol,
+    Score,
+)
 from omnimeter.contract.spec import Spec, Stream, stream
 
 __all__ = [
@@ -59,6 +67,7 @@ __all__ = [
     "Claims",
     "Clock",
     "ClockKind",
+    "Design",
     "Ending",
     "Environment",
     "EnvironmentClass",
@@ -71,6 +80,7 @@ __all__ = [
     "IntArray",
     "Interval",
     "InvalidInputError",
+    "Metric",
     "Moment",
     "Move",
     "Observation",

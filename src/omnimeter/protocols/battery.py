@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
@@ -18,18 +18,13 @@ from omnimeter.contract import (
     Budget,
     EnvironmentClass,
     Exercise,
-    Instance,
     InvalidInputError,
     OmnimeterError,
-    Outcome,
-    Payoff,
-    Protocol,
-    Score,
     Spec,
     UnknownNameError,
     canonical,
 )
-from omnimeter.protocols.sample import Scoring, SpecLike, draw, payoff_bounds, read_spec
+from omnimeter.protocols.sample import FixedProtocol, Planned, SpecLike, draw
 
 _FORM = (
     'A battery is {"title": "...", "exercises": [{"environment_class": ..., "interactions": ...}]}.'
@@ -246,35 +241,26 @@ def _read(path: Path) -> Any:
     return data
 
 
-class _Drawn(NamedTuple):
-    """An exercise that waits for an agent."""
-
-    item: Item
-    environment_class: EnvironmentClass
-    instance: Instance
-    complexity: float
-
-
-class Battery(Protocol):
+class Battery(FixedProtocol):
     """Every agent takes the same sequence of exercises, each with its own class and length.
 
     A test is one pass through the sequence. Each test draws all its environments anew, and every
-    agent meets the same ones with the same chances.
+    agent meets the same ones with the same randomness.
 
     The score is the mean payoff over the exercises of the sequence, all with the same weight. With
     two tests or more each exercise of the sequence is a stratum, and only the spread over tests
     makes the interval. In one test alone an exercise has no spread. All exercises are then
     taken as one sample: that some are harder counts as uncertainty too, so the interval is rather
     too long than too short. An exercise of the sequence without any payoff may be worth anything.
-    Exercises that ended in a fault are left out of the value and counted beside it; faults of the
-    agent's own widen the interval.
+    Exercises that ended in a fault are left out of the value and counted separately; the agent's
+    own faults widen the interval.
 
     Args:
         battery: The name of a battery that comes with the package (``thesis-table-6-1``), the path
             of a JSON file, or what such a file holds.
         tests: How many times the sequence is taken.
         payoff: What turns a trace into a number.
-        seed: The root of all chance.
+        seed: The root of all randomness.
     """
 
     def __init__(
@@ -287,66 +273,34 @@ class Battery(Protocol):
         if tests < 1:
             raise InvalidInputError(f"There cannot be {tests} tests.", "Give a number from 1 up.")
         self.plan = find_battery(battery)
+        self.parts = len(self.plan.items)
         self.tests = tests
-        self.seed = seed
-        self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
+        super().__init__(payoff, seed)
 
     @cached_property
-    def drawn(self) -> list[_Drawn]:
+    def planned(self) -> list[Planned]:
         """The exercises of all tests, test after test."""
         made: dict[Spec, EnvironmentClass] = {
             spec: make(Kind.ENVIRONMENT, spec)
             for spec in dict.fromkeys(item.environment_class for item in self.plan.items)
         }
-        return [
-            self._draw(number, item, made[item.environment_class])
-            for number, item in enumerate(self.plan.items * self.tests)
-        ]
-
-    def _draw(self, number: int, item: Item, environment_class: EnvironmentClass) -> _Drawn:
-        instance = draw(
-            environment_class, item.environment_class, self.seed, number, item.complexity
-        )
-        return _Drawn(item, environment_class, instance, environment_class.complexity(instance))
-
-    def payoff(self) -> Payoff:
-        """What turns a trace into a number in this test."""
-        return self._payoff
-
-    def bounds(self) -> tuple[float, float]:
-        """Between which numbers every payoff lies."""
-        return self._bounds
-
-    @cached_property
-    def _bounds(self) -> tuple[float, float]:
-        drawn = ((each.environment_class, each.instance) for each in self.drawn)
-        return payoff_bounds(self._payoff, drawn)
+        planned = []
+        for number, item in enumerate(self.plan.items * self.tests):
+            spec, environment_class = item.environment_class, made[item.environment_class]
+            instance = draw(environment_class, spec, self.seed, number, item.complexity)
+            complexity = environment_class.complexity(instance)
+            budget = Budget(item.interactions)
+            planned.append(Planned(spec, environment_class, instance, budget, complexity))
+        return planned
 
     def expected(self) -> int:
         """How many exercises one agent takes."""
-        return len(self.plan.items) * self.tests
-
-    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
-        """All the exercises that the agent has not taken yet."""
-        taken = {outcome.exercise.number for outcome in outcomes}
-        return [
-            Exercise(
-                agent=agent,
-                environment_class=each.item.environment_class,
-                instance=each.instance,
-                budget=Budget(each.item.interactions),
-                seed=self.seed,
-                number=number,
-                complexity=each.complexity,
-            )
-            for number, each in enumerate(self.drawn)
-            if number not in taken
-        ]
-
-    def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean payoff over the exercises of the sequence, with its 95 % interval."""
-        return Scoring(len(self.plan.items), self.bounds()).score(outcomes)
+        return self.parts * self.tests
 
     def stratum(self, exercise: Exercise) -> int:
         """Which exercise of the sequence; in one test alone, all are one stratum."""
-        return 0 if self.tests == 1 else exercise.number % len(self.plan.items)
+        return 0 if self.tests == 1 else super().stratum(exercise)
+
+    def settings(self) -> dict[str, str]:
+        """Which battery, and how many times it is taken."""
+        return {"Battery": f"{self.plan.title}, {self.tests} test{'s' * (self.tests > 1)}"}
