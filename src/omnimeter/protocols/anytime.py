@@ -364,7 +364,7 @@ class Anytime(DrawnProtocol):
         repetitions = self._taken(outcomes)
         score = repetitions.score(self.bounds())
         more: dict[str, Any] = parts(repetitions)
-        if self.unbalanced and not self.environment_class.claims().balanced:
+        if self.unbalanced:
             more["unbalanced"] = True
         if score.interval is not None:
             more["watched"] = self._watched(repetitions)
@@ -403,9 +403,9 @@ class Anytime(DrawnProtocol):
         """How slots and levels grow, and whether the class claims to be balanced."""
         lowest = ", the lowest of the class" if self.start_complexity is None else ""
         return {
-            "Slots": f"those of each round are longer by {self.growth * 100:g} % than those before",
+            "Slots": f"longer by {self.growth * 100:g} % from round to round",
             "Level": f"begins with {self.start_level:g}{lowest}; a reward of 1 raises it by "
-            f"{self.step * 100:g} %, a reward of -1 lowers it by as much",
+            f"{self.step * 100:g} %, a reward of \N{MINUS SIGN}1 lowers it by as much",
             **balance_setting(self.environment_class),
         }
 

@@ -186,11 +186,11 @@ def metrics(*, timed: bool) -> tuple[Metric, ...]:
             "value. It is not an interval: another repetition may end elsewhere.",
         ),
         Metric("spread", "Spread", "The standard deviation between the scores of repetitions."),
-        Metric("level", "Level", "The mean complexity of the environments, last round.", "amount"),
+        Metric("level", "Level", "The mean complexity in the last round.", "amount"),
         Metric(
             "slot",
             "Slot",
-            "The length of an exercise, last round.",
+            "The length of an exercise in the last round.",
             "seconds" if timed else "amount",
         ),
         Metric(

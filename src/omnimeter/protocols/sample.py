@@ -111,10 +111,14 @@ def check_balanced(environment_class: EnvironmentClass, spec: Spec) -> None:
         )
 
 
+CLAIMS_BALANCE = {"Balance": "the class claims it"}
+"""The setting of a test whose class claims to be balanced."""
+
+
 def balance_setting(environment_class: EnvironmentClass) -> dict[str, str]:
     """What a report says of the balance of a class."""
     if environment_class.claims().balanced:
-        return {"Balance": "the class claims it"}
+        return CLAIMS_BALANCE
     return {"Balance": "the class does not claim it, and the test was told to use it anyway"}
 
 

@@ -185,7 +185,7 @@ class BalancedUniversal(Universal):
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean adjusted value with its 95 % interval; says so if balance was waived."""
         score = super().score(outcomes)
-        if not self.unbalanced or self.environment_class.claims().balanced:
+        if not self.unbalanced:
             return score
         return replace(score, parts={**score.parts, "unbalanced": True})
 

@@ -31,7 +31,7 @@ from omnimeter.reports.scores import (
     ScoreRow,
     is_adjusted,
     repetition_count,
-    unit,
+    unit_values,
 )
 from omnimeter.reports.style import behind
 from omnimeter.reports.text import percent
@@ -174,7 +174,7 @@ Figure = DotFigure | CurveFigure | StripFigure
 POINTS = 200
 """At how many moments a curve is known at the most."""
 
-_LEVEL = 0.95
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ class _Moments:
         count = self.count[seen].astype(np.float64)
         freedom = np.where(count > 1, count - 1, np.nan)
         errors = np.sqrt(self.squares[seen] / freedom / count)
-        reach = stdtrit(freedom, (1 + _LEVEL) / 2) * errors
+        reach = stdtrit(freedom, (1 + _CONFIDENCE) / 2) * errors
         columns = (moments[seen], self.mean[seen], self.mean[seen] - reach, self.mean[seen] + reach)
         return LearningCurve(agent, *(tuple(column.tolist()) for column in columns))
 
@@ -336,9 +336,8 @@ def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
             "differences",
             "Differences repetition by repetition",
             f"Mean difference from {compared[0].reference.label}, repetition by repetition, with "
-            "its "
-            "95 % interval. Left of the line is worse. The same repetition of two agents meets the "
-            f"same environments as long as both are at the same level.{hollow}",
+            "its 95 % interval. Left of the line is worse. The same repetition of two agents meets "
+            f"the same environments as long as both are at the same level.{hollow}",
             "Difference in score",
             dots,
         )
@@ -354,7 +353,7 @@ def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
 
 
 def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> CurveFigure | None:
-    """Payoff against complexity; ``None`` with fewer than two levels.
+    """Payoff against complexity; ``None`` with fewer than two complexities.
 
     Args:
         rows: The scores.
@@ -363,13 +362,13 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
     curves = tuple(
         Curve(
             row.label,
-            tuple(level.complexity for level in row.levels),
-            tuple(level.value for level in row.levels),
-            tuple(drawable(level.low) for level in row.levels),
-            tuple(drawable(level.high) for level in row.levels),
+            tuple(each.complexity for each in row.complexities),
+            tuple(each.value for each in row.complexities),
+            tuple(drawable(each.low) for each in row.complexities),
+            tuple(drawable(each.high) for each in row.complexities),
         )
         for row in rows
-        if row.levels
+        if row.complexities
     )
     if max((len(curve.places) for curve in curves), default=0) < 2:
         return None
@@ -403,20 +402,20 @@ def _complexity_caption(repetitions: int, adjusted: bool) -> str:
     sure = "" if repetitions == 1 else ", and the 95 % interval is that of these repetitions"
     return (
         f"{means}. Exercises of a repetition depend on each other; so each repetition that came "
-        "to a "
-        f"complexity counts there once, with its mean{sure}. Success leads to higher complexities, "
-        "and later exercises are longer: the curve tells how well the agent did where the test led "
-        "it, not what complexity alone does." + ("" if repetitions == 1 else f" {_DOTTED}")
+        f"to a complexity counts there once, with its mean{sure}. Success leads to higher "
+        "complexities, and later exercises are longer: the curve tells how well the agent did "
+        "where the test led it, not what complexity alone does."
+        + ("" if repetitions == 1 else f" {_DOTTED}")
     )
 
 
-def learning_figure(found: Learning | None, rows: Sequence[ScoreRow]) -> CurveFigure | None:
+def learning_figure(known: Learning | None, rows: Sequence[ScoreRow]) -> CurveFigure | None:
     """Average reward in the course of an exercise, in the order of the scores.
 
     An adaptive test has none: its long exercises are the late ones, in other environments than the
     short ones, so that a mean over those that last so long would jump from one to the other.
     """
-    if found is None or max(len(curve.moments) for curve in found.curves) < 2:
+    if known is None or max(len(curve.moments) for curve in known.curves) < 2:
         return None
     if any(row.repetitions for row in rows):
         return None
@@ -429,14 +428,14 @@ def learning_figure(found: Learning | None, rows: Sequence[ScoreRow]) -> CurveFi
             tuple(drawable(low) for low in curve.lows),
             tuple(drawable(high) for high in curve.highs),
         )
-        for curve in sorted(found.curves, key=lambda curve: order.index(curve.agent))
+        for curve in sorted(known.curves, key=lambda curve: order.index(curve.agent))
     )
     return CurveFigure(
         "learning",
         "Average reward so far",
         "The average of all rewards until each moment, averaged over exercises. The band is the "
         "95 % interval at each moment by itself." + behind([row.label for row in rows]),
-        "Seconds" if found.timed else "Interactions",
+        "Seconds" if known.timed else "Interactions",
         "Average reward so far",
         curves,
         banded=True,
@@ -446,11 +445,13 @@ def learning_figure(found: Learning | None, rows: Sequence[ScoreRow]) -> CurveFi
 def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure | None:
     """What every single exercise or repetition was worth; ``None`` when there is nothing to see."""
     most = max(100, MOST_DOTS // max(1, len(rows)))
-    strips = tuple(_strip(row.label, _single(row.agent, result), most) for row in rows)
+    strips = tuple(
+        _strip(row.label, sorted(unit_values(result, row.agent).values()), most) for row in rows
+    )
     if not any(strip.payoffs for strip in strips) or max(row.repetitions for row in rows) == 1:
         return None
     thinned = any(len(strip.payoffs) < strip.count for strip in strips)
-    one = unit(result)
+    one = result.design.unit
     named = {REPETITION: "Score", EXERCISE: "Adjusted payoff" if is_adjusted(result) else "Payoff"}
     return StripFigure(
         "distribution",
@@ -461,14 +462,6 @@ def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure
         strips,
         one,
     )
-
-
-def _single(agent: Spec, result: Result) -> list[float]:
-    """The values whose mean the score is."""
-    if result.values:
-        return sorted(result.values.get(agent, {}).values())
-    outcomes = result.outcomes.get(agent, ())
-    return sorted(each.payoff for each in outcomes if each.payoff is not None)
 
 
 def _strip(label: str, payoffs: list[float], most: int) -> Strip:
@@ -527,15 +520,6 @@ def level_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | None
     )
 
 
-def _is_timed(result: Result) -> bool:
-    """Whether exercises end after some seconds; otherwise after some interactions."""
-    return any(
-        each.exercise.budget.seconds is not None
-        for done in result.outcomes.values()
-        for each in done[:1]
-    )
-
-
 def _curves(
     result: Result, rows: Sequence[ScoreRow], curve: Callable[[str, Sequence[Moment]], Curve]
 ) -> tuple[Curve, ...]:
@@ -578,9 +562,10 @@ def _level_curve(label: str, course: Sequence[Moment]) -> Curve:
 
 
 def _scale(result: Result) -> Scale:
-    return Scale.SECONDS if _is_timed(result) else Scale.AMOUNTS
+    return Scale.SECONDS if result.design.length_unit == "seconds" else Scale.AMOUNTS
 
 
 def _across(result: Result) -> str:
-    unit = "the agent's own time" if _is_timed(result) else "interactions"
-    return f"Length of a repetition, in {unit}"
+    if result.design.length_unit == "seconds":
+        return "Length of a repetition, in the agent's own time"
+    return "Length of a repetition, in interactions"

@@ -26,7 +26,7 @@ from omnimeter.reports.figures import (
 )
 from omnimeter.reports.style import moved_apart
 from omnimeter.reports.text import (
-    NOTHING,
+    MISSING,
     counted,
     decimals,
     duration,
@@ -174,7 +174,7 @@ def _dot(axes: Axes, line: int, dot: Dot, place: int, agents: int) -> None:
 
 def _dot_words(dot: Dot, digits: int) -> tuple[str, str]:
     if dot.value is None:
-        return NOTHING, "no score"
+        return MISSING, "no score"
     if dot.low is None or dot.high is None:
         return number(dot.value, digits), "no interval"
     return number(dot.value, digits), f"{number(dot.low, digits)} … {number(dot.high, digits)}"
