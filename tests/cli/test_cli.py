@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from omnimeter.cli import main
+from omnimeter.reports.text import FAULTS
 
 
 @pytest.fixture
