@@ -26,8 +26,8 @@ from omnimeter.reports import (
     write_csv,
 )
 from omnimeter.reports.figures import (
+    Curve,
     Learning,
-    LearningCurve,
     Scale,
     complexity_figure,
     course_figure,
@@ -211,7 +211,7 @@ def test_the_strip_shows_repetitions() -> None:
 
 
 def test_there_is_no_learning_curve_over_unlike_exercises() -> None:
-    known = Learning(timed=False, curves=(LearningCurve(GOOD, (1, 2), (0, 1), (0, 1), (0, 1)),))
+    known = Learning(timed=False, curves=(Curve(GOOD.label, (1, 2), (0, 1), (0, 1), (0, 1)),))
     rows = score_rows(a_result(an_untimed(), good=steady))
     assert learning_figure(known, rows) is None
     assert learning_figure(known, [replace(rows[0], repetitions=0)]) is not None

@@ -37,7 +37,7 @@ class Score:
     """A value with its interval and what it is made of.
 
     Attributes:
-        value: The estimate; ``None`` when there is nothing to estimate from.
+        value: The estimate; ``None`` when no outcome has a payoff.
         interval: Where the true value lies; ``None`` when that cannot be said.
         count: From how many outcomes.
         faults: How many outcomes of each kind of fault were left out of the value.
@@ -53,7 +53,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Moment:
-    """Where an adaptive test stood at a moment at which it could have been stopped.
+    """The state of an adaptive test at a moment at which it could have been stopped.
 
     Attributes:
         length: How long each repetition was by then, in interactions or in seconds.
@@ -101,7 +101,7 @@ class Design:
         length: How long each unit is; ``None`` where units differ or that is not known.
         length_unit: In what the length is measured.
         clock: Which time counts.
-        environments: From where the environments are drawn, in a few words; empty where that is
+        environments: From where the environments are drawn, as a label; empty where that is
             not a single class.
         metrics: The secondary metrics, in the order of their columns.
     """

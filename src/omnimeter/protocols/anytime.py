@@ -84,7 +84,7 @@ def choose(
     """Choose(U, xi, H, used): an environment with xi - 1 <= H <= xi that was not used yet.
 
     Inside the band the probability is proportional to 2^-H, as far as the class can weigh its
-    instances (``EnvironmentClass.draw_between``). When the band has nothing (left), xi grows by 1
+    instances (``EnvironmentClass.draw_between``). When the band has none (left), xi grows by 1
     (line 13), but not beyond the highest complexity of the class.
 
     Args:
@@ -131,7 +131,7 @@ def _unused(
     """One of the instances of a band that were not used, by 2^-H.
 
     Drawing again what was used is exact, and quick as long as much is left. Where little is, the
-    band is listed; where that cannot be done, it is drawn from until nothing new can be expected.
+    band is listed; where that cannot be done, it is drawn from until no new one can be expected.
     """
     low, high = level - 1, level
     seen: set[str] = set()

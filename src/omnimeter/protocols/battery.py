@@ -176,8 +176,8 @@ _ENDING = ".json"
 
 def battery_names() -> list[str]:
     """The batteries that come with the package."""
-    found = (file.name for file in _folder().iterdir())
-    return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING))
+    names = (file.name for file in _folder().iterdir())
+    return sorted(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
 
 
 def find_battery(given: str | Mapping[str, Any]) -> Plan:
@@ -234,10 +234,10 @@ def _read(path: Path) -> Any:
     except json.JSONDecodeError as error:
         raise InvalidInputError(
             f"{path}, line {error.lineno}, column {error.colno}: this is not JSON: {error.msg}.",
-            "Mend the file.",
+            "Correct the file.",
         ) from error
     except ValueError as error:  # not UTF-8, or a number that is none
-        raise InvalidInputError(f"{path} is not JSON: {error}.", "Mend the file.") from error
+        raise InvalidInputError(f"{path} is not JSON: {error}.", "Correct the file.") from error
     return data
 
 

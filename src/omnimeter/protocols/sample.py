@@ -119,7 +119,7 @@ def balance_setting(environment_class: EnvironmentClass) -> dict[str, str]:
     """What a report says of the balance of a class."""
     if environment_class.claims().balanced:
         return CLAIMS_BALANCE
-    return {"Balance": "the class does not claim it, and the test was told to use it anyway"}
+    return {"Balance": "the class does not claim it (--unbalanced)"}
 
 
 @dataclass(frozen=True, slots=True)

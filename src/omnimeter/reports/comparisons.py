@@ -1,4 +1,4 @@
-"""Who is better than whom: agents compared on the same exercises or repetitions, as data."""
+"""Comparisons of agents on the same exercises or repetitions, as data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omnimeter.protocols import Result
 from omnimeter.reports.scores import EXERCISE, score_rows
 
 ERROR_RATE = 0.05
-"""How often a difference may be claimed, in all comparisons together, where there is none."""
+"""How often a difference may be claimed, over all comparisons, where there is none."""
 
 FEWEST = 2
 """With fewer exercises or repetitions in common there is no p-value."""

@@ -185,7 +185,7 @@ def _estimand(result: Result) -> str:
 
 
 def stopped_sentence(result: Result) -> str:
-    """What holds if the score was the reason for stopping; empty where nothing was stopped."""
+    """What holds if the score was the reason for stopping; empty if the test was not stopped."""
     known = {
         agent.label: score.parts["watched"]
         for agent, score in result.scores.items()

@@ -15,7 +15,7 @@ MISSING = "\N{EN DASH}"
 
 _FEWEST_DECIMALS, _MOST_DECIMALS = 0, 9
 _MOST_POINTED = 999.5
-"""From here on three digits show nothing behind the point."""
+"""From here on three digits have no decimals."""
 
 _ROUNDING = 1e-9
 
@@ -42,7 +42,7 @@ def number(value: float | None, places: int, *, signed: bool = False) -> str:
     if not isfinite(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     text = f"{value + 0.0:{'+' if signed else ''},.{places}f}"
-    if not text.strip("+-0.,"):  # neither minus nor plus nothing
+    if not text.strip("+-0.,"):  # neither -0 nor +0
         text = text.lstrip("+-")
     return text.replace(",", " ").replace("-", MINUS)
 
@@ -100,7 +100,7 @@ def grouped(value: float) -> str:
 
 
 def fault_counts(faults: Mapping[str, int]) -> str:
-    """How many faults of which kind, or nothing at all."""
+    """How many faults of which kind; empty without faults."""
     present = [(kind, amount) for kind, amount in faults.items() if amount]
     return ", ".join(counted(amount, *FAULTS.get(kind, (kind, kind))) for kind, amount in present)
 
