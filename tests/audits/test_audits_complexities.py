@@ -76,7 +76,7 @@ def test_levels_are_taken_in_turn() -> None:
     for grade, level in zip(grades, (5, 2, 4.5) * 2, strict=True):
         assert level - 1 <= grade <= level
     assert drawn.instances == [drawn.draw(number) for number in range(6)]
-    assert drawn.draw(0, 3.0).data["grade"] == 3  # whoever wants a complexity gets it
+    assert drawn.draw(0, 3.0).data["complexity"] == 3  # whoever wants a complexity gets it
 
 
 def test_without_levels_a_class_draws_by_itself() -> None:
@@ -127,7 +127,7 @@ def test_every_level_needs_an_instance() -> None:
 def test_a_class_that_draws_elsewhere_fails() -> None:
     class Astray(Ladder):
         def draw_between(self, rng: Any, low: float, high: float) -> Instance | None:
-            return Instance({"grade": 2.0, "number": 0})
+            return Instance({"complexity": 2.0, "number": 0})
 
     result = at(Astray(RUNGS), 5)
     assert not result.ok

@@ -176,11 +176,11 @@ def test_rejudging_equals_running_with_that_payoff(tmp_path: Path, payoff: str) 
     record, before = an_evaluated_store(tmp_path / "old")
     spec = parse(Kind.PAYOFF, payoff)
     _, wanted = an_evaluated_store(tmp_path / "new", payoff=spec.to_json())
-    found = rejudge(record, spec)
-    assert found.scores == wanted.scores
-    assert found.outcomes == wanted.outcomes
-    assert found.complete
-    assert found.scores != before.scores
+    rejudged = rejudge(record, spec)
+    assert rejudged.scores == wanted.scores
+    assert rejudged.outcomes == wanted.outcomes
+    assert rejudged.complete
+    assert rejudged.scores != before.scores
     page = read(write_report(record, tmp_path / "page.html", payoff=spec))
     assert f"judged by the payoff {spec.label}" in page.text
 
@@ -194,8 +194,8 @@ def test_rejudging_with_the_same_payoff_changes_nothing(tmp_path: Path) -> None:
 def test_faults_stay_without_payoff(tmp_path: Path) -> None:
     evaluation = an_evaluation((PLAIN,), traces=True)
     record = a_store(tmp_path, evaluation, {PLAIN: [0.5, OOPS, 0.25, 0.0]}, traces=True)
-    found = rejudge(record, Spec("total-v1"))
-    assert [each.payoff for each in found.outcomes[PLAIN]] == [20.0, None, 10.0, 0.0]
+    rejudged = rejudge(record, Spec("total-v1"))
+    assert [each.payoff for each in rejudged.outcomes[PLAIN]] == [20.0, None, 10.0, 0.0]
 
 
 def test_rejudging_needs_traces(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_one_repetition_is_too_few_to_compare() -> None:
     assert "hollow" in figure.caption
 
 
-def test_faults_of_their_own_forbid_a_comparison_of_repetitions() -> None:
+def test_agents_with_faults_of_their_own_are_not_compared_by_repetitions() -> None:
     result = a_result(an_untimed(), good=steady, poor=doubtful)
     first, *others = result.outcomes[POOR]
     failed = replace(first, payoff=None, ending=Ending.FAULT, fault=OOPS)
@@ -287,14 +287,16 @@ def test_the_page_of_an_untimed_test(tmp_path: Path) -> None:
         "The score estimates the expected score of a repetition of 200 interactions in cups-v1, "
         "over environments and over the randomness of agent and environment." in text
     )
-    said = dict(contents.setting)
-    assert "Definition 19" in said["Test"]
-    assert said["Length"] == "1 000 interactions in all"
-    assert said["Repetitions"] == "5 repetitions of 200 interactions each, side by side"
-    assert said["Slots"] == "longer by 50 % from round to round"
-    assert said["Level"].startswith("begins with 3, the lowest of the class; a reward of 1 raises")
-    assert said["Budget of an exercise"] == "1 to 62 interactions"
-    assert said["Balance"] == "the class claims it"
+    settings = dict(contents.setting)
+    assert "Definition 19" in settings["Test"]
+    assert settings["Length"] == "1 000 interactions in all"
+    assert settings["Repetitions"] == "5 repetitions of 200 interactions each, side by side"
+    assert settings["Slots"] == "longer by 50 % from round to round"
+    assert settings["Level"].startswith(
+        "begins with 3, the lowest of the class; a reward of 1 raises"
+    )
+    assert settings["Budget of an exercise"] == "1 to 62 interactions"
+    assert settings["Balance"] == "the class claims it"
     assert "Secondary metrics" in text
     assert "Repetitions are compared in pairs" in text
     assert "Mean interactions" not in text
@@ -311,11 +313,11 @@ def test_the_page_of_an_untimed_test(tmp_path: Path) -> None:
 
 def test_the_page_of_a_timed_test(tmp_path: Path) -> None:
     contents = gather(a_record(tmp_path, a_timed(time=3e-3)))
-    text, said = text_of(contents), dict(contents.setting)
+    text, settings = text_of(contents), dict(contents.setting)
     assert "3 repetitions of 1 ms each" in text
-    assert said["Length"] == "3 ms in all"
-    assert said["Budget of an exercise"].startswith("1 µs to ")
-    assert said["Clock"].startswith("virtual")
+    assert settings["Length"] == "3 ms in all"
+    assert settings["Budget of an exercise"].startswith("1 µs to ")
+    assert settings["Clock"].startswith("virtual")
     assert "Actions per second of the agent's own time." in text
     assert "real time" not in text
     assert "100 µs" in text  # at a mark of the logarithmic axis
@@ -358,7 +360,7 @@ def test_an_unfinished_test_says_so(tmp_path: Path) -> None:
     assert "no round of exercises was completed" in empty
 
 
-def test_a_test_that_was_stopped_says_what_holds_for_who_watched() -> None:
+def test_a_test_that_was_stopped_says_what_holds_if_it_was_watched() -> None:
     watched = {"watched": (0.125, 0.75)}
     alone = Result({GOOD: Score(0.4, Interval(0.3, 0.5), 9, parts=watched)}, {}, complete=False)
     sentence = stopped_sentence(alone)
@@ -444,9 +446,9 @@ def test_adjusted_exercises_are_exercises_all_the_same(tmp_path: Path) -> None:
     assert figures["distribution"].title == "Adjusted payoffs of single exercises"
     assert "before it is adjusted" in figures["complexity"].caption
     assert "6 exercises)." in contents.summary
-    said = dict(contents.setting)
-    assert said["Adjustment"].startswith("share-v1.")
-    assert "Definition 15" in said["Test"]
+    settings = dict(contents.setting)
+    assert settings["Adjustment"].startswith("share-v1.")
+    assert "Definition 15" in settings["Test"]
     assert "repetition" not in text
     assert [*contents.tables] == ["scores", "differences"]
 

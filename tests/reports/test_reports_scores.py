@@ -1,4 +1,4 @@
-"""Tables of scores, comparisons and faults are exact, and words and names fit their place."""
+"""Tables of scores, comparisons and faults are exact, and texts and names fit their place."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def test_means_at_each_complexity() -> None:
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=200))
-def test_every_complexity_has_exactly_one_level(grades: list[float]) -> None:
-    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=grade) for grade in grades]
-    levels = complexity_bins(outcomes)
-    assert all(sum(grade in level for level in levels) == 1 for grade in grades)
-    assert len(levels) <= max(12, BINS)
+def test_every_complexity_has_exactly_one_bin(complexities: list[float]) -> None:
+    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=each) for each in complexities]
+    bins = complexity_bins(outcomes)
+    assert all(sum(each in one for one in bins) == 1 for each in complexities)
+    assert len(bins) <= max(12, BINS)
 
 
 def test_many_complexities_are_put_together_evenly() -> None:
-    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=grade) for grade in range(80)]
+    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=each) for each in range(80)]
     means = complexity_means(outcomes, complexity_bins(outcomes))
-    assert [level.count for level in means] == pytest.approx([10] * BINS, abs=1)
-    assert sum(level.count for level in means) == 80
+    assert [one.count for one in means] == pytest.approx([10] * BINS, abs=1)
+    assert sum(one.count for one in means) == 80
 
 
 def test_the_support_comes_from_the_protocol() -> None:
@@ -82,11 +82,11 @@ def test_the_support_comes_from_the_protocol() -> None:
 
 def test_an_agent_with_faults_of_its_own_is_not_compared() -> None:
     result = a_result({GOOD: [1.0, None, None, None], FAIR: [0.5] * 4, POOR: [0.25, 0.0, 0.25, 0]})
-    found = {each.agent: each for each in comparisons(result)}
-    assert found[GOOD].verdict is Verdict.FAULTY
-    assert found[GOOD].p_value is None
-    assert found[POOR].reference == FAIR  # not the one that finished only what went well
-    assert "not compared" in comparison_sentence(found[GOOD])
+    compared = {each.agent: each for each in comparisons(result)}
+    assert compared[GOOD].verdict is Verdict.FAULTY
+    assert compared[GOOD].p_value is None
+    assert compared[POOR].reference == FAIR  # not the one that finished only what went well
+    assert "not compared" in comparison_sentence(compared[GOOD])
 
 
 def test_agents_are_compared_on_what_both_finished() -> None:
@@ -109,7 +109,7 @@ def test_the_same_number_in_another_instance_is_another_exercise() -> None:
     assert only.count == 2
 
 
-def test_p_values_are_corrected_for_all_pairs_when_the_best_is_found_by_looking() -> None:
+def test_p_values_are_corrected_for_all_pairs_when_the_best_is_selected() -> None:
     rows = {
         GOOD: [0.9, 0.8, 0.9, 0.7, 0.9, 0.8],
         FAIR: [0.8, 0.8, 0.6, 0.7, 0.7, 0.8],
@@ -215,7 +215,7 @@ def test_labels_that_do_not_meet_stay_where_they_are() -> None:
     assert moved_apart([0.5, 0.5], [0.1, 0.1]) == pytest.approx([0.45, 0.55])
 
 
-def test_the_same_fault_is_told_once() -> None:
+def test_the_same_fault_has_one_row() -> None:
     late = Fault(FaultKind.TIME_OUT, "x" * 500)
     outcomes = [
         an_outcome(POOR, 5, None, fault=OOPS),
