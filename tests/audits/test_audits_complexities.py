@@ -129,7 +129,7 @@ def test_every_complexity_needs_an_instance() -> None:
 def test_a_class_that_draws_elsewhere_fails() -> None:
     class Astray(Ladder):
         def draw_between(self, rng: Any, low: float, high: float) -> Instance | None:
-            return Instance({"grade": 2.0, "number": 0})
+            return Instance({"complexity": 2.0, "number": 0})
 
     result = at(Astray(RUNGS), 5)
     assert not result.ok

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from omnimeter.cli import main
+from omnimeter.reports.text import FAULTS
 
 
 @pytest.fixture
@@ -223,7 +224,7 @@ def test_a_faulty_agent_is_recorded_and_the_rest_goes_on(omnimeter, act, kind, h
         "-n", "2", "-i", "20", "--action-timeout", "0.5", "--memory", "1024", "--out", "e",
     )  # fmt: skip
     assert code == 3
-    assert f"2 {kind}" in out
+    assert f"2 {FAULTS[kind][1]}" in out
     assert hint in out
     _, out, _ = omnimeter("report", "e", "--json")
     by_label = {score["label"]: score for score in json.loads(out)["scores"]}

@@ -1,12 +1,13 @@
-"""What the tests with and without time say together, and what the harness takes, in words."""
+"""What the tests with and without time say together, and what the harness costs."""
 
 import pytest
 
-from omnimeter.cli.session import harness_sentence, verdict
+from omnimeter.cli.session import harness_sentence
 from omnimeter.contract import Interval, Score, Spec
 from omnimeter.execution.harness import HarnessCost, measure
 from omnimeter.execution.workers import make_environment_class
 from omnimeter.protocols.anytime import AnytimeTimed
+from omnimeter.reports.summary import characterise
 
 AGENT = Spec("random-v1")
 
@@ -34,9 +35,9 @@ def score(low, high, idle=0.0, rounds=20):
     ],
 )
 def test_slowness_is_told_from_dullness(timed, untimed, kind):
-    found = verdict(AGENT, timed, untimed)
-    assert found.kind == kind
-    assert found.reason
+    character = characterise(AGENT, timed, untimed)
+    assert character.kind == kind
+    assert character.reason
 
 
 @pytest.mark.parametrize("isolated", [False, True])

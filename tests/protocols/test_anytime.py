@@ -74,12 +74,12 @@ def test_a_repetition_is_the_algorithm_of_the_text(label, seed):
         taken = [each for each in done if each.exercise.number % 3 == repetition]
         payoffs = [each.payoff for each in taken]
         expected = literally(label, payoffs, seed, repetition)
-        found = [
+        proposed = [
             (each.exercise.instance.key, each.exercise.budget.max_interactions) for each in taken
         ]
-        assert found[:-1] == expected[:-1]
-        assert found[-1][0] == expected[-1][0]  # only its length is cut off at the end
-        assert sum(length for _, length in found) == 100
+        assert proposed[:-1] == expected[:-1]
+        assert proposed[-1][0] == expected[-1][0]  # only its length is cut off at the end
+        assert sum(length for _, length in proposed) == 100
 
 
 def test_slots_grow_by_one_half_rounded_up():
@@ -150,17 +150,17 @@ def test_of_an_interrupted_test_agents_are_compared_by_what_both_have_had():
 
 
 @pytest.mark.parametrize("done", [4, 20, 60])
-def test_who_watches_has_an_interval_that_holds_for_all_rounds_at_once(done):
+def test_a_watched_test_has_an_interval_that_holds_for_all_rounds_at_once(done):
     test = AnytimeUntimed("automata-v1", interactions=1000, repetitions=4)
     outcomes = course(test, lambda each: (each.number % 7) / 7)[:done]
     score = test.score(outcomes)
     values = list(test.values(outcomes).values())
-    wide = mean(values, 1 - 0.05 / test.most_rounds, support=(-1, 1))
+    wide = mean(values, 1 - 0.05 / test.max_rounds, support=(-1, 1))
     assert score.parts["watched"] == (wide.low, wide.high)
     assert wide.low < score.interval.low <= score.interval.high < wide.high
 
 
-def test_who_watches_a_single_repetition_has_no_interval():
+def test_a_watched_single_repetition_has_no_interval():
     test = AnytimeUntimed("automata-v1", interactions=1000, repetitions=1)
     assert "watched" not in test.score(course(test, lambda each: 0.5)).parts
 
@@ -180,14 +180,14 @@ def test_there_are_not_more_rounds_than_are_known_beforehand(time, slot, growth,
         exercises = [replace(each, budget=budget) for each in (first, second)]
         done = [outcome(each, 0.0, elapsed=elapsed) for each in exercises]
         rounds.append(dict(enumerate(done)))
-    assert len(rounds) <= test.most_rounds
+    assert len(rounds) <= test.max_rounds
 
 
 @pytest.mark.parametrize(("time", "slot"), [(3.5, 0.1), (2.0, 0.1), (0.475, 0.01)])
 def test_the_last_slot_is_not_lost_by_rounding(time, slot):
     test = AnytimeTimed("cups-v1", time=time, slot=slot, clock="virtual")
     done = course(test, lambda each: 0.0)
-    assert len(done) == test.expected() <= test.most_rounds * 10
+    assert len(done) == test.expected() <= test.max_rounds * 10
 
 
 def test_repetitions_have_environments_of_their_own():
@@ -218,7 +218,7 @@ def test_only_complete_rounds_count():
     assert test.score([]).value is None
 
 
-def test_who_stops_early_gets_nothing_for_the_rest():
+def test_an_agent_that_stops_early_gets_0_for_the_rest():
     test = AnytimeUntimed("cups-v1", interactions=10, repetitions=1)
     done = [replace(each, interactions=1) for each in course(test, lambda each: 1.0)]
     lengths = [each.exercise.budget.max_interactions for each in done]
@@ -337,12 +337,12 @@ def test_a_round_that_takes_too_long_ends_the_test_without_it():
     assert test.score(done + begun[:2]).parts["rounds"] == 1
 
 
-def test_a_class_that_is_used_up_ends_the_test():
+def test_an_exhausted_class_ends_the_test():
     test = AnytimeUntimed("buttons-v1", interactions=1000, repetitions=2)
     done = course(test, lambda each: 0.0)
     assert len(done) == 2  # there is one environment for each repetition
-    assert test.is_used_up(done)
-    assert not test.is_used_up([])
+    assert test.is_exhausted(done)
+    assert not test.is_exhausted([])
 
 
 @pytest.mark.parametrize(
@@ -364,21 +364,21 @@ def test_a_class_that_is_used_up_ends_the_test():
         ({"time": 1, "slot": 0}, "slot"),
     ],
 )
-def test_bad_parameters_are_refused(parameters, word):
+def test_bad_parameters_are_errors(parameters, word):
     kind = AnytimeTimed if "time" in parameters else AnytimeUntimed
     with pytest.raises(InvalidInputError, match=word):
         kind("cups-v1", **parameters)
 
 
-def test_impossible_levels_are_refused():
+def test_impossible_complexities_are_errors():
     test = AnytimeUntimed("cups-v1", interactions=100, start_complexity=2)
-    with pytest.raises(InvalidInputError, match="at or below the level 2"):
+    with pytest.raises(InvalidInputError, match="at or below the complexity 2"):
         test.propose(AGENT, [])
-    with pytest.raises(InvalidInputError, match="level 1001"):
+    with pytest.raises(InvalidInputError, match="complexity 1001"):
         AnytimeUntimed("cups-v1", interactions=100, start_complexity=1001).propose(AGENT, [])
 
 
-def test_unbalanced_classes_are_refused_or_recorded():
+def test_unbalanced_classes_are_errors_or_recorded():
     unbalanced = {"id": "buttons-v1", "parameters": {"example": "bananas"}}
     with pytest.raises(InvalidInputError, match="not balanced"):
         AnytimeUntimed(unbalanced, interactions=100).propose(AGENT, [])

@@ -37,11 +37,11 @@ def covered(scores: np.ndarray, level: float = 0.95) -> np.ndarray:
     rng = np.random.default_rng(0)
     tests = scores[rng.integers(len(scores), size=(TESTS, REPETITIONS))]
     half = t.ppf((1 + level) / 2, REPETITIONS - 1) * tests.std(axis=1, ddof=1) / REPETITIONS**0.5
-    found = np.abs(tests.mean(axis=1) - scores.mean()) <= half
+    hits = np.abs(tests.mean(axis=1) - scores.mean()) <= half
     for place in np.flatnonzero(np.ptp(tests, axis=1) == 0):  # all the same: another rule
         estimate = mean(tests[place], level, support=(-1, 1))
-        found[place] = estimate.low <= scores.mean() <= estimate.high
-    return found
+        hits[place] = estimate.low <= scores.mean() <= estimate.high
+    return hits
 
 
 def running(label: str, agent: str, length: dict[str, float]) -> np.ndarray:
@@ -74,19 +74,19 @@ SLOW = "slowed(agent=q-learning, seconds=0.001)"
 )
 def test_the_interval_covers_the_expected_score_at_every_stopping_time(label, agent, length):
     scores = running(label, agent, length)
-    found = [round(float(covered(each).mean()), 3) for each in scores]
+    shares = [round(float(covered(each).mean()), 3) for each in scores]
     at_all = missed_in_some_round(scores, 0.95)
     watched = missed_in_some_round(scores, 1 - 0.05 / len(scores))
-    print(label, agent, found, f"missed in some round: {at_all:.3f}, if watched {watched:.3f}")
-    assert len(found) >= 10
-    assert min(found) >= AT_LEAST
-    assert max(found) <= AT_MOST
-    assert at_all > 0.12  # so it matters whether somebody watched
+    print(label, agent, shares, f"missed in some round: {at_all:.3f}, if watched {watched:.3f}")
+    assert len(shares) >= 10
+    assert min(shares) >= AT_LEAST
+    assert max(shares) <= AT_MOST
+    assert at_all > 0.12  # so it matters whether the test was watched
     assert watched <= 0.05
 
 
 @pytest.mark.slow
-def test_who_watches_many_rounds_is_seldom_wrong_either():
+def test_watching_many_rounds_is_seldom_wrong_either():
     scores = running("automata-v1", SLOW, {"time": 0.2, "slot": 1e-6})
     watched = missed_in_some_round(scores, 1 - 0.05 / len(scores))
     print(len(scores), f"rounds, missed in some, if watched: {watched:.3f}")

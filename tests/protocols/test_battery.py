@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from battery_parts import FOUND, MIXED
+from battery_parts import EXERCISES, MIXED
 from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
 from omnimeter.execution import Isolation, Options, evaluate
 from omnimeter.execution.evaluation import _jobs
@@ -39,15 +39,15 @@ class TestTakenOnce(ProtocolSuite):
 
 def test_each_test_takes_the_whole_sequence_in_order():
     exercises = Battery(MIXED, tests=2).propose(AGENT, [])
-    assert [each.number for each in exercises] == list(range(2 * FOUND))
+    assert [each.number for each in exercises] == list(range(2 * EXERCISES))
     assert [each.budget.interactions for each in exercises] == [30, 50, 40, 10] * 2
     rest = Spec("cups-v1", {"rule": "rest"})
     classes = [each.environment_class for each in exercises]
     assert classes == [rest, Spec("buttons-v1"), Spec("cups-v1"), rest] * 2
-    assert [each.complexity for each in exercises][2::FOUND] == [5, 5]
+    assert [each.complexity for each in exercises][2::EXERCISES] == [5, 5]
 
 
-def test_every_agent_meets_the_same_environments_with_the_same_chances():
+def test_every_agent_meets_the_same_environments_with_the_same_randomness():
     battery = Battery(MIXED, tests=3, seed=7)
     pairs = zip(battery.propose(AGENT, []), battery.propose(PRESSER, []), strict=True)
     for ours, theirs in pairs:
@@ -58,8 +58,8 @@ def test_every_agent_meets_the_same_environments_with_the_same_chances():
 
 def test_each_test_draws_anew_and_more_tests_change_nothing_before():
     few, many = (Battery(MIXED, tests=tests).propose(AGENT, []) for tests in (2, 6))
-    assert many[: 2 * FOUND] == few
-    assert len({each.instance.key for each in many[::FOUND]}) > 1
+    assert many[: 2 * EXERCISES] == few
+    assert len({each.instance.key for each in many[::EXERCISES]}) > 1
 
 
 def test_what_is_finished_is_not_proposed_again():
@@ -80,12 +80,12 @@ def values(battery, payoffs):
 def test_exercises_of_the_sequence_are_strata():
     """Four exercises far apart, each known well: their mean is known well."""
     battery = Battery(MIXED, tests=10)
-    spread = np.random.default_rng(5).uniform(-0.01, 0.01, size=10 * FOUND)
+    spread = np.random.default_rng(5).uniform(-0.01, 0.01, size=10 * EXERCISES)
     done = values(battery, np.tile([0.8, -0.6, 0.1, 0.3], 10) + spread)
     low, high, _ = battery.score(done).interval
     assert low < 0.15 < high
     assert high - low < 0.01
-    assert {battery.stratum(each.exercise) for each in done} == set(range(FOUND))
+    assert {battery.stratum(each.exercise) for each in done} == set(range(EXERCISES))
 
 
 def test_one_test_alone_is_one_sample_of_unequal_exercises():
@@ -117,14 +117,14 @@ def test_intervals_cover_the_mean(tests, fewest, most):
     rng = np.random.default_rng(1)
     covered = 0
     for _ in range(2000):
-        drawn = centres + spreads * rng.uniform(-1, 1, size=(tests, FOUND))
+        drawn = centres + spreads * rng.uniform(-1, 1, size=(tests, EXERCISES))
         done = [outcome(*each) for each in zip(exercises, drawn.ravel().tolist(), strict=True)]
         low, high, _ = battery.score(done).interval
         covered += low <= centres.mean() <= high
     assert fewest <= covered / 2000 <= most
 
 
-def test_a_fault_is_counted_beside_the_score():
+def test_a_fault_is_counted_separately():
     battery = Battery(MIXED)
     exercises = battery.propose(AGENT, [])
     fault = Fault(FaultKind.TIME_OUT, "slept")
@@ -144,9 +144,9 @@ def test_faults_only_ever_widen_the_interval(payoffs, faults, tests):
     done = values(battery, payoffs)
     fault = Fault(FaultKind.AGENT_ERROR, "gave up")
     left = battery.propose(AGENT, done)[:faults]
-    beside = battery.score(done + [outcome(each, None, fault) for each in left]).interval
+    wider = battery.score(done + [outcome(each, None, fault) for each in left]).interval
     alone = battery.score(done).interval
-    assert beside.low <= alone.low <= alone.high <= beside.high
+    assert wider.low <= alone.low <= alone.high <= wider.high
 
 
 # Running
@@ -202,7 +202,7 @@ def test_agents_are_compared_over_the_strata_of_the_score(tests):
     battery = what.make_protocol()
     rng = np.random.default_rng(2)
     done = [
-        outcome(exercise, 0.1 * place + 0.1 * (exercise.number % FOUND) + rng.uniform(0, 0.01))
+        outcome(exercise, 0.1 * place + 0.1 * (exercise.number % EXERCISES) + rng.uniform(0, 0.01))
         for place, agent in enumerate(what.agents)
         for exercise in battery.propose(agent, [])
     ]

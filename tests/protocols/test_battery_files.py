@@ -44,8 +44,8 @@ def test_the_battery_of_the_thesis():
 
 
 def test_the_description_names_the_batteries_of_the_package():
-    said = describe(Kind.PROTOCOL, "battery").parameters[0]
-    named = re.findall(r"``([^`]+)``", said.doc)
+    parameter = describe(Kind.PROTOCOL, "battery").parameters[0]
+    named = re.findall(r"``([^`]+)``", parameter.doc)
     assert named == battery_names()
 
 
@@ -119,7 +119,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_file_is_refused_with_the_place_of_the_fault(tmp_path, case):
+def test_a_wrong_file_is_an_error_with_the_place_of_the_fault(tmp_path, case):
     data, hint = WRONG[case]
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(data))
@@ -139,7 +139,7 @@ def test_a_wrong_file_is_refused_with_the_place_of_the_fault(tmp_path, case):
         (None, "cannot be read"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused(tmp_path, content, hint):
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path, content, hint):
     path = tmp_path / "wrong.json"
     if content is not None:
         path.write_bytes(content)
@@ -164,13 +164,13 @@ def test_there_is_at_least_one_test():
 
 @pytest.fixture
 def omnimeter(monkeypatch, capsys, tmp_path):
-    """Types ``omnimeter run`` beside ``mine.json``; gives the exit code and all that is said."""
+    """Run ``omnimeter run`` next to ``mine.json``; returns exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     Path("mine.json").write_text(json.dumps(MIXED))
 
-    def type_in(*words):
-        monkeypatch.setattr(sys, "argv", ["omnimeter", *words])
+    def type_in(*arguments):
+        monkeypatch.setattr(sys, "argv", ["omnimeter", *arguments])
         try:
             main()
             code = 0
@@ -183,8 +183,8 @@ def omnimeter(monkeypatch, capsys, tmp_path):
 
 
 def test_a_battery_is_taken_and_reported(omnimeter):
-    words = ("run", "--battery", "mine.json", "--tests", "3", "-a", "random", "-a", "constant")
-    code, out, _ = omnimeter(*words, "--traces", "--json")
+    arguments = ("run", "--battery", "mine.json", "--tests", "3", "-a", "random", "-a", "constant")
+    code, out, _ = omnimeter(*arguments, "--traces", "--json")
     data = json.loads(out)
     assert code == 0
     assert [score["count"] for score in data["scores"]] == [12, 12]
@@ -198,10 +198,10 @@ def test_a_battery_is_taken_and_reported(omnimeter):
 
 
 def test_a_battery_is_taken_again_elsewhere_without_its_file(omnimeter):
-    words = ("--json", "--out")
-    _, first, _ = omnimeter("run", "-b", "mine.json", "-a", "random", *words, "here")
+    arguments = ("--json", "--out")
+    _, first, _ = omnimeter("run", "-b", "mine.json", "-a", "random", *arguments, "here")
     Path("mine.json").unlink()
-    _, again, _ = omnimeter("run", "--spec", "here/spec.json", *words, "there")
+    _, again, _ = omnimeter("run", "--spec", "here/spec.json", *arguments, "there")
     assert json.loads(first)["scores"] == json.loads(again)["scores"]
 
 
@@ -218,7 +218,7 @@ def test_a_spec_that_names_a_file_is_written_down_with_its_content(omnimeter):
     assert stored["protocol"]["parameters"]["battery"] == snapshot("mine.json")
 
 
-REFUSED = {
+ERRORS = {
     "class": (("-b", "mine.json", "-a", "random", "-c", "cups"), "--class"),
     "parameter": (("-b", "mine.json", "-a", "random", "--set", "rule=rest"), "--set"),
     "number": (("-b", "mine.json", "-a", "random", "-n", "20"), "--exercises"),
@@ -237,10 +237,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", ERRORS)
 def test_bad_options_get_one_clear_message(omnimeter, case):
-    words, hint = REFUSED[case]
-    code, out, err = omnimeter("run", *words)
+    arguments, hint = ERRORS[case]
+    code, out, err = omnimeter("run", *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("Error: ")
     assert hint in err

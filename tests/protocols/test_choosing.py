@@ -24,17 +24,19 @@ def chosen(level, used=frozenset(), ladder=SOME, seed=0):
 
 @given(st.floats(0.1, 10), st.integers(0, 99))
 def test_the_complexity_lies_in_the_band(level, seed):
-    found = chosen(level, seed=seed)
-    assert found.level - 1 <= SOME.complexity(found.instance) <= found.confidence
-    assert 2 <= found.level <= 4
+    choice = chosen(level, seed=seed)
+    assert choice.level - 1 <= SOME.complexity(choice.instance) <= choice.level
+    assert 2 <= choice.level <= 4
 
 
 @pytest.mark.parametrize(
-    ("level", "found"),
+    ("level", "chosen_level"),
     [(0.3, 2.3), (1, 2), (2.9, 2.9), (3.2, 3.2), (3.6, 4), (3.55, 4), (4, 4), (1000, 4)],
 )
-def test_the_level_grows_by_one_until_there_is_something_and_ends_with_the_class(level, found):
-    assert chosen(level).level == pytest.approx(found)
+def test_the_level_grows_by_one_until_there_is_something_and_ends_with_the_class(
+    level, chosen_level
+):
+    assert chosen(level).level == pytest.approx(chosen_level)
 
 
 def test_inside_the_band_the_probability_is_two_to_the_minus_h():
@@ -51,24 +53,26 @@ def test_inside_the_band_the_probability_is_two_to_the_minus_h():
 def test_never_the_same_twice_then_the_next_level_then_nothing(listed):
     ladder = Ladder({"2": 2, "2.5": 4, "4": 30}, listed=listed)
     rng, used, levels = np.random.default_rng(1), set(), []
-    while found := choose(ladder, 2.5, used, rng):
-        assert found.instance.key not in used
-        used.add(found.instance.key)
-        levels.append(found.level)
+    while choice := choose(ladder, 2.5, used, rng):
+        assert choice.instance.key not in used
+        used.add(choice.instance.key)
+        levels.append(choice.level)
     assert len(used) == 36
     assert levels == [2.5] * 6 + [4] * 30  # 3.5 has nothing, and 4.5 lies above the class
 
 
 def test_what_is_left_of_a_band_keeps_its_weights():
     members = SOME.all(2, 2.5)
-    used = {each.key for each in (members[0], *members[3:])}  # one of grade 2, one of 2.5 are left
+    used = {
+        each.key for each in (members[0], *members[3:])
+    }  # one of complexity 2, one of 2.5 are left
     rng = np.random.default_rng(2)
     counts = Counter(choose(SOME, 2.5, used, rng).instance.key for _ in range(2000))
     assert set(counts) == {members[1].key, members[2].key}
     assert counts[members[1].key] / 2000 == pytest.approx(2**0.5 / (1 + 2**0.5), abs=0.05)
 
 
-def test_equal_chance_at_equal_levels_gives_equal_environments():
+def test_equal_randomness_at_equal_levels_gives_equal_environments():
     assert chosen(2.7, seed=3) == chosen(2.7, seed=3)
     assert {chosen(2.7, seed=seed).instance.key for seed in range(30)} > {chosen(2.7).instance.key}
 
@@ -81,7 +85,7 @@ def test_every_class_of_the_catalogue_can_be_chosen_from(label, above):
     rng = np.random.default_rng(7)
     used = set()
     for _ in range(5):
-        found = choose(environment_class, level, used, rng)
-        assert found.instance.key not in used
-        used.add(found.instance.key)
-        assert found.level - 1 <= environment_class.complexity(found.instance) <= found.level
+        choice = choose(environment_class, level, used, rng)
+        assert choice.instance.key not in used
+        used.add(choice.instance.key)
+        assert choice.level - 1 <= environment_class.complexity(choice.instance) <= choice.level

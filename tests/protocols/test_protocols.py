@@ -66,7 +66,7 @@ def test_the_clock_follows_the_budget(parameters, kind):
     assert Sample("cups-v1", **parameters).clock.kind is kind
 
 
-def test_a_fault_is_counted_beside_the_score_and_is_not_a_zero():
+def test_a_fault_is_counted_separately_and_is_not_a_zero():
     sample = Sample("cups-v1", exercises=4, interactions=10)
     exercises = sample.propose(AGENT, [])
     fault = Fault(FaultKind.TIME_OUT, "slept")
@@ -109,7 +109,7 @@ def test_identical_outcomes_do_not_pretend_to_certainty():
         {"interactions": 1, "timeout": -1.0},
     ],
 )
-def test_wrong_parameters_are_refused_with_advice(wrong):
+def test_wrong_parameters_are_errors_with_advice(wrong):
     with pytest.raises(InvalidInputError) as caught:
         Sample("cups-v1", **wrong)
     assert caught.value.advice
@@ -238,8 +238,8 @@ def test_faults_only_ever_widen_the_interval(payoffs, faults, levels):
     done = [outcome(*each) for each in zip(exercises, payoffs, strict=False)]
     fault = Fault(FaultKind.AGENT_ERROR, "gave up")
     failed = [outcome(each, None, fault) for each in exercises[len(done) : len(done) + faults]]
-    without, beside = sample.score(done).interval, sample.score(done + failed).interval
-    assert beside.low <= without.low <= without.high <= beside.high
+    without, wider = sample.score(done).interval, sample.score(done + failed).interval
+    assert wider.low <= without.low <= without.high <= wider.high
 
 
 def test_a_level_without_any_payoff_may_be_worth_anything():
@@ -252,7 +252,7 @@ def test_a_level_without_any_payoff_may_be_worth_anything():
 
 
 def test_a_class_that_breaks_its_range_is_still_reported():
-    from omnimeter.reports import comparisons, score_table
+    from omnimeter.reports import comparisons, score_rows
 
     spec = Spec("sample-v1", {"environment_class": "cups-v1", "interactions": 5, "exercises": 6})
     evaluation = Evaluation(spec, (AGENT, Spec("constant-v1")))
@@ -264,5 +264,5 @@ def test_a_class_that_breaks_its_range_is_still_reported():
     ]
     result = summarise(evaluation, done)
     assert result.support == (-1.0, 2.0)
-    assert len(score_table(result)) == 2
+    assert len(score_rows(result)) == 2
     assert len(comparisons(result)) == 1

@@ -93,7 +93,7 @@ def test_no_set_has_an_environment_twice(seed, count):
 @pytest.mark.parametrize(("environments", "number"), [(EIGHT, 8), ("buttons-v1", 1)])
 def test_a_class_that_has_not_so_many_says_how_many(environments, number):
     test = UniversalRewards(environments, exercises=number + 1)
-    with pytest.raises(InvalidInputError, match=f"{number} were found") as caught:
+    with pytest.raises(InvalidInputError, match=f"after {number} there was no new one") as caught:
         test.propose(AGENT, [])
     assert f"Ask for {number} exercises" in caught.value.advice
 
@@ -101,13 +101,13 @@ def test_a_class_that_has_not_so_many_says_how_many(environments, number):
 class Urn(EnvironmentClass):
     """Four environments of unequal probability, graded by it."""
 
-    chances = (0.5, 0.25, 0.15, 0.1)
+    probabilities = (0.5, 0.25, 0.15, 0.1)
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
-        return Instance({"ball": int(rng.choice(len(self.chances), p=self.chances))})
+        return Instance({"ball": int(rng.choice(len(self.probabilities), p=self.probabilities))})
 
     def complexity(self, instance: Instance) -> float:
-        return float(-np.log2(self.chances[instance.data["ball"]]))
+        return float(-np.log2(self.probabilities[instance.data["ball"]]))
 
     def build(self, instance: Instance):
         raise NotImplementedError
@@ -121,14 +121,14 @@ def balls(urn: Urn, seed: int, count: int) -> list[int]:
 def test_sets_are_extracted_with_the_probabilities_of_the_class():
     repetitions = 4000
     pairs = [balls(Urn(), seed, 2) for seed in range(repetitions)]
-    found = Counter(frozenset(pair) for pair in pairs)
-    chances = Urn.chances
-    for pair, count in found.items():
-        one, other = (chances[ball] for ball in pair)
+    counts = Counter(frozenset(pair) for pair in pairs)
+    probabilities = Urn.probabilities
+    for pair, count in counts.items():
+        one, other = (probabilities[ball] for ball in pair)
         expected = one * other * (1 / (1 - one) + 1 / (1 - other))
         error = (expected * (1 - expected) / repetitions) ** 0.5
         assert abs(count / repetitions - expected) < 4 * error
-    assert len(found) == 6
+    assert len(counts) == 6
 
 
 def test_an_unfinished_test_has_met_a_fair_part_of_the_set():
@@ -184,12 +184,12 @@ def test_definition_15_by_hand():
 
 
 def ends_of_mean(values: Sequence[float]) -> tuple[float, float]:
-    found = mean(values, support=(-1.0, 1.0))
-    return found.low, found.high
+    estimate = mean(values, support=(-1.0, 1.0))
+    return estimate.low, estimate.high
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
-def test_the_planned_average_is_the_average_of_who_completes_the_plan(rewards):
+def test_the_planned_average_is_the_average_if_the_plan_is_completed(rewards):
     trace = Trace(np.array(rewards), np.arange(1, len(rewards) + 1), len(rewards))
     assert AveragePlanned(len(rewards))(trace) == Average()(trace)
 
@@ -223,16 +223,16 @@ def test_comparisons_are_made_of_adjusted_values():
 def test_definition_17_adjusts_by_the_time():
     test = UniversalTimed("cups-v1", 2, seconds=0.5, adjustment="logarithmic-v1")
     outcomes = paid(test, [1.0, 0.5])
-    factors = [np.log2(2 + y) / np.log2(2.5 + y) for y in grades(outcomes)]
+    factors = [np.log2(2 + y) / np.log2(2.5 + y) for y in complexities(outcomes)]
     assert list(test.values(outcomes).values()) == pytest.approx([factors[0], 0.5 * factors[1]])
     assert test.score(outcomes).value == pytest.approx((factors[0] + 0.5 * factors[1]) / 2)
 
 
-def grades(outcomes: Sequence[Outcome]) -> list[float]:
+def complexities(outcomes: Sequence[Outcome]) -> list[float]:
     return [outcome.exercise.complexity for outcome in outcomes]
 
 
-def test_definition_17_counts_with_diminishing_history_unless_told_otherwise():
+def test_definition_17_counts_with_diminishing_history_by_default():
     rewards, times = np.array([1.0, 0.5]), np.array([1, 2])
     rested = Trace(rewards, times, 4)  # half the time since the last action: one cycle counts
     assert UniversalTimed("cups-v1").payoff()(rested) == 1.0
@@ -269,7 +269,7 @@ def test_the_agents_own_faults_widen_the_interval(protocol):
 
 
 @pytest.mark.parametrize("test", [UniversalAdjusted, UniversalTimed])
-def test_an_unbalanced_class_is_refused_and_can_be_insisted_on(test):
+def test_an_unbalanced_class_is_an_error_and_can_be_insisted_on(test):
     refused = test(UNBALANCED, 1)
     for _ in range(2):  # asking again does not help
         with pytest.raises(InvalidInputError, match="not balanced") as caught:
@@ -297,14 +297,14 @@ def test_balance_is_recorded_only_where_it_was_waived_and_not_needed_for_definit
         lambda: UniversalTimed("cups-v1", tick=0.0),
     ],
 )
-def test_wrong_parameters_are_refused_with_advice(wrong):
+def test_wrong_parameters_are_errors_with_advice(wrong):
     with pytest.raises(InvalidInputError) as caught:
         wrong()
     assert caught.value.advice
 
 
 @pytest.mark.parametrize("body", ["-1.0", "0.0", "float('nan')"])
-def test_an_adjustment_that_is_none_is_found_before_anybody_acts(tmp_path, body):
+def test_a_wrong_adjustment_raises_before_an_agent_acts(tmp_path, body):
     file = tmp_path / "phi.py"
     file.write_text(
         "class Phi:\n"
@@ -358,7 +358,7 @@ def test_the_interval_covers_the_expected_score(count):
     """Sets without repetition differ less than independent draws: it is rather too long."""
 
     class Bag(Urn):
-        chances = tuple(np.arange(1.0, 41.0) ** -2 / np.sum(np.arange(1.0, 41.0) ** -2))
+        probabilities = tuple(np.arange(1.0, 41.0) ** -2 / np.sum(np.arange(1.0, 41.0) ** -2))
 
     worth = np.random.default_rng(0).uniform(-1, 1, size=40)
     rng = np.random.default_rng(1)
@@ -366,6 +366,6 @@ def test_the_interval_covers_the_expected_score(count):
     expected = np.mean([np.mean(worth[drawn]) for drawn in sets])
     hits = 0
     for drawn in sets:
-        found = mean(np.clip(worth[drawn] + rng.normal(0, 0.3, size=count), -2, 2))
-        hits += found.low <= expected <= found.high
+        estimate = mean(np.clip(worth[drawn] + rng.normal(0, 0.3, size=count), -2, 2))
+        hits += estimate.low <= expected <= estimate.high
     assert hits / len(sets) >= 0.95

@@ -17,12 +17,13 @@ from omnimeter.protocols import Result
 from omnimeter.reports import (
     latex_table,
     rejudge,
+    score_rows,
     score_table,
+    text,
     write_csv,
     write_figures,
     write_report,
 )
-from omnimeter.reports import text as words
 from omnimeter.reports.page import gather
 from omnimeter.results import Record, open_writer
 from reports_samples import (
@@ -125,7 +126,7 @@ def test_a_page_of_one_agent(tmp_path: Path) -> None:
 def test_a_page_of_one_exercise(tmp_path: Path) -> None:
     evaluation = an_evaluation((PLAIN, FIXED), exercises=1, payoff="total-v1")
     page = read(write_report(a_store(tmp_path, evaluation, {PLAIN: [3.0], FIXED: [4.0]})))
-    assert f"{words.MINUS}∞ to ∞" in page.text
+    assert f"{text.MINUS}∞ to ∞" in page.text
     assert "too few to compare them" in page.text
     assert "total-v1" in page.text
 
@@ -176,11 +177,11 @@ def test_rejudging_equals_running_with_that_payoff(tmp_path: Path, payoff: str) 
     record, before = an_evaluated_store(tmp_path / "old")
     spec = parse(Kind.PAYOFF, payoff)
     _, wanted = an_evaluated_store(tmp_path / "new", payoff=spec.to_json())
-    found = rejudge(record, spec)
-    assert found.scores == wanted.scores
-    assert found.outcomes == wanted.outcomes
-    assert found.complete
-    assert found.scores != before.scores
+    rejudged = rejudge(record, spec)
+    assert rejudged.scores == wanted.scores
+    assert rejudged.outcomes == wanted.outcomes
+    assert rejudged.complete
+    assert rejudged.scores != before.scores
     page = read(write_report(record, tmp_path / "page.html", payoff=spec))
     assert f"judged by the payoff {spec.label}" in page.text
 
@@ -194,8 +195,8 @@ def test_rejudging_with_the_same_payoff_changes_nothing(tmp_path: Path) -> None:
 def test_faults_stay_without_payoff(tmp_path: Path) -> None:
     evaluation = an_evaluation((PLAIN,), traces=True)
     record = a_store(tmp_path, evaluation, {PLAIN: [0.5, OOPS, 0.25, 0.0]}, traces=True)
-    found = rejudge(record, Spec("total-v1"))
-    assert [each.payoff for each in found.outcomes[PLAIN]] == [20.0, None, 10.0, 0.0]
+    rejudged = rejudge(record, Spec("total-v1"))
+    assert [each.payoff for each in rejudged.outcomes[PLAIN]] == [20.0, None, 10.0, 0.0]
 
 
 def test_rejudging_needs_traces(tmp_path: Path) -> None:
@@ -217,13 +218,22 @@ def test_a_table_for_latex() -> None:
         r"Agent & Score & 95\,\% interval & Exercises & Faults \\",
         r"\midrule",
     ]
-    assert lines[4] == r"good-v1 & $0.750$ & [$-1.000$, $1.000$] & 2 & 0 \\"
+    assert lines[4] == r"good-v1 & 0.750 & $-$1.000 to 1.000 & 2 & none \\"
     assert lines[5].startswith(
         r"odd\_v1(a=\textquotedbl{}50\%\&\#\$\textasciicircum{}\textasciitilde{}"
-        r"\textbackslash{}\textbackslash{}\textquotedbl{}) & $-0.375$"
+        r"\textbackslash{}\textbackslash{}\textquotedbl{}) & $-$0.375"
     )
-    assert lines[6] == r"poor-v1 & -- & -- & 0 & 1 \\"
+    assert lines[6] == r"poor-v1 & -- & -- & 0 & 1 agent error \\"
     assert lines[7:] == [r"\bottomrule", r"\end{tabular}"]
+
+
+def test_a_table_as_plain_text() -> None:
+    table = score_table(a_result({GOOD: [1.0, 0.5], POOR: [None]}))
+    assert str(table).splitlines() == [
+        "Agent    Score    95 % interval  Exercises         Faults",
+        f"good-v1  0.750  {text.MINUS}1.000 to 1.000          2           none",
+        f"poor-v1      {text.MISSING}                {text.MISSING}          0  1 agent error",
+    ]
 
 
 def test_a_table_for_spreadsheets(tmp_path: Path) -> None:
@@ -231,7 +241,7 @@ def test_a_table_for_spreadsheets(tmp_path: Path) -> None:
     write_csv(result, tmp_path / "scores.csv")
     with (tmp_path / "scores.csv").open(newline="") as file:
         first, second = csv.DictReader(file)
-    row = score_table(result)[0]
+    row = score_rows(result)[0]
     assert first["agent"] == 'a,"b"-v1'
     assert float(first["score"]) == row.value
     assert (float(first["low"]), float(first["high"])) == (row.low, row.high)

@@ -12,16 +12,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec
+from omnimeter.contract import Design, Ending, Interval, Outcome, Protocol, Score, Spec
 from omnimeter.estimation import intraclass, mean
 from omnimeter.execution import evaluate
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.protocols.evaluation import judge
-from omnimeter.reports import Verdict, comparisons, latex_table, score_table, write_csv
-from omnimeter.reports import text as words
+from omnimeter.reports import (
+    Verdict,
+    comparisons,
+    latex_table,
+    score_rows,
+    text,
+    write_csv,
+)
 from omnimeter.reports.figures import (
+    Curve,
     Learning,
-    LearningCurve,
     Scale,
     complexity_figure,
     course_figure,
@@ -32,12 +38,13 @@ from omnimeter.reports.figures import (
     score_figure,
 )
 from omnimeter.reports.page import Contents, gather, render
-from omnimeter.reports.scores import columns, reliability_of, reliability_sentence
+from omnimeter.reports.scores import reliability_of
 from omnimeter.reports.summary import (
     ONE_REPETITION,
     UNBALANCED,
     comparison_sentence,
     comparison_sentences,
+    reliability_sentence,
     stopped_sentence,
 )
 from omnimeter.results import Record, open_writer
@@ -107,7 +114,7 @@ def text_of(contents: Contents) -> str:
 
 def test_the_figure_of_the_score_in_the_course_of_the_test() -> None:
     result = a_result(an_untimed(), poor=doubtful, good=steady)
-    figure = course_figure(result, score_table(result))
+    figure = course_figure(result, score_rows(result))
     assert figure is not None
     assert [curve.label for curve in figure.curves] == ["good-v1", "poor-v1"]
     assert figure.scale is Scale.AMOUNTS
@@ -125,7 +132,7 @@ def test_the_figure_of_the_score_in_the_course_of_the_test() -> None:
 
 def test_a_score_that_is_0_for_want_of_time_has_no_band() -> None:
     result = a_result(a_timed(), idle=2, good=steady)
-    figure = course_figure(result, score_table(result))
+    figure = course_figure(result, score_rows(result))
     assert figure is not None
     assert figure.scale is Scale.SECONDS
     (curve,) = figure.curves
@@ -138,7 +145,7 @@ def test_a_score_that_is_0_for_want_of_time_has_no_band() -> None:
 
 def test_the_figure_of_the_level() -> None:
     result = a_result(an_untimed(), good=steady)
-    figure = level_figure(result, score_table(result))
+    figure = level_figure(result, score_rows(result))
     assert figure is not None
     (curve,) = figure.curves
     assert curve.values == tuple(moment.level for moment in result.courses[GOOD])
@@ -148,40 +155,40 @@ def test_the_figure_of_the_level() -> None:
 
 def test_a_course_needs_two_moments_and_other_tests_have_none() -> None:
     short = a_result(an_untimed(interactions=3), good=steady)
-    assert course_figure(short, score_table(short)) is None
-    assert level_figure(short, score_table(short)) is None
+    assert course_figure(short, score_rows(short)) is None
+    assert level_figure(short, score_rows(short)) is None
     other = replace(a_result(an_untimed(), good=steady), courses={GOOD: ()})
-    assert course_figure(other, score_table(other)) is None
+    assert course_figure(other, score_rows(other)) is None
 
 
 def test_each_repetition_counts_once_at_a_complexity() -> None:
     result = a_result(an_untimed(), good=doubtful)
-    (row,) = score_table(result)
+    (row,) = score_rows(result)
     done = result.outcomes[GOOD]
-    for level in row.levels:
+    for each_mean in row.complexities:
         groups: dict[int, list[float]] = {}
         for each in done:
-            if each.exercise.complexity == level.complexity:
+            if each.exercise.complexity == each_mean.complexity:
                 groups.setdefault(each.exercise.number % 3, []).append(each.payoff or 0.0)
         expected = mean([np.mean(group) for group in groups.values()], support=result.support)
-        assert level.count == len(groups)
-        assert level.value == pytest.approx(expected.value)
+        assert each_mean.count == len(groups)
+        assert each_mean.value == pytest.approx(expected.value)
         if len(groups) > 1:
-            assert (level.low, level.high) == pytest.approx((expected.low, expected.high))
-    assert max(level.count for level in row.levels) == 3
-    assert sum(level.count for level in row.levels) < len(done)
+            assert (each_mean.low, each_mean.high) == pytest.approx((expected.low, expected.high))
+    assert max(each_mean.count for each_mean in row.complexities) == 3
+    assert sum(each_mean.count for each_mean in row.complexities) < len(done)
 
 
 def test_the_figure_of_complexity_warns_of_what_it_mixes() -> None:
     wide = a_result(an_untimed(interactions=600, step=1.0), good=lambda *_: 0.9)
-    figure = complexity_figure(score_table(wide))
+    figure = complexity_figure(score_rows(wide))
     assert figure is not None
     assert figure.scale is Scale.AMOUNTS
     assert "not what complexity alone does" in figure.caption
     assert "logarithmic" in figure.caption
     assert "these repetitions" in figure.caption
     one = a_result(an_untimed(repetitions=1), good=steady)
-    alone = complexity_figure(score_table(one))
+    alone = complexity_figure(score_rows(one))
     assert alone is not None
     assert alone.scale is Scale.EVEN
     assert "interval" not in alone.caption
@@ -190,7 +197,7 @@ def test_the_figure_of_complexity_warns_of_what_it_mixes() -> None:
 
 def test_the_strip_shows_repetitions() -> None:
     result = a_result(an_untimed(), good=steady, poor=doubtful)
-    figure = distribution_figure(result, score_table(result))
+    figure = distribution_figure(result, score_rows(result))
     assert figure is not None
     assert figure.title == "Scores of single repetitions"
     assert figure.unit == "repetition"
@@ -199,14 +206,14 @@ def test_the_strip_shows_repetitions() -> None:
     assert best.count == 3
     assert best.mean == pytest.approx(result.scores[GOOD].value)
     one = a_result(an_untimed(repetitions=1), good=steady)
-    assert distribution_figure(one, score_table(one)) is None
+    assert distribution_figure(one, score_rows(one)) is None
 
 
 def test_there_is_no_learning_curve_over_unlike_exercises() -> None:
-    found = Learning(timed=False, curves=(LearningCurve(GOOD, (1, 2), (0, 1), (0, 1), (0, 1)),))
-    rows = score_table(a_result(an_untimed(), good=steady))
-    assert learning_figure(found, rows) is None
-    assert learning_figure(found, [replace(rows[0], repetitions=0)]) is not None
+    known = Learning(timed=False, curves=(Curve(GOOD.label, (1, 2), (0, 1), (0, 1), (0, 1)),))
+    rows = score_rows(a_result(an_untimed(), good=steady))
+    assert learning_figure(known, rows) is None
+    assert learning_figure(known, [replace(rows[0], repetitions=0)]) is not None
 
 
 def test_agents_are_compared_repetition_by_repetition() -> None:
@@ -238,7 +245,7 @@ def test_one_repetition_is_too_few_to_compare() -> None:
     assert "hollow" in figure.caption
 
 
-def test_faults_of_their_own_forbid_a_comparison_of_repetitions() -> None:
+def test_agents_with_faults_of_their_own_are_not_compared_by_repetitions() -> None:
     result = a_result(an_untimed(), good=steady, poor=doubtful)
     first, *others = result.outcomes[POOR]
     failed = replace(first, payoff=None, ending=Ending.FAULT, fault=OOPS)
@@ -249,23 +256,23 @@ def test_faults_of_their_own_forbid_a_comparison_of_repetitions() -> None:
     assert only.finding == "not compared, because of faults"
 
 
-def test_what_stands_beside_the_score() -> None:
-    untimed = score_table(a_result(an_untimed(), good=steady))
-    assert [each.heading for each in columns(untimed)] == [
-        "Stability",
-        "Spread",
-        "Level reached",
-        "Potential",
-    ]
-    timed = score_table(a_result(a_timed(), idle=2, good=steady))
-    found = {each.key: each.cell(timed[0]) for each in columns(timed)}
-    assert [*found][-2:] == ["speed", "idle"]
-    assert found["stability"] == words.number(timed[0].parts["stability"], 3)
-    assert found["speed"] == words.grouped(float(f"{timed[0].parts['speed']:.3g}"))
-    assert found["idle"] == f"{timed[0].parts['idle'] * 100:.0f} %"
-    bare = replace(timed[0], parts={})
-    assert {each.cell(bare) for each in columns(timed)} == {words.NOTHING}
-    assert columns([replace(timed[0], repetitions=0)]) == []
+def test_secondary_metrics() -> None:
+    untimed = metric_table(a_result(an_untimed(), good=steady))
+    assert untimed is not None
+    assert untimed.headings == ("Agent", "Stability", "Spread", "Level", "Slot", "Potential")
+    result = a_result(a_timed(), idle=2, good=steady)
+    timed = metric_table(result)
+    assert timed is not None
+    assert timed.headings[-2:] == ("Actions/s", "Idle")
+    cells = {name: cell.text for cell in timed.rows[0] for name in cell.data}
+    parts = result.scores[GOOD].parts
+    assert cells["stability"] == text.number(parts["stability"], 3)
+    assert cells["speed"] == text.grouped(float(f"{parts['speed']:.3g}"))
+    assert cells["slot"] == text.duration(parts["slot"])
+    assert cells["idle"] == f"{parts['idle'] * 100:.0f} %"
+    assert text.metric(None, "decimal") == text.MISSING
+    assert metric_table(replace(result, scores={GOOD: Score(None, None, 0)})) is None
+    assert metric_table(replace(result, design=Design())) is None
 
 
 def test_the_page_of_an_untimed_test(tmp_path: Path) -> None:
@@ -276,18 +283,20 @@ def test_the_page_of_an_untimed_test(tmp_path: Path) -> None:
         "anytime-untimed-v1: 5 repetitions of 200 interactions each, 110 exercises in all" in text
     )
     assert (
-        "The score estimates the expected score of a repetition of 200 interactions: its mean over "
-        "environments, over the agent's chance and over the environments'." in text
+        "The score estimates the expected score of a repetition of 200 interactions in cups-v1, "
+        "over environments and over the randomness of agent and environment." in text
     )
-    said = dict(contents.setting)
-    assert "Definition 19" in said["Test"]
-    assert said["Length"] == "1 000 interactions in all"
-    assert said["Repetitions"] == "5 repetitions of 200 interactions each, side by side"
-    assert said["Slots"] == "1 interaction in the first round, each further one longer by 50 %"
-    assert said["Level"].startswith("begins with 3, the lowest of the class; a reward of 1 raises")
-    assert said["Budget of an exercise"] == "1 to 62 interactions"
-    assert said["Balance"] == "the class claims it"
-    assert "Beside the score" in text
+    settings = dict(contents.setting)
+    assert "Definition 19" in settings["Test"]
+    assert settings["Length"] == "1 000 interactions in all"
+    assert settings["Repetitions"] == "5 repetitions of 200 interactions each, side by side"
+    assert settings["Slots"] == "longer by 50 % from round to round"
+    assert settings["Level"].startswith(
+        "begins with 3, the lowest of the class; a reward of 1 raises"
+    )
+    assert settings["Budget of an exercise"] == "1 to 62 interactions"
+    assert settings["Balance"] == "the class claims it"
+    assert "Secondary metrics" in text
     assert "Repetitions are compared in pairs" in text
     assert "Mean interactions" not in text
     assert [each.name for each in contents.figures] == [
@@ -303,11 +312,11 @@ def test_the_page_of_an_untimed_test(tmp_path: Path) -> None:
 
 def test_the_page_of_a_timed_test(tmp_path: Path) -> None:
     contents = gather(a_record(tmp_path, a_timed(time=3e-3)))
-    text, said = text_of(contents), dict(contents.setting)
+    text, settings = text_of(contents), dict(contents.setting)
     assert "3 repetitions of 1 ms each" in text
-    assert said["Length"] == "3 ms in all"
-    assert said["Slots"].startswith("1 µs in the first round")
-    assert said["Clock"].startswith("virtual")
+    assert settings["Length"] == "3 ms in all"
+    assert settings["Budget of an exercise"].startswith("1 µs to ")
+    assert settings["Clock"].startswith("virtual")
     assert "Actions per second of the agent's own time." in text
     assert "real time" not in text
     assert "100 µs" in text  # at a mark of the logarithmic axis
@@ -317,7 +326,7 @@ def test_real_time_is_called_so(tmp_path: Path) -> None:
     text = text_of(gather(a_record(tmp_path, a_timed(time=0.03, clock="wall"), (PLAIN,))))
     assert "3 repetitions of 10 ms of real time each" in text
     assert "a repetition of 10 ms of real time" in text
-    assert "and over the time that everything takes" in text
+    assert "and over the measured times" in text
 
 
 def test_one_repetition_has_no_interval_and_the_page_says_why(tmp_path: Path) -> None:
@@ -341,16 +350,16 @@ def test_an_unfinished_test_says_so(tmp_path: Path) -> None:
         writer.append(outcomes[:7])
     text = text_of(gather(Record(tmp_path)))
     assert "Incomplete: 7 of 18 exercises." in text
-    assert "a repetition of 3 interactions" in text
+    assert "a repetition in cups-v1 that is stopped where this one was" in text
     assert "If it was, this 95 % interval does" in text
     with open_writer(tmp_path / "new", evaluation.to_json()):
         pass
     empty = text_of(gather(Record(tmp_path / "new")))
     assert "there is no score yet" in empty
-    assert "the length reached so far" in empty
+    assert "no round of exercises was completed" in empty
 
 
-def test_a_test_that_was_stopped_says_what_holds_for_who_watched() -> None:
+def test_a_test_that_was_stopped_says_what_holds_if_it_was_watched() -> None:
     watched = {"watched": (0.125, 0.75)}
     alone = Result({GOOD: Score(0.4, Interval(0.3, 0.5), 9, parts=watched)}, {}, complete=False)
     sentence = stopped_sentence(alone)
@@ -362,10 +371,10 @@ def test_a_test_that_was_stopped_says_what_holds_for_who_watched() -> None:
 
 
 def test_an_unbalanced_class_is_announced(tmp_path: Path) -> None:
-    spec = an_untimed(environments=BANANAS, unbalanced=True, interactions=30)
+    spec = an_untimed(environment_class=BANANAS, unbalanced=True, interactions=30)
     text = text_of(gather(a_record(tmp_path / "a", spec, (PLAIN,))))
     assert f"Not balanced. {UNBALANCED}" in text
-    assert "the class does not claim it, and somebody insisted" in text
+    assert "the class does not claim it" in text
     insisted = a_record(tmp_path / "b", an_untimed(unbalanced=True), (PLAIN,))
     assert gather(insisted).warning == ""  # the class claims it all the same
     given = {"environment_class": BANANAS, "exercises": 1, "interactions": 10, "unbalanced": True}
@@ -373,18 +382,18 @@ def test_an_unbalanced_class_is_announced(tmp_path: Path) -> None:
     assert gather(universal).warning == UNBALANCED
 
 
-def test_a_class_that_was_used_up_is_told(tmp_path: Path) -> None:
-    spec = an_untimed(environments=BANANAS, unbalanced=True, interactions=30)
+def test_an_exhausted_class_is_reported(tmp_path: Path) -> None:
+    spec = an_untimed(environment_class=BANANAS, unbalanced=True, interactions=30)
     contents = gather(a_record(tmp_path / "a", spec, (PLAIN,)))
-    assert "every environment of the class was used up" in contents.summary
-    assert "a repetition of 1 interaction:" in contents.estimate
-    assert "used up" not in gather(a_record(tmp_path / "b", an_untimed(), (PLAIN,))).summary
+    assert "ended early: the class has no further environments" in contents.summary
+    assert "a repetition of 1 interaction in" in contents.estimate
+    assert "ended early" not in gather(a_record(tmp_path / "b", an_untimed(), (PLAIN,))).summary
 
 
 def test_another_payoff_cannot_change_where_the_test_went(tmp_path: Path) -> None:
     record = a_record(tmp_path, an_untimed(), (PLAIN,))
     summary = gather(record, Spec("diminishing-v1")).summary
-    assert "with diminishing-v1 from the beginning, it would have gone another way" in summary
+    assert "with diminishing-v1 from the beginning, others would have been chosen" in summary
     assert "another way" not in gather(record).summary
 
 
@@ -394,10 +403,10 @@ def test_the_page_says_how_reliable_the_comparison_is(tmp_path: Path) -> None:
         gather(record),
         summarise(Evaluation.from_json(record.spec), record.outcomes()),
     )
-    found = intraclass([[each[n] for n in range(5)] for each in result.values.values()])
+    expected = intraclass([[each[n] for n in range(5)] for each in result.values.values()])
     assert (
-        f"(intraclass correlation) is {found.value:.2f}, 95 % interval {found.low:.2f} to "
-        f"{found.high:.2f}:"
+        f"(intraclass correlation): {expected.value:.2f} ({expected.low:.2f} to "
+        f"{expected.high:.2f}). This share"
     ) in contents.reliability
     text = text_of(contents)
     assert contents.reliability in text
@@ -406,10 +415,10 @@ def test_the_page_says_how_reliable_the_comparison_is(tmp_path: Path) -> None:
 
 def test_reliability_is_that_of_paired_repetitions() -> None:
     result = a_result(an_untimed(), good=steady, poor=doubtful)
-    found = reliability_of(result)
-    assert found is not None
+    reliability = reliability_of(result)
+    assert reliability is not None
     tables = [[result.values[agent][n] for n in range(3)] for agent in (GOOD, POOR)]
-    assert found == intraclass(tables)
+    assert reliability == intraclass(tables)
     fewer = {**result.values, POOR: {n: result.values[POOR][n] for n in (0, 2)}}
     paired = [[values[n] for n in (0, 2)] for values in fewer.values()]
     assert reliability_of(replace(result, values=fewer)) == intraclass(paired)
@@ -436,22 +445,22 @@ def test_adjusted_exercises_are_exercises_all_the_same(tmp_path: Path) -> None:
     assert figures["distribution"].title == "Adjusted payoffs of single exercises"
     assert "before it is adjusted" in figures["complexity"].caption
     assert "6 exercises)." in contents.summary
-    said = dict(contents.setting)
-    assert said["Adjustment"].startswith("share-v1.")
-    assert "Definition 15" in said["Test"]
+    settings = dict(contents.setting)
+    assert settings["Adjustment"].startswith("share-v1.")
+    assert "Definition 15" in settings["Test"]
     assert "repetition" not in text
-    assert contents.columns == []
+    assert [*contents.tables] == ["scores", "differences"]
 
 
 def test_tables_of_repetitions(tmp_path: Path) -> None:
     result = a_result(an_untimed(), good=steady)
     lines = latex_table(result).splitlines()
     assert "& Repetitions &" in lines[2]
-    assert lines[4].endswith(r"& 3 & 0 \\")
+    assert lines[4].endswith(r"& 3 & 18 & none \\")
     write_csv(result, tmp_path / "scores.csv")
     with (tmp_path / "scores.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["repetitions"], row["exercises"]) == ("3", "18")
     assert float(row["stability"]) == result.scores[GOOD].parts["stability"]
-    assert float(row["level reached"]) == result.scores[GOOD].parts["level"]
-    assert row["level"] == "0.95"  # that of the interval
+    assert float(row["level"]) == result.scores[GOOD].parts["level"]
+    assert row["confidence"] == "0.95"

@@ -1,4 +1,4 @@
-"""Figures show what they should, and the same data is always the same picture."""
+"""Figures show what they should, and the same data is always the same bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnimeter.contract import Budget, Ending, InvalidInputError, Spec, Trace
 from omnimeter.estimation import mean
 from omnimeter.protocols import Result
 from omnimeter.protocols.evaluation import judge
-from omnimeter.reports import comparisons, score_table
+from omnimeter.reports import comparisons, score_rows
 from omnimeter.reports.figures import (
     MOST_DOTS,
     Dot,
@@ -40,7 +40,7 @@ from reports_samples import (
 
 
 def test_the_figure_of_scores() -> None:
-    rows = score_table(a_result({GOOD: [1.0, 0.5], POOR: [None]}))
+    rows = score_rows(a_result({GOOD: [1.0, 0.5], POOR: [None]}))
     figure = score_figure(rows)
     assert figure is not None
     assert figure.dots == (
@@ -51,7 +51,7 @@ def test_the_figure_of_scores() -> None:
 
 
 def test_an_infinite_interval_is_not_drawn() -> None:
-    row = replace(score_table(a_result({GOOD: [0.5, 0.25]}))[0], low=-inf, high=inf)
+    row = replace(score_rows(a_result({GOOD: [0.5, 0.25]}))[0], low=-inf, high=inf)
     figure = score_figure([row])
     assert figure is not None
     assert figure.dots == (Dot("good-v1", row.value, None, None),)
@@ -69,20 +69,20 @@ def test_the_figure_of_differences() -> None:
 def test_the_figure_of_complexity_needs_two_levels() -> None:
     outcomes = [an_outcome(GOOD, number, number / 4, complexity=number // 2) for number in range(4)]
     protocol = an_evaluation((GOOD,)).make_protocol()
-    figure = complexity_figure(score_table(judge(protocol, {GOOD: outcomes}, complete=True)))
+    figure = complexity_figure(score_rows(judge(protocol, {GOOD: outcomes}, complete=True)))
     assert figure is not None
     assert figure.curves[0].places == (0.0, 1.0)
     assert figure.curves[0].values == (0.125, 0.625)
     flat = judge(protocol, {GOOD: outcomes[:2]}, complete=True)
-    assert complexity_figure(score_table(flat)) is None
+    assert complexity_figure(score_rows(flat)) is None
 
 
 def test_the_figure_of_payoffs_is_thinned_out_evenly() -> None:
     few = a_result({GOOD: [0.5, -0.5, None, 0.0]})
-    figure = distribution_figure(few, score_table(few))
+    figure = distribution_figure(few, score_rows(few))
     assert figure is not None
     assert figure.strips == (Strip("good-v1", (-0.5, 0.0, 0.5), 0.0, 3),)
-    row = score_table(few)[0]
+    row = score_rows(few)[0]
     payoffs = [number / 4999 for number in range(5000)]
     outcomes = {GOOD: [an_outcome(GOOD, n, payoff) for n, payoff in enumerate(payoffs)]}
     thinned = distribution_figure(Result({}, outcomes, complete=True), [row])
@@ -108,16 +108,16 @@ def test_learning_curves_are_means_of_running_averages() -> None:
         ("k2", a_trace([1.0], ending=Ending.FAULT, fault=OOPS)),
         ("unknown", a_trace([1.0])),
     ]
-    found = learning(exercises, traces)
-    assert found is not None
-    assert not found.timed
-    (curve,) = found.curves
-    assert (curve.agent, curve.moments) == (GOOD, (1.0, 2.0, 3.0, 4.0))
+    known = learning(exercises, traces)
+    assert known is not None
+    assert not known.timed
+    (curve,) = known.curves
+    assert (curve.label, curve.places) == (GOOD.label, (1.0, 2.0, 3.0, 4.0))
     assert curve.values == pytest.approx([0.5, 0.5, 7 / 12, 0.5])
     expected = mean([1.0, 0.0])
     assert (curve.lows[0], curve.highs[0]) == pytest.approx((expected.low, expected.high))
     assert (curve.lows[1], curve.highs[1]) == (0.5, 0.5)
-    figure = learning_figure(found, score_table(a_result({GOOD: [0.5, 0.5]})))
+    figure = learning_figure(known, score_rows(a_result({GOOD: [0.5, 0.5]})))
     assert figure is not None
     assert figure.across == "Interactions"
     assert figure.curves[0].values == curve.values
@@ -126,24 +126,24 @@ def test_learning_curves_are_means_of_running_averages() -> None:
 def test_learning_curves_over_time() -> None:
     budget = Budget(seconds=2.0)
     exercises = {"k": an_exercise(GOOD, 0, budget=budget)}
-    found = learning(exercises, [("k", a_trace([1.0, -1.0], [SECOND // 2, 3 * SECOND // 2]))])
-    assert found is not None
-    assert found.timed
-    (curve,) = found.curves
-    assert (len(curve.moments), curve.moments[0], curve.moments[-1]) == (200, 0.01, 2.0)
-    at = dict(zip(curve.moments, curve.values, strict=True))
+    known = learning(exercises, [("k", a_trace([1.0, -1.0], [SECOND // 2, 3 * SECOND // 2]))])
+    assert known is not None
+    assert known.timed
+    (curve,) = known.curves
+    assert (len(curve.places), curve.places[0], curve.places[-1]) == (200, 0.01, 2.0)
+    at = dict(zip(curve.places, curve.values, strict=True))
     assert (at[0.49], at[0.5], at[1.49], at[1.5], at[2.0]) == (0.0, 1.0, 1.0, 0.0, 0.0)
-    assert np.isnan(curve.lows).all()  # a single exercise says nothing
-    figure = learning_figure(found, score_table(a_result({GOOD: [0.5]})))
+    assert set(curve.lows) == {None}  # a single exercise has no interval
+    figure = learning_figure(known, score_rows(a_result({GOOD: [0.5]})))
     assert figure is not None
     assert set(figure.curves[0].lows) == {None}
 
 
-def test_a_short_exercise_says_nothing_of_later_moments() -> None:
+def test_a_short_exercise_does_not_count_at_later_moments() -> None:
     exercises = {"a": an_exercise(GOOD, 0), "b": an_exercise(GOOD, 1, budget=Budget(2))}
-    found = learning(exercises, [("a", a_trace([1.0] * 4)), ("b", a_trace([0.0] * 2))])
-    assert found is not None
-    assert found.curves[0].values == (0.5, 0.5, 1.0, 1.0)
+    known = learning(exercises, [("a", a_trace([1.0] * 4)), ("b", a_trace([0.0] * 2))])
+    assert known is not None
+    assert known.curves[0].values == (0.5, 0.5, 1.0, 1.0)
 
 
 def test_no_traces_no_learning_curve() -> None:
@@ -154,15 +154,15 @@ def test_no_traces_no_learning_curve() -> None:
 
 def test_long_exercises_are_known_at_few_moments() -> None:
     exercises = {"k": an_exercise(GOOD, 0, budget=Budget(100_000))}
-    found = learning(exercises, [("k", a_trace(np.linspace(0, 1, 100_000).tolist()))])
-    assert found is not None
-    assert len(found.curves[0].moments) == 200
-    assert found.curves[0].values[-1] == pytest.approx(0.5)
+    known = learning(exercises, [("k", a_trace(np.linspace(0, 1, 100_000).tolist()))])
+    assert known is not None
+    assert len(known.curves[0].places) == 200
+    assert known.curves[0].values[-1] == pytest.approx(0.5)
 
 
 def test_a_figure_is_the_same_bytes_again_and_of_any_format(tmp_path: Path) -> None:
     result = a_result({GOOD: [1.0, 0.5], Spec("odd-v1", {"x": "$<b>&\x07#0072b2 漢"}): [0.5, 0.0]})
-    figure = score_figure(score_table(result))
+    figure = score_figure(score_rows(result))
     assert figure is not None
     places = {agent.label: place for place, agent in enumerate(result.scores)}
     for name in ("a.svg", "a.pdf", "a.png"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from omnimeter.reports import text as words
+from omnimeter.reports import text
 from omnimeter.reports.figures import Curve, CurveFigure, Scale
 from omnimeter.reports.plotting import inline_svg
 
@@ -34,11 +34,11 @@ def test_logarithmic_axes_have_marks_that_people_read(
 
 
 def test_times_in_a_unit_that_suits_them() -> None:
-    assert words.duration(1e-6) == "1 µs"
-    assert words.duration(1.5e-6) == "1.5 µs"
-    assert words.duration(0.02525) == "25.2 ms"
-    assert words.duration(3) == "3 s"
-    assert words.duration(5e-9) == "5 ns"
-    assert words.duration(86_400) == "86 400 s"
-    assert words.grouped(-0.123456) == f"{words.MINUS}0.123"
-    assert words.grouped(12_345) == "12 345"
+    assert text.duration(1e-6) == "1 µs"
+    assert text.duration(1.5e-6) == "1.5 µs"
+    assert text.duration(0.02525) == "25.2 ms"
+    assert text.duration(3) == "3 s"
+    assert text.duration(5e-9) == "5 ns"
+    assert text.duration(86_400) == "86 400 s"
+    assert text.grouped(-0.123456) == f"{text.MINUS}0.123"
+    assert text.grouped(12_345) == "12 345"

@@ -1,4 +1,4 @@
-"""Tables of scores, comparisons and faults are exact, and words and names fit their place."""
+"""Tables of scores, comparisons and faults are exact, and texts and names fit their place."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from omnimeter.contract import Fault, FaultKind, Instance, InvalidInputError
 from omnimeter.estimation import holm, mean, paired_test
 from omnimeter.protocols.evaluation import judge
-from omnimeter.reports import Comparison, Verdict, comparisons, score_table
-from omnimeter.reports import text as words
+from omnimeter.reports import Comparison, Verdict, comparisons, score_rows, text
 from omnimeter.reports.page import fault_table
-from omnimeter.reports.scores import BINS, complexity_levels, level_means
+from omnimeter.reports.scores import BINS, complexity_bins, complexity_means
 from omnimeter.reports.style import moved_apart
 from omnimeter.reports.summary import comparison_sentence, comparison_sentences
 from omnimeter.reports.text import WIDTH, short_labels
@@ -25,7 +24,7 @@ from reports_samples import FAIR, GOOD, OOPS, POOR, UNIT, a_result, an_evaluatio
 
 def test_scores_come_best_first_and_those_without_any_last() -> None:
     result = a_result({POOR: [None, None], FAIR: [0.25, 0.25, 0.0], GOOD: [1.0, 0.5, None]})
-    rows = score_table(result)
+    rows = score_rows(result)
     assert [row.label for row in rows] == ["good-v1", "fair-v1", "poor-v1"]
     assert [row.value for row in rows] == [0.75, pytest.approx(1 / 6), None]
     assert [row.count for row in rows] == [2, 3, 0]
@@ -43,7 +42,7 @@ def test_only_exercises_that_count_make_the_mean_number_of_interactions() -> Non
         an_outcome(GOOD, 2, None, fault=OOPS, interactions=999),
     ]
     result = judge(an_evaluation((GOOD,)).make_protocol(), {GOOD: outcomes}, complete=True)
-    assert score_table(result)[0].interactions == 15.0
+    assert score_rows(result)[0].interactions == 15.0
 
 
 def test_means_at_each_complexity() -> None:
@@ -53,7 +52,7 @@ def test_means_at_each_complexity() -> None:
         an_outcome(GOOD, 2, 0.25, complexity=5),
         an_outcome(GOOD, 3, None, complexity=7, fault=OOPS),
     ]
-    first, second = level_means(outcomes, complexity_levels(outcomes), UNIT)
+    first, second = complexity_means(outcomes, complexity_bins(outcomes), UNIT)
     assert (first.complexity, first.value, first.count) == (3.0, 0.75, 2)
     assert (first.low, first.high) == (mean([1.0, 0.5], support=UNIT).low, 1.0)
     assert (second.complexity, second.value, second.count) == (5.0, 0.25, 1)
@@ -61,18 +60,18 @@ def test_means_at_each_complexity() -> None:
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=200))
-def test_every_complexity_has_exactly_one_level(grades: list[float]) -> None:
-    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=grade) for grade in grades]
-    levels = complexity_levels(outcomes)
-    assert all(sum(grade in level for level in levels) == 1 for grade in grades)
-    assert len(levels) <= max(12, BINS)
+def test_every_complexity_has_exactly_one_bin(complexities: list[float]) -> None:
+    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=each) for each in complexities]
+    bins = complexity_bins(outcomes)
+    assert all(sum(each in one for one in bins) == 1 for each in complexities)
+    assert len(bins) <= max(12, BINS)
 
 
 def test_many_complexities_are_put_together_evenly() -> None:
-    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=grade) for grade in range(80)]
-    means = level_means(outcomes, complexity_levels(outcomes))
-    assert [level.count for level in means] == pytest.approx([10] * BINS, abs=1)
-    assert sum(level.count for level in means) == 80
+    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=each) for each in range(80)]
+    means = complexity_means(outcomes, complexity_bins(outcomes))
+    assert [one.count for one in means] == pytest.approx([10] * BINS, abs=1)
+    assert sum(one.count for one in means) == 80
 
 
 def test_the_support_comes_from_the_protocol() -> None:
@@ -83,11 +82,11 @@ def test_the_support_comes_from_the_protocol() -> None:
 
 def test_an_agent_with_faults_of_its_own_is_not_compared() -> None:
     result = a_result({GOOD: [1.0, None, None, None], FAIR: [0.5] * 4, POOR: [0.25, 0.0, 0.25, 0]})
-    found = {each.agent: each for each in comparisons(result)}
-    assert found[GOOD].verdict is Verdict.FAULTY
-    assert found[GOOD].chance is None
-    assert found[POOR].reference == FAIR  # not the one that finished only what went well
-    assert "not compared" in comparison_sentence(found[GOOD])
+    compared = {each.agent: each for each in comparisons(result)}
+    assert compared[GOOD].verdict is Verdict.FAULTY
+    assert compared[GOOD].p_value is None
+    assert compared[POOR].reference == FAIR  # not the one that finished only what went well
+    assert "not compared" in comparison_sentence(compared[GOOD])
 
 
 def test_agents_are_compared_on_what_both_finished() -> None:
@@ -96,7 +95,7 @@ def test_agents_are_compared_on_what_both_finished() -> None:
     (only,) = comparisons(result)
     assert (only.agent, only.reference) == (POOR, GOOD)
     assert (only.difference, only.count) == (-0.625, 2)  # -0.5 and -0.75
-    assert only.chance == paired_test([0.5, 0.0], [1.0, 0.75])
+    assert only.p_value == paired_test([0.5, 0.0], [1.0, 0.75])
     assert only.verdict is Verdict.NOT_SHOWN
 
 
@@ -110,7 +109,7 @@ def test_the_same_number_in_another_instance_is_another_exercise() -> None:
     assert only.count == 2
 
 
-def test_p_values_are_corrected_for_all_pairs_when_the_best_is_found_by_looking() -> None:
+def test_p_values_are_corrected_for_all_pairs_when_the_best_is_selected() -> None:
     rows = {
         GOOD: [0.9, 0.8, 0.9, 0.7, 0.9, 0.8],
         FAIR: [0.8, 0.8, 0.6, 0.7, 0.7, 0.8],
@@ -123,18 +122,18 @@ def test_p_values_are_corrected_for_all_pairs_when_the_best_is_found_by_looking(
     ]
     against_best = comparisons(result)
     assert [each.agent for each in against_best] == [FAIR, POOR]
-    assert [each.chance for each in against_best] == holm(raw).tolist()[:2]
+    assert [each.p_value for each in against_best] == holm(raw).tolist()[:2]
     assert [each.verdict for each in against_best] == [Verdict.NOT_SHOWN, Verdict.WORSE]
     chosen = comparisons(result, reference=POOR)
     assert [each.agent for each in chosen] == [GOOD, FAIR]
-    assert [each.chance for each in chosen] == holm([raw[1], raw[2]]).tolist()
+    assert [each.p_value for each in chosen] == holm([raw[1], raw[2]]).tolist()
     assert {each.verdict for each in chosen} == {Verdict.BETTER}
 
 
 def test_an_interval_that_contains_zero_shows_nothing() -> None:
     result = a_result({GOOD: [0.5] * 6, POOR: [0.25] * 6})
     (only,) = comparisons(result)
-    assert only.chance == pytest.approx(2**-5)
+    assert only.p_value == pytest.approx(2**-5)
     assert only.low is not None
     assert only.high is not None
     assert only.low < 0 < only.high
@@ -145,7 +144,7 @@ def test_an_interval_that_contains_zero_shows_nothing() -> None:
 def test_too_little_in_common_is_said(theirs: list[float | None], difference: float | None) -> None:
     (only,) = comparisons(a_result({GOOD: [0.5], POOR: theirs}, FaultKind.INFRASTRUCTURE))
     assert only.verdict is Verdict.TOO_FEW
-    assert (only.difference, only.low, only.high, only.chance) == (difference, None, None, None)
+    assert (only.difference, only.low, only.high, only.p_value) == (difference, None, None, None)
     assert "too few" in comparison_sentence(only)
 
 
@@ -171,19 +170,19 @@ def test_sentences_say_what_is_shown() -> None:
 
 
 def test_numbers_as_people_read_them() -> None:
-    assert words.decimals([0.5, -1.0, None, inf]) == 3
-    assert words.decimals([4.5]) == 2
-    assert words.decimals([12_345.0]) == 0
-    assert words.decimals([]) == words.decimals([0.0]) == 3
-    assert words.number(-0.25, 2) == f"{words.MINUS}0.25"
-    assert words.number(-0.0001, 2) == words.number(0.0001, 2, signed=True) == "0.00"
-    assert words.number(12_345.6, 0) == "12 346"
-    assert words.number(None, 2) == words.NOTHING
-    assert words.number(-inf, 2) == f"{words.MINUS}∞"
-    assert words.chance(0.0004) == "< 0.001"
-    assert words.counted(1, "agent") == "1 agent"
-    assert words.counted(0, "agent") == "no agents"
-    assert words.fault_counts({"time-out": 2, "agent-error": 1}) == "2 time-outs, 1 agent error"
+    assert text.decimals([0.5, -1.0, None, inf]) == 3
+    assert text.decimals([4.5]) == 2
+    assert text.decimals([12_345.0]) == 0
+    assert text.decimals([]) == text.decimals([0.0]) == 3
+    assert text.number(-0.25, 2) == f"{text.MINUS}0.25"
+    assert text.number(-0.0001, 2) == text.number(0.0001, 2, signed=True) == "0.00"
+    assert text.number(12_345.6, 0) == "12 346"
+    assert text.number(None, 2) == text.MISSING
+    assert text.number(-inf, 2) == f"{text.MINUS}∞"
+    assert text.p_value(0.0004) == "< 0.001"
+    assert text.counted(1, "agent") == "1 agent"
+    assert text.counted(0, "agent") == "no agents"
+    assert text.fault_counts({"time-out": 2, "agent-error": 1}) == "2 time-outs, 1 agent error"
 
 
 @given(st.lists(st.text(max_size=200), unique=True, max_size=12))
@@ -216,7 +215,7 @@ def test_labels_that_do_not_meet_stay_where_they_are() -> None:
     assert moved_apart([0.5, 0.5], [0.1, 0.1]) == pytest.approx([0.45, 0.55])
 
 
-def test_the_same_fault_is_told_once() -> None:
+def test_the_same_fault_has_one_row() -> None:
     late = Fault(FaultKind.TIME_OUT, "x" * 500)
     outcomes = [
         an_outcome(POOR, 5, None, fault=OOPS),

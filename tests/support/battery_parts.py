@@ -10,5 +10,5 @@ MIXED = {
     ],
 }
 
-FOUND = 4
+EXERCISES = 4
 """How many exercises are in it."""

@@ -95,7 +95,7 @@ class Numberless(Ladder):
 
 class Confused(Ladder):
     def exercise(self, agent: Spec, number: int, complexity: int) -> Exercise:
-        return super().exercise(Spec("somebody-else-v1"), number, complexity)
+        return super().exercise(Spec("another-v1"), number, complexity)
 
 
 class Overstated(Ladder):

@@ -46,16 +46,18 @@ class Ladder(EnvironmentClass):
     def __init__(
         self, rungs: dict[str, int] | None = None, listed: bool = True, balanced: bool = True
     ) -> None:
-        self.rungs = {float(grade): n for grade, n in (rungs or {"2": 2, "2.5": 4, "4": 3}).items()}
+        self.rungs = {
+            float(complexity): n for complexity, n in (rungs or {"2": 2, "2.5": 4, "4": 3}).items()
+        }
         self.listed = listed
         self.balanced = balanced
         self.drawn = Counter[str]()
 
     def all(self, low: float, high: float) -> list[Instance]:
         return [
-            Instance({"grade": grade, "number": number})
-            for grade, count in sorted(self.rungs.items())
-            if low <= grade <= high
+            Instance({"complexity": complexity, "number": number})
+            for complexity, count in sorted(self.rungs.items())
+            if low <= complexity <= high
             for number in range(count)
         ]
 
@@ -81,7 +83,7 @@ class Ladder(EnvironmentClass):
         return members if self.listed and len(members) <= limit else None
 
     def complexity(self, instance: Instance) -> float:
-        return float(instance.data["grade"])
+        return float(instance.data["complexity"])
 
     def build(self, instance: Instance) -> Coin:
         return Coin(instance.data["number"] % 2)

@@ -115,7 +115,7 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.names: list[str] = []
         self.tags: list[str] = []
-        self.words: list[str] = []
+        self.pieces: list[str] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -134,11 +134,11 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.words.append(data)
+        self.pieces.append(data)
 
     @property
     def text(self) -> str:
-        return " ".join("".join(self.words).split())
+        return " ".join("".join(self.pieces).split())
 
 
 def read(path: Path) -> Page:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnimeter.cli.display import busy, console, print_json
-from omnimeter.cli.scores import print_result, result_json
+from omnimeter.cli.scores import print_result
 
 
 def report(
@@ -25,7 +25,7 @@ def report(
     """Score a stored evaluation again and write its report page. Runs nothing."""
     from omnimeter.catalogue import Kind, parse
     from omnimeter.protocols import Evaluation, summarise
-    from omnimeter.reports import latex_table, rejudge, write_report
+    from omnimeter.reports import latex_table, rejudge, result_json, write_report
     from omnimeter.results import Record
 
     record = Record(directory)

@@ -20,7 +20,7 @@ from omnimeter.cli.options import (
     running_options,
     write_page,
 )
-from omnimeter.cli.scores import print_result, result_json
+from omnimeter.cli.scores import print_result
 
 if TYPE_CHECKING:
     from omnimeter.protocols import Evaluation
@@ -130,6 +130,8 @@ def run(
     with busy("Writing the report", hidden=json):
         page = write_page(directory)
     if json:
+        from omnimeter.reports import result_json
+
         data = {**result_json(result), "report": str(page), "directory": str(directory)}
         print_json(data)
     else:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,13 +16,9 @@ import numpy as np
 from omnimeter.cli.display import announced, busy, console, print_json, progress
 from omnimeter.cli.options import carry_out, write_page
 from omnimeter.cli.scores import (
-    print_comparison,
-    print_differences,
-    print_history,
-    print_reliability,
     print_scores,
+    print_table,
     print_troubles,
-    result_json,
 )
 from omnimeter.cli.test import Definition
 from omnimeter.contract import ClockKind, InvalidInputError, Outcome, Protocol, Score, Spec
@@ -32,12 +26,17 @@ from omnimeter.execution import Observer, Options, check
 from omnimeter.execution.harness import HarnessCost, measure
 from omnimeter.execution.workers import is_isolated, make_environment_class
 from omnimeter.protocols import Evaluation, Result
-from omnimeter.protocols.anytime import Anytime, AnytimeTimed, AnytimeUntimed
-from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.protocols.sample import read_spec
-from omnimeter.protocols.universal import Universal, UniversalTimed
 from omnimeter.reports.scores import reliability_of
-from omnimeter.reports.text import counted, duration, grouped, interval, listed, number
+from omnimeter.reports.summary import (
+    Characterisation,
+    characterise,
+    estimate_sentence,
+    hints,
+    reliability_sentence,
+)
+from omnimeter.reports.tables import comparison_table, result_json
+from omnimeter.reports.text import counted, duration, grouped, interval, number
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -252,13 +251,12 @@ class Standing:
     @cached_property
     def curve(self) -> list[float]:
         """The score after each round, or after each exercise where there are no rounds."""
-        if isinstance(self.protocol, Anytime):
-            running = Repetitions(self.protocol.repetitions, self.outcomes).running()
-        else:
-            known = [each for each in self.outcomes if each.payoff is not None]
-            values = self.protocol.values(known)
-            worth = [values.get(each.exercise.number, each.payoff) for each in known]
-            running = np.cumsum(np.array(worth, float)) / np.arange(1, len(worth) + 1)
+        if self.protocol.describe().unit == "repetition":
+            return [moment.value for moment in self.protocol.course(self.outcomes)]
+        known = [each for each in self.outcomes if each.payoff is not None]
+        values = self.protocol.values(known)
+        worth = [values.get(each.exercise.number, each.payoff) for each in known]
+        running = np.cumsum(np.array(worth, float)) / np.arange(1, len(worth) + 1)
         return [float(value) for value in running]
 
     @property
@@ -269,13 +267,14 @@ class Standing:
 
 def share(protocol: Protocol, outcomes: Sequence[Outcome]) -> Share:
     """How much of a test some outcomes are."""
-    if isinstance(protocol, AnytimeTimed):
-        spent = sum(_seconds(each) for each in outcomes)
-        return Share(min(spent, protocol.time), protocol.time, "s")
-    if isinstance(protocol, AnytimeUntimed):
-        taken = sum(each.exercise.budget.interactions or 0 for each in outcomes)
-        return Share(taken, sum(protocol.slots) * protocol.repetitions, "interactions")
-    return Share(len(outcomes), protocol.expected() or len(outcomes), "exercises")
+    design = protocol.describe()
+    if design.unit == "exercise" or not (design.length and design.units):
+        return Share(len(outcomes), protocol.expected() or len(outcomes), "exercises")
+    total = design.length * design.units
+    if design.length_unit == "seconds":
+        return Share(min(sum(map(_seconds, outcomes)), total), total, "s")
+    taken = sum(each.exercise.budget.interactions or 0 for each in outcomes)
+    return Share(taken, total, "interactions")
 
 
 def _seconds(outcome: Outcome) -> float:
@@ -285,9 +284,7 @@ def _seconds(outcome: Outcome) -> float:
 
 def runs_by_wall_clock(protocol: Protocol) -> bool:
     """Whether real time counts in a test."""
-    if isinstance(protocol, AnytimeTimed | UniversalTimed):
-        return protocol.clock.kind is ClockKind.WALL
-    return False
+    return protocol.describe().clock is ClockKind.WALL
 
 
 TALLEST, LOWEST = 6, 3
@@ -423,96 +420,6 @@ def _details(standing: Standing) -> Iterator[str]:
         yield counted(len(standing.outcomes), "exercise")
 
 
-MOSTLY = 0.5
-"""The share of exercises from which on an agent counts as idle."""
-
-NEAR_NOTHING = 0.1
-"""Who is known to score less than this, with time and without, counts as dull."""
-
-FEW_ROUNDS = 10
-"""A test of fewer rounds has hardly left the scale at which it began, and tells of no slowness."""
-
-
-def estimated(protocol: Protocol, result: Result) -> str:
-    """What the score is an estimate of."""
-    over = "over environments, the agent's chance and the environments'"
-    if all(score.value is None for score in result.scores.values()):
-        return "There is no score: no round of exercises was completed."
-    if runs_by_wall_clock(protocol):
-        over += ", and what time it took"
-    return f"The score estimates the expected score of {_subject(protocol, result)}, {over}."
-
-
-def _subject(protocol: Protocol, result: Result) -> str:
-    if isinstance(protocol, Anytime):
-        where = protocol.environment_spec.label
-        if not result.complete:
-            return f"a repetition in {where} that is stopped where this one was"
-        return f"a repetition of {_length(protocol, result)} in {where}"
-    if isinstance(protocol, Universal):
-        each = protocol.budget.seconds
-        length = (
-            counted(protocol.budget.max_interactions, "interaction")
-            if each is None
-            else duration(each)
-        )
-        where = f"{counted(protocol.exercises, 'environment')} of {protocol.environment_spec.label}"
-        return f"a test in {where}, {length} each"
-    return "this test"
-
-
-def _length(protocol: Anytime, result: Result) -> str:
-    """The length of the repetitions; the planned one where agents took different times."""
-    lengths = {course[-1].length for course in result.courses.values() if course}
-    planned = share(protocol, ()).total / protocol.repetitions
-    if not isinstance(protocol, AnytimeTimed):
-        return counted(round(lengths.pop() if len(lengths) == 1 else planned), "interaction")
-    if not runs_by_wall_clock(protocol):
-        return duration(planned)
-    own = " to ".join(duration(each) for each in sorted({min(lengths), max(lengths)}))
-    return f"{duration(planned)}, of which slots of the agent's own time made up {own},"
-
-
-def hints(protocol: Protocol, result: Result) -> Iterator[str]:
-    """What to mind in a result, and what to do about it."""
-    if isinstance(protocol, Anytime) and protocol.repetitions == 1:
-        yield (
-            "One repetition has no interval, as nothing shows how far another would lie from it. "
-            "--repetitions 10 gives one."
-        )
-    for agent, done in result.outcomes.items():
-        if done and not any(each.interactions for each in done):
-            yield f"{agent.label} has not completed a single action."
-    idle = [
-        agent
-        for agent, score in result.scores.items()
-        if isinstance(protocol, AnytimeTimed) and score.parts.get("idle", 0) > MOSTLY
-    ]
-    for agent in idle:
-        yield _idle(agent, result.scores[agent], protocol)
-    if any(score.parts.get("unbalanced") for score in result.scores.values()):
-        yield "--unbalanced: random behaviour may be worth something in this class."
-    used_up = [agent.label for agent in result.scores if _used_up(protocol, result, agent)]
-    if used_up:
-        yield f"The test of {listed(used_up)} ended early: the class has no further environments."
-
-
-def _idle(agent: Spec, score: Score, protocol: Protocol) -> str:
-    part = f"{agent.label} had no time to act in {score.parts['idle']:.0%} of its exercises."
-    speed = score.parts.get("speed")
-    if (
-        not isinstance(protocol, AnytimeTimed)
-        or protocol.repetitions * protocol.slot >= protocol.time
-    ):
-        return part
-    slot = 2 / speed if speed else protocol.time / protocol.repetitions / 4
-    return f"{part} --slot {slot:.1g} begins with longer ones."
-
-
-def _used_up(protocol: Protocol, result: Result, agent: Spec) -> bool:
-    return isinstance(protocol, Anytime) and protocol.is_used_up(result.outcomes[agent])
-
-
 def harness_sentence(cost: HarnessCost) -> str:
     """What the harness itself takes, in one line."""
     where = " in a process of its own" if cost.isolated else ""
@@ -520,99 +427,6 @@ def harness_sentence(cost: HarnessCost) -> str:
         f"Harness: an agent that does nothing{where} is charged {duration(cost.charged / 1e9)} "
         f"per action; environment and loop take {duration(cost.uncharged / 1e9)} more."
     )
-
-
-class Kind(StrEnum):
-    """What the tests with and without time say of an agent together (anytime test, section 7.2)."""
-
-    FAST_AND_INTELLIGENT = "fast and intelligent"
-    SLOW_BUT_INTELLIGENT = "slow but intelligent"
-    FAST_BUT_DULL = "fast but dull"
-    SLOW_AND_DULL = "slow and dull"
-    UNTOLD = "cannot be told"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What both tests say of an agent.
-
-    Attributes:
-        agent: The agent.
-        kind: In a few words.
-        reason: Why, in a sentence.
-    """
-
-    agent: Spec
-    kind: Kind
-    reason: str
-
-
-def verdict(agent: Spec, timed: Score, untimed: Score) -> Verdict:
-    """Whether an agent's results are due to its intelligence or to its speed.
-
-    Random behaviour is worth 0. Intelligent is who is shown to score more than that where time
-    does not count. Dull is who is shown to score next to nothing, with time and without. Slow is
-    who had no time to act in most exercises of a test that was not short, or whose score where time
-    counts is shown to be lower, and is not half of the other. An intelligent agent is
-    fast if it is shown to score more than 0 where time counts, too.
-
-    Args:
-        agent: The agent.
-        timed: Its score where time counts (Definition 18).
-        untimed: Its score where it does not (Definition 19).
-    """
-    if None in (timed.interval, untimed.interval, timed.value, untimed.value):
-        return Verdict(agent, Kind.UNTOLD, "One of the tests has no score, or no interval.")
-    pair = f"With time it scores {_scored(timed)}, without {_scored(untimed)}{_speed(timed)}."
-    if timed.parts.get("rounds", 0) < FEW_ROUNDS:
-        kind, why = Kind.UNTOLD, "The test with time was too short to tell."
-    elif _low(untimed) > 0:
-        kind, why = _of_intelligent(timed, untimed)
-    else:
-        kind, why = _of_others(timed, untimed)
-    return Verdict(agent, kind, f"{pair} {why}".strip())
-
-
-def _of_intelligent(timed: Score, untimed: Score) -> tuple[Kind, str]:
-    apart = _high(timed) < _low(untimed) and (timed.value or 0.0) < (untimed.value or 0.0) / 2
-    if apart or _is_idle(timed):
-        return Kind.SLOW_BUT_INTELLIGENT, ""
-    if _low(timed) > 0:
-        return Kind.FAST_AND_INTELLIGENT, ""
-    return Kind.UNTOLD, "It is intelligent; a longer test tells how fast."
-
-
-def _of_others(timed: Score, untimed: Score) -> tuple[Kind, str]:
-    if _low(timed) > 0:
-        return Kind.UNTOLD, "With time it is better than chance; without, the test was too short."
-    if max(_high(timed), _high(untimed)) >= NEAR_NOTHING:
-        return Kind.UNTOLD, "Whether it is better than chance, at 0, a longer test would tell."
-    kind = Kind.SLOW_AND_DULL if _is_idle(timed) else Kind.FAST_BUT_DULL
-    return kind, "It is hardly better than chance, at 0."
-
-
-def _is_idle(timed: Score) -> bool:
-    return bool(timed.parts.get("idle", 0.0) > MOSTLY)
-
-
-def _low(score: Score) -> float:
-    return -inf if score.interval is None else score.interval.low
-
-
-def _high(score: Score) -> float:
-    return inf if score.interval is None else score.interval.high
-
-
-def _scored(score: Score) -> str:
-    found = number(score.value, 3)
-    if score.interval is None:
-        return found
-    return f"{found} ({interval(score.interval.low, score.interval.high, 3)})"
-
-
-def _speed(timed: Score) -> str:
-    speed = timed.parts.get("speed")
-    return f", at {grouped(speed)} actions per second" if speed else ""
 
 
 @dataclass(frozen=True)
@@ -772,18 +586,17 @@ def _print(taken: Taken, showing: Showing) -> None:
 
     from omnimeter.reports import comparisons
 
-    out, result, protocol = console(), taken.result, taken.plan.protocol
+    out, result = console(), taken.result
     compared = comparisons(result, showing.reference)
     out.print(f"[bold]{escape(taken.plan.title)}[/bold]\n{escape(taken.plan.setting)}\n")
     if showing.comparing:
-        print_comparison(result, compared)
+        print_table(comparison_table(result, compared))
     else:
-        print_scores(result)
-        print_history(result)
-        print_differences(compared)
-    print_reliability(reliability_of(result))
-    out.print(f"\n{escape(estimated(protocol, result))}")
-    for hint in hints(protocol, result):
+        print_scores(result, compared)
+    if sentence := reliability_sentence(reliability_of(result)):
+        out.print(f"\n{sentence}")
+    out.print(f"\n{escape(estimate_sentence(result))}")
+    for hint in hints(result):
         out.print(f"[yellow]{escape(hint)}[/yellow]")
     for cost in taken.harness:
         out.print(f"[dim]{harness_sentence(cost)}[/dim]")
@@ -791,16 +604,16 @@ def _print(taken: Taken, showing: Showing) -> None:
     out.print(f"results: {taken.plan.directory}\nreport: {taken.page}", soft_wrap=True)
 
 
-def _verdicts(taken: Sequence[Taken]) -> list[Verdict]:
+def _verdicts(taken: Sequence[Taken]) -> list[Characterisation]:
     """What the tests with and without time say together of each agent."""
     timed, untimed = (each.result.scores for each in taken)
-    return [verdict(agent, timed[agent], untimed[agent]) for agent in timed]
+    return [characterise(agent, timed[agent], untimed[agent]) for agent in timed]
 
 
 def _print_json(
     plans: Sequence[Plan],
     taken: Sequence[Taken],
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[Characterisation],
     showing: Showing,
 ) -> None:
     found = [_json(each, showing) for each in taken]

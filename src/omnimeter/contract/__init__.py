@@ -39,6 +39,7 @@ __all__ = [
     "Claims",
     "Clock",
     "ClockKind",
+    "Design",
     "Ending",
     "Environment",
     "EnvironmentClass",

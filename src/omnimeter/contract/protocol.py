@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from typing import Protocol as StructuralType
 
-from omnimeter.contract.exercise import Exercise, Outcome, Trace
+from omnimeter.contract.exercise import ClockKind, Exercise, Outcome, Trace
 from omnimeter.contract.spec import Spec
 
 
@@ -37,11 +37,11 @@ class Score:
     """A value with its interval and what it is made of.
 
     Attributes:
-        value: The estimate; ``None`` when there is nothing to estimate from.
+        value: The estimate; ``None`` when no outcome has a payoff.
         interval: Where the true value lies; ``None`` when that cannot be said.
         count: From how many outcomes.
         faults: How many outcomes of each kind of fault were left out of the value.
-        parts: Further named numbers.
+        parts: Further named numbers, such as secondary metrics.
     """
 
     value: float | None
@@ -53,7 +53,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Moment:
-    """Where an adaptive test stood at a moment at which it could have been stopped.
+    """The state of an adaptive test at a moment at which it could have been stopped.
 
     Attributes:
         length: How long each repetition was by then, in interactions or in seconds.
@@ -68,6 +68,52 @@ class Moment:
     level: float
     value: float
     interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A secondary metric: a named number that is shown next to the score.
+
+    Attributes:
+        name: Its key in ``Score.parts``.
+        heading: The heading of its column.
+        explanation: What it says, in a sentence or two.
+        kind: How it is written: with three decimals, as a percentage, as an amount in three
+            digits, or as a time in seconds.
+    """
+
+    name: str
+    heading: str
+    explanation: str
+    kind: Literal["decimal", "percent", "amount", "seconds"] = "decimal"
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a test says of itself before it is taken, for displays and reports.
+
+    Attributes:
+        title: What the test is called.
+        unit: What is independent, and so counted and compared: the exercise or, where exercises
+            depend on those before, the repetition. Exercise k then belongs to repetition
+            ``k % units``.
+        units: How many units each agent takes; ``None`` where that is not known beforehand.
+        length: How long each unit is; ``None`` where units differ or that is not known.
+        length_unit: In what the length is measured.
+        clock: Which time counts.
+        environments: From where the environments are drawn, as a label; empty where that is
+            not a single class.
+        metrics: The secondary metrics, in the order of their columns.
+    """
+
+    title: str = ""
+    unit: Literal["exercise", "repetition"] = "exercise"
+    units: int | None = None
+    length: float | None = None
+    length_unit: Literal["interactions", "seconds"] = "interactions"
+    clock: ClockKind = ClockKind.VIRTUAL
+    environments: str = ""
+    metrics: tuple[Metric, ...] = ()
 
 
 class Protocol(ABC):
@@ -116,10 +162,27 @@ class Protocol(ABC):
         """Between which numbers every payoff lies, where that is known."""
         return None
 
-    def stratum(self, exercise: Exercise) -> int:  # noqa: ARG002 - for those who have several
-        """Which part of the test an exercise belongs to, where parts were fixed beforehand."""
+    def stratum(self, exercise: Exercise) -> int:  # noqa: ARG002 - for tests with several
+        """The part of the test that an exercise belongs to, where parts were fixed beforehand."""
         return 0
 
     def expected(self) -> int | None:
         """How many exercises one agent will take, where that is known beforehand."""
         return None
+
+    def describe(self) -> Design:
+        """What displays and reports need to know of the test.
+
+        An adaptive test says that its unit is the repetition, and implements ``course`` and
+        ``values``; it then gets the same displays, figures and tables as every other one.
+        """
+        title = (type(self).__doc__ or "").strip().partition("\n")[0].rstrip(".")
+        return Design(title, units=self.expected())
+
+    def settings(self) -> Mapping[str, str]:
+        """What else decides about the test, by name, for the list of settings in a report."""
+        return {}
+
+    def is_exhausted(self, outcomes: Sequence[Outcome]) -> bool:  # noqa: ARG002
+        """Whether an agent's test is over early because no environment is left for it."""
+        return False

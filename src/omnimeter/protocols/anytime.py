@@ -18,14 +18,13 @@ from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
+    Design,
     EnvironmentClass,
     Exercise,
     Instance,
     InvalidInputError,
     OmnimeterError,
     Outcome,
-    Payoff,
-    Protocol,
     Score,
     Spec,
     stream,
@@ -44,7 +43,7 @@ has few members, which are listed sooner than more of them are drawn.
 """
 
 PATIENCE = 7.0
-"""How sure it must be that a band which cannot be listed is used up.
+"""How sure it must be that a band which cannot be listed is exhausted.
 
 Of d equally likely members, after d (ln d + c) draws one was not drawn yet with a probability of
 about exp(-c).
@@ -54,7 +53,7 @@ LISTED = 20_000
 """Instances of a band that are listed at most."""
 
 EMPTY_BANDS = 1000
-"""Bands without anything, one after the other, before a class counts as used up."""
+"""Empty bands, one after the other, before a class counts as exhausted."""
 
 
 class Choice(NamedTuple):
@@ -62,7 +61,7 @@ class Choice(NamedTuple):
 
     Attributes:
         instance: The environment.
-        level: The level xi at which it was found, which may be higher than the one asked for.
+        level: The level xi at which it was chosen, which may be higher than the one asked for.
     """
 
     instance: Instance
@@ -78,18 +77,17 @@ def choose(
     """Choose(U, xi, H, used): an environment with xi - 1 <= H <= xi that was not used yet.
 
     Inside the band the probability is proportional to 2^-H, as far as the class can weigh its
-    instances (``EnvironmentClass.draw_between``). When the band has nothing (left), xi grows by 1
-    (line 13). A class that has an end is taken at its word: no xi is higher than its
-    highest complexity.
+    instances (``EnvironmentClass.draw_between``). When the band has none (left), xi grows by 1
+    (line 13), but not beyond the highest complexity of the class.
 
     Args:
         environment_class: The machine U with its complexity function H.
         level: The level xi.
         used: The keys of the instances that were used.
-        rng: All chance. Equal chance at equal levels gives equal environments.
+        rng: All randomness. Equal generators at equal levels give equal environments.
 
     Returns:
-        What was chosen; ``None`` when nothing is left at this level and above.
+        The environment; ``None`` when none is left at this level and above.
     """
     lowest, highest = environment_class.complexity_range()
     level = min(level, highest)
@@ -108,7 +106,7 @@ def choose(
 def warm_up(environment_class: EnvironmentClass) -> None:
     """Choose once at each of the levels that a test begins with.
 
-    What is counted and listed there for the first time is then done before somebody's time runs.
+    What is counted and listed there for the first time is then done before an agent's time runs.
     """
     lowest, _ = environment_class.complexity_range()
     rng = np.random.default_rng(0)
@@ -126,7 +124,7 @@ def _unused(
     """One of the instances of a band that were not used, by 2^-H.
 
     Drawing again what was used is exact, and quick as long as much is left. Where little is, the
-    band is listed; where that cannot be done, it is drawn from until nothing new can be expected.
+    band is listed; where that cannot be done, it is drawn from until no new one can be expected.
     """
     low, high = level - 1, level
     seen: set[str] = set()
@@ -144,7 +142,7 @@ def _unused(
             if members is not None:
                 left = [each for each in members if each.key not in used]
                 return _by_weight(environment_class, left, rng)
-    raise AssertionError("there is always an end")
+    raise AssertionError("the loop always returns")
 
 
 def _drawn(
@@ -168,22 +166,20 @@ def _by_weight(
 ) -> Instance | None:
     if not instances:
         return None
-    grades = np.array([environment_class.complexity(each) for each in instances])
-    weights = 2.0 ** (grades.min() - grades)
+    complexities = np.array([environment_class.complexity(each) for each in instances])
+    weights = 2.0 ** (complexities.min() - complexities)
     return instances[int(rng.choice(len(instances), p=weights / weights.sum()))]
 
 
 class _Position(NamedTuple):
-    """Where a repetition stands: what comes next, and the keys of all that was chosen so far."""
+    """The state of a repetition: what comes next, and the keys of all that was chosen so far."""
 
     choice: Choice | None
     used: frozenset[str]
 
 
-class Anytime(Protocol):
+class Anytime(DrawnProtocol):
     """What both anytime tests have in common. Subclasses say how long each round lasts."""
-
-    clock: Clock
 
     def __init__(
         self,
@@ -211,9 +207,8 @@ class Anytime(Protocol):
         self.start_complexity = start_complexity
         self.step = step
         self.growth = growth
-        self.seed = seed
         self.unbalanced = unbalanced
-        self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
+        super().__init__(payoff, seed)
         low, high = self._payoff.bounds((-1.0, 1.0))
         if low < -1 or high > 1:
             raise InvalidInputError(
@@ -224,15 +219,15 @@ class Anytime(Protocol):
 
     @abstractmethod
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
-        """How long the exercises of the next round last, after the rounds so far; none at the end.
+        """How long the exercises of the next round last; ``None`` after the last.
 
-        Must be a pure function of the rounds.
+        Must be a pure function of the rounds so far.
         """
 
     @property
     @abstractmethod
-    def most_rounds(self) -> int:
-        """More rounds than this there cannot be; known before the first."""
+    def max_rounds(self) -> int:
+        """The most rounds that there can be, known before the first."""
 
     def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
         """Whether a round that has begun takes so long that the test must end without it."""
@@ -243,15 +238,15 @@ class Anytime(Protocol):
         """The class that the environments are chosen from: the machine U."""
         made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
         if not self.unbalanced:
-            refuse_unbalanced(made, self.environment_spec)
+            check_balanced(made, self.environment_spec)
         lowest, highest = made.complexity_range()
         if self.start_complexity is not None and not lowest <= self.start_complexity <= highest:
             reach = f"from {lowest:g}" if highest == inf else f"from {lowest:g} to {highest:g}"
             side = "at or below" if self.start_complexity < lowest else "near"
             raise InvalidInputError(
-                f"{self.environment_spec.label} has no environment {side} the level "
+                f"{self.environment_spec.label} has no environment {side} the complexity "
                 f"{self.start_complexity:g}.",
-                f"Give a level {reach}, or none to begin with the lowest.",
+                f"Give a complexity {reach}, or leave it out to begin with the lowest.",
             )
         return made
 
@@ -264,19 +259,10 @@ class Anytime(Protocol):
             else self.start_complexity
         )
 
-    def payoff(self) -> Payoff:
-        """What turns a trace into a number in this test."""
-        return self._payoff
-
-    def bounds(self) -> tuple[float, float]:
-        """Between which numbers every payoff lies."""
-        return self._bounds
-
-    @cached_property
-    def _bounds(self) -> tuple[float, float]:
+    def drawn(self) -> list[tuple[EnvironmentClass, Instance]]:
+        """The first environment of the first repetition, if there is one."""
         first = self._position(0, ()).choice
-        drawn = [] if first is None else [(self.environment_class, first.instance)]
-        return payoff_bounds(self._payoff, drawn)
+        return [] if first is None else [(self.environment_class, first.instance)]
 
     def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
         """The next round: one exercise in each repetition."""
@@ -290,26 +276,28 @@ class Anytime(Protocol):
             range(self.repetitions), key=lambda repetition: (repetition - place) % self.repetitions
         )
         return [
-            self._exercise(
-                agent, place * self.repetitions + repetition, choices[repetition], budget
+            self.exercise(
+                agent,
+                place * self.repetitions + repetition,
+                self._planned(choices[repetition], budget),
             )
-            for repetition in order  # each is the first in turn: who is, finds nothing warm
+            for repetition in order  # each is the first in turn, and then meets cold caches
             if choices and repetition not in begun
         ]
 
-    def is_used_up(self, outcomes: Sequence[Outcome]) -> bool:
+    def is_exhausted(self, outcomes: Sequence[Outcome]) -> bool:
         """Whether the test is over because the class has no environment left for a repetition."""
         complete = self._taken(outcomes).complete()
         return self.budget(complete) is not None and not self._choices(complete)
 
     def _choices(self, rounds: Sequence[Round]) -> list[Choice]:
-        """What comes next in each repetition; nothing if one has used up the class."""
+        """What comes next in each repetition; empty if one has used all environments."""
         choices = [
             self._position(repetition, _rewards(rounds, repetition)).choice
             for repetition in range(self.repetitions)
         ]
-        found = [choice for choice in choices if choice is not None]
-        return found if len(found) == len(choices) else []
+        known = [choice for choice in choices if choice is not None]
+        return known if len(known) == len(choices) else []
 
     def _taken(self, outcomes: Sequence[Outcome]) -> Repetitions:
         """The repetitions with what their exercises are worth in this test."""
@@ -319,36 +307,27 @@ class Anytime(Protocol):
         """The outcome with what it is worth in this test in the place of its payoff."""
         return outcome
 
-    def _exercise(self, agent: Spec, number: int, choice: Choice, budget: Budget) -> Exercise:
-        return Exercise(
-            agent=agent,
-            environment_class=self.environment_spec,
-            instance=choice.instance,
-            budget=budget,
-            seed=self.seed,
-            number=number,
-            clock=self.clock,
-            complexity=self.environment_class.complexity(choice.instance),
-        )
+    def _planned(self, choice: Choice, budget: Budget) -> Planned:
+        made, instance = self.environment_class, choice.instance
+        return Planned(self.environment_spec, made, instance, budget, made.complexity(instance))
 
     def _position(self, repetition: int, rewards: tuple[float, ...]) -> _Position:
-        """Where a repetition stands after some rewards: lines 10 to 17, 20 and 22.
+        """The state of a repetition after some rewards: lines 10 to 17, 20 and 22.
 
-        All chance is that of the repetition and the round. So two agents that are at the same level
-        in the same round get the same environment, unless one of them had it before.
+        All randomness is that of the repetition and the round. So two agents that are at the same
+        level in the same round get the same environment, unless one of them had it before.
         """
         known = len(rewards)
         while known and (repetition, rewards[:known]) not in self._positions:
             known -= 1
         for place in range(known, len(rewards) + 1):
-            if (repetition, rewards[:place]) not in self._positions:
-                self._positions[repetition, rewards[:place]] = self._next(
-                    repetition, rewards[:place]
-                )
+            key = repetition, rewards[:place]
+            if key not in self._positions:
+                self._positions[key] = self._next(*key)
         return self._positions[repetition, rewards]
 
     def _next(self, repetition: int, rewards: tuple[float, ...]) -> _Position:
-        """The same, where it is known how the repetition stood before the last reward."""
+        """The same, where the state before the last reward is known."""
         level, used = self.start_level, frozenset[str]()
         if rewards:
             before = self._positions[repetition, rewards[:-1]]
@@ -356,12 +335,12 @@ class Anytime(Protocol):
                 return before
             level = before.choice.level * (1 + self.step * min(max(rewards[-1], -1.0), 1.0))
             used = before.used
-        chance = stream(self.seed, "choose", repetition, len(rewards)).generator()
-        choice = choose(self.environment_class, level, used, chance)
+        rng = stream(self.seed, "choose", repetition, len(rewards)).generator()
+        choice = choose(self.environment_class, level, used, rng)
         return _Position(choice, used | {choice.instance.key} if choice else used)
 
     def course(self, outcomes: Sequence[Outcome]) -> list[Moment]:
-        """Where the test stood after each complete round."""
+        """The state of the test after each complete round."""
         return self._taken(outcomes).course(self.bounds())
 
     def values(self, outcomes: Sequence[Outcome], moments: int | None = None) -> dict[int, float]:
@@ -372,41 +351,68 @@ class Anytime(Protocol):
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean over the repetitions, from the complete rounds, and what else they say.
 
-        It estimates the expected score of a repetition of this length, over environments, the
-        agent's chance and the environments', and (under a wall clock) over what time it took.
+        It estimates the expected score of a repetition of this length, over environments and over
+        the randomness of agent and environment, and (under a wall clock) over the measured times.
         """
         repetitions = self._taken(outcomes)
-        found = repetitions.score(self.bounds())
-        extra: dict[str, Any] = {"unbalanced": True} if self.unbalanced else {}
-        if found.interval is not None:
-            extra["watched"] = self._watched(repetitions)
-        return Score(
-            found.value, found.interval, found.count, found.faults, {**parts(repetitions), **extra}
-        )
+        score = repetitions.score(self.bounds())
+        more: dict[str, Any] = parts(repetitions)
+        if self.unbalanced:
+            more["unbalanced"] = True
+        if score.interval is not None:
+            more["watched"] = self._watched(repetitions)
+        return replace(score, parts=more)
 
     def _watched(self, repetitions: Repetitions) -> tuple[float, float]:
         """The 95 % interval that holds even if the score was the reason for stopping.
 
-        Who watches may stop after any round. So the error rate is divided among all the rounds
-        that there can be (Bonferroni). Then the intervals of all of them hold at once, and so
-        does that of the last, whatever made it the last.
+        A person who watches may stop after any round. So the error rate is divided among all the
+        rounds that there can be (Bonferroni). Then the intervals of all of them hold at once, and
+        so does that of the last, whatever made it the last.
         """
-        error = max(0.05 / self.most_rounds, 1e-12)  # of which a level is still below 1
+        error = max(0.05 / self.max_rounds, 1e-12)  # so that the confidence is below 1
         interval = repetitions.score(self.bounds(), 1 - error).interval
-        assert interval is not None, "there is one at any level, or at none"
+        assert interval is not None, "there is one at every confidence, or at none"
         return interval.low, interval.high
+
+    @property
+    @abstractmethod
+    def length(self) -> float:
+        """The planned length of a repetition, in interactions or seconds."""
+
+    def describe(self) -> Design:
+        """Repetitions side by side, which are the independent units."""
+        return replace(
+            super().describe(),
+            unit="repetition",
+            units=self.repetitions,
+            length=self.length,
+            clock=self.clock.kind,
+            environments=self.environment_spec.label,
+            metrics=metrics(timed=False),
+        )
+
+    def settings(self) -> dict[str, str]:
+        """How slots and levels grow, and whether the class claims to be balanced."""
+        lowest = ", the lowest of the class" if self.start_complexity is None else ""
+        return {
+            "Slots": f"longer by {self.growth * 100:g} % from round to round",
+            "Level": f"begins with {self.start_level:g}{lowest}; a reward of 1 raises it by "
+            f"{self.step * 100:g} %, a reward of \N{MINUS SIGN}1 lowers it by as much",
+            **balance_setting(self.environment_class),
+        }
 
 
 def _failed(rounds: Sequence[Round]) -> bool:
     """Whether the agent failed in every exercise of the last round.
 
-    Nothing else would come of the next: a fault moves no level.
+    The next round would be the same: a fault does not move the level.
     """
     return bool(rounds) and all(map(is_own_fault, rounds[-1].values()))
 
 
 def _rewards(rounds: Sequence[Round], repetition: int) -> tuple[float, ...]:
-    """What a repetition was worth so far; an exercise without a payoff moves nothing."""
+    """The rewards of a repetition so far; an exercise without a payoff counts as 0."""
     return tuple(done[repetition].payoff or 0.0 for done in rounds)
 
 
@@ -427,25 +433,22 @@ class AnytimeUntimed(Anytime):
     ``xi - 1 <= H <= xi``. The first lasts 1 interaction, each further one half as many again as
     the one before, rounded up. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads
     to harder environments, failure to easier ones. The score is the mean of all rewards. It is
-    repeatable bit for bit. An agent that stops early gets nothing for the interactions that are
-    left: otherwise stopping as soon as the average is good would pay (section 5.1).
+    repeatable bit for bit. An agent that stops early gets 0 for the interactions that are left:
+    otherwise stopping as soon as the average is good would pay (section 5.1).
 
     Args:
         environment_class: The environment class.
         interactions: The length of the whole test; every repetition has the same share of it.
-        repetitions: How many repetitions are taken side by side. Their spread is what the interval
-            comes
-            from: one alone has none.
+        repetitions: How many repetitions are taken side by side. The interval comes from their
+            spread: a single one has none.
         start_complexity: The complexity to begin with; by default the lowest of the class.
         slot: How many interactions the first environment lasts.
         growth: By which part each environment lasts longer than the one before.
         step: How far a reward of 1 moves the level, as a part of it.
         payoff: What turns a trace into a number.
-        seed: The root of all chance.
-        unbalanced: Whether to insist on a class that is not balanced.
+        seed: The root of all randomness.
+        unbalanced: Whether to accept a class that is not balanced.
     """
-
-    clock = Clock()
 
     def __init__(
         self,
@@ -467,18 +470,22 @@ class AnytimeUntimed(Anytime):
             raise InvalidInputError(f"The first slot is {slot} interactions.", "Give 1 or more.")
         if interactions < slot * repetitions:
             raise InvalidInputError(
-                f"{interactions} interactions are too few for {repetitions} repetitions that "
-                "begin with "
-                f"{slot}.",
+                f"{interactions} interactions are too few for {repetitions} repetitions whose "
+                f"first slot is {slot}.",
                 f"Give at least {slot * repetitions} interactions, or fewer repetitions.",
             )
         self.interactions = interactions
         self.slots = _slots(interactions // repetitions, slot, growth)
 
     @property
-    def most_rounds(self) -> int:
+    def max_rounds(self) -> int:
         """As many as there are slots."""
         return len(self.slots)
+
+    @property
+    def length(self) -> int:
+        """The interactions of a repetition."""
+        return self.interactions // self.repetitions
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
@@ -492,8 +499,8 @@ class AnytimeUntimed(Anytime):
         return replace(outcome, payoff=outcome.payoff * outcome.interactions / planned)
 
     def expected(self) -> int:
-        """How many exercises one agent takes, unless the class is used up before."""
-        return self.most_rounds * self.repetitions
+        """How many exercises one agent takes, unless the class is exhausted before."""
+        return self.max_rounds * self.repetitions
 
 
 def _slots(total: int, first: int, growth: float) -> list[int]:
@@ -522,9 +529,8 @@ class AnytimeTimed(Anytime):
     Args:
         environment_class: The environment class.
         time: The seconds that the whole test lasts; every repetition has the same share of it.
-        repetitions: How many repetitions are taken side by side. Their spread is what the interval
-            comes
-            from: one alone has none.
+        repetitions: How many repetitions are taken side by side. The interval comes from their
+            spread: a single one has none.
         start_complexity: The complexity to begin with; by default the lowest of the class.
         slot: How many seconds the first environment lasts.
         growth: By which part each environment lasts longer than the one before.
@@ -532,8 +538,8 @@ class AnytimeTimed(Anytime):
         payoff: What turns a trace into a number.
         clock: ``wall``, or ``virtual`` to believe the delays that agents declare.
         tick: Seconds of an action under the virtual clock when the agent declares none.
-        seed: The root of all chance.
-        unbalanced: Whether to insist on a class that is not balanced.
+        seed: The root of all randomness.
+        unbalanced: Whether to accept a class that is not balanced.
     """
 
     def __init__(
@@ -558,7 +564,7 @@ class AnytimeTimed(Anytime):
             raise InvalidInputError(f"The first slot is {slot} s.", "Give a nanosecond or more.")
         if not (isfinite(time) and time >= slot * repetitions):
             raise InvalidInputError(
-                f"{time:g} s are too little for {repetitions} repetitions that begin with "
+                f"{time:g} s are too little for {repetitions} repetitions whose first slot is "
                 f"{slot:g} s.",
                 f"Give at least {slot * repetitions:g} s.",
             )
@@ -573,6 +579,15 @@ class AnytimeTimed(Anytime):
         if self.clock.kind is ClockKind.WALL:
             warm_up(made)
         return made
+
+    @property
+    def length(self) -> float:
+        """The seconds of a repetition."""
+        return self.time / self.repetitions
+
+    def describe(self) -> Design:
+        """As without time, with a length in seconds and what is measured of time."""
+        return replace(super().describe(), length_unit="seconds", metrics=metrics(timed=True))
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """The slot of the round, or what is left of the time if that is less."""
@@ -602,20 +617,18 @@ class AnytimeTimed(Anytime):
         return sum(float(each.remarks.get("elapsed", _seconds(each))) for each in done.values())
 
     @property
-    def most_rounds(self) -> int:
+    def max_rounds(self) -> int:
         """All rounds whose slot is not longer than a repetition, and one that is cut off.
 
         By the wall clock there can be so many, since an agent that stops early leaves time over.
         """
-        return (
-            int(log(self.time / self.repetitions / self.slot) / log1p(self.growth) + ROUNDING) + 2
-        )
+        return int(log(self.length / self.slot) / log1p(self.growth) + ROUNDING) + 2
 
     def expected(self) -> int | None:
         """How many exercises one agent takes, where no real time plays a part."""
         if self.clock.kind is ClockKind.WALL:
             return None
-        left, place = self.time / self.repetitions, 0
+        left, place = self.length, 0
         while not self._is_over(left):
             left -= self._slot(place)
             place += 1

@@ -16,13 +16,8 @@ from omnimeter.contract import (
     Budget,
     EnvironmentClass,
     Exercise,
-    Instance,
     InvalidInputError,
     OmnimeterError,
-    Outcome,
-    Payoff,
-    Protocol,
-    Score,
     Spec,
     UnknownNameError,
 )
@@ -172,22 +167,22 @@ class Battery(Protocol):
     """Every agent takes the same sequence of exercises, each with its own class and length.
 
     A test is one pass through the sequence. Each test draws all its environments anew, and every
-    agent meets the same ones with the same chances.
+    agent meets the same ones with the same randomness.
 
     The score is the mean payoff over the exercises of the sequence, all with the same weight. With
     two tests or more each exercise of the sequence is a stratum, and only the spread over tests
     makes the interval. In one test alone an exercise has no spread. All exercises are then
     taken as one sample: that some are harder counts as uncertainty too, so the interval is rather
     too long than too short. An exercise of the sequence without any payoff may be worth anything.
-    Exercises that ended in a fault are left out of the value and counted beside it; faults of the
-    agent's own widen the interval.
+    Exercises that ended in a fault are left out of the value and counted separately; the agent's
+    own faults widen the interval.
 
     Args:
         battery: The name of a battery that comes with the package (``thesis-table-6-1``), the path
             of a JSON file, or what such a file holds.
         tests: How many times the sequence is taken.
         payoff: What turns a trace into a number.
-        seed: The root of all chance.
+        seed: The root of all randomness.
     """
 
     def __init__(
@@ -200,12 +195,12 @@ class Battery(Protocol):
         if tests < 1:
             raise InvalidInputError(f"There cannot be {tests} tests.", "Give a number from 1 up.")
         self.plan = find_battery(battery)
+        self.parts = len(self.plan.items)
         self.tests = tests
-        self.seed = seed
-        self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
+        super().__init__(payoff, seed)
 
     @cached_property
-    def drawn(self) -> list[_Drawn]:
+    def planned(self) -> list[Planned]:
         """The exercises of all tests, test after test."""
         made: dict[Spec, EnvironmentClass] = {
             spec: make(Kind.ENVIRONMENT, spec)

@@ -58,6 +58,8 @@ class Result:
         values: The independent values of each agent, by their unit, where they are not simply the
             payoffs (``Protocol.values``).
         courses: How the test of each agent went, where it could be stopped after every round.
+        design: What the test says of itself.
+        exhausted: Agents whose test ended early because no environment was left for them.
     """
 
     scores: Mapping[Spec, Score]
@@ -67,6 +69,8 @@ class Result:
     strata: Mapping[int, int] = field(default_factory=dict)
     values: Mapping[Spec, Mapping[int, float]] = field(default_factory=dict)
     courses: Mapping[Spec, Sequence[Moment]] = field(default_factory=dict)
+    design: Design = Design()
+    exhausted: tuple[Spec, ...] = ()
 
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
@@ -87,7 +91,10 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
     found = {agent: protocol.values(done, moments) for agent, done in ordered.items()}
     values = {agent: each for agent, each in found.items() if each}
     support = _support(protocol, ordered)
-    return Result(scores, ordered, complete, support, strata, values, courses)
+    exhausted = tuple(agent for agent, done in ordered.items() if protocol.is_exhausted(done))
+    return Result(
+        scores, ordered, complete, support, strata, values, courses, protocol.describe(), exhausted
+    )
 
 
 def _support(

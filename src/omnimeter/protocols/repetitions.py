@@ -40,13 +40,13 @@ class Repetitions:
 
     @cached_property
     def _rounds(self) -> list[Round]:
-        found: dict[int, dict[int, Outcome]] = {}
+        known: dict[int, dict[int, Outcome]] = {}
         for outcome in self.outcomes:
             place, repetition = divmod(outcome.exercise.number, self.count)
-            found.setdefault(place, {})[repetition] = outcome
+            known.setdefault(place, {})[repetition] = outcome
         rounds: list[Round] = []
         while not rounds or len(rounds[-1]) == self.count:
-            rounds.append(found.get(len(rounds), {}))
+            rounds.append(known.get(len(rounds), {}))
         return rounds
 
     def complete(self) -> list[Round]:
@@ -57,8 +57,8 @@ class Repetitions:
         """The payoff of each complete round (row) in each repetition (column).
 
         Args:
-            instead: What stands where the agent's own fault left nothing to be judged. What else
-                is missing, always, is not a number.
+            instead: The payoff of exercises that ended in the agent's own fault. Whatever else is
+                missing is NaN.
         """
         rows = [
             [_payoff(done[repetition], instead) for repetition in range(self.count)]
@@ -84,7 +84,7 @@ class Repetitions:
         return scores.mean(axis=1) if len(scores) else np.zeros(0)
 
     def course(self, bounds: Support) -> list[Moment]:
-        """Where the test stood after each complete round."""
+        """The state of the test after each complete round."""
         complete, moments, length = self.complete(), [], 0.0
         for place, done in enumerate(complete, start=1):
             first = done[0].exercise.budget
@@ -93,49 +93,49 @@ class Repetitions:
             known = Repetitions(
                 self.count, [each for one in complete[:place] for each in one.values()]
             )
-            found = known.score(bounds)
+            score = known.score(bounds)
             level = float(np.mean([each.exercise.complexity for each in done.values()]))
-            moments.append(Moment(length, slot, level, found.value or 0.0, found.interval))
+            moments.append(Moment(length, slot, level, score.value or 0.0, score.interval))
         return moments
 
     def faults(self) -> dict[str, int]:
         """How many exercises ended in each kind of fault."""
         return dict(Counter(str(o.fault.kind) for o in self.outcomes if o.fault is not None))
 
-    def score(self, bounds: Support, level: float = 0.95) -> Score:
+    def score(self, bounds: Support, confidence: float = 0.95) -> Score:
         """The mean over the repetitions with its interval, from the complete rounds.
 
-        Before the first round is complete there is none. As everywhere, an exercise that the agent
-        failed to go on with may have been worth anything: the interval reaches from where it lies
-        if all of these had been worth the least, to where it lies if they had been worth the most.
+        Before the first round is complete there is no score. As everywhere, an exercise that ended
+        in the agent's own fault may have been worth anything: the interval reaches from where it
+        lies if all of these had the lowest payoff, to where it lies if they had the highest.
 
         Args:
             bounds: Between which numbers every payoff lies.
-            level: The level of the interval.
+            confidence: The confidence of the interval.
         """
         values = list(self.values().values())
         if not values:
             return Score(None, None, 0, self.faults())
         count = sum(each.payoff is not None for done in self.complete() for each in done.values())
-        interval = self._interval(values, bounds, level)
+        interval = self._interval(values, bounds, confidence)
         return Score(float(np.mean(values)), interval, count, self.faults())
 
-    def _interval(self, values: list[float], bounds: Support, level: float) -> Interval | None:
+    def _interval(self, values: list[float], bounds: Support, confidence: float) -> Interval | None:
         if len(values) < 2:
             return None
         support = min(bounds[0], *values), max(bounds[1], *values)
-        found = mean(values, level, support)
-        low, high = found.low, found.high
+        estimate = mean(values, confidence, support)
+        low, high = estimate.low, estimate.high
         if any(is_own_fault(each) for done in self.complete() for each in done.values()):
-            worst, best = (self._if_worth(end, support, level) for end in support)
+            worst, best = (self._if_worth(end, support, confidence) for end in support)
             low, high = min(low, worst.low), max(high, best.high)
-        return Interval(low, high, found.confidence)
+        return Interval(low, high, confidence)
 
-    def _if_worth(self, payoff: float, support: Support, level: float) -> Estimate:
-        """What the mean would be if every exercise that the agent failed in had been worth this."""
+    def _if_worth(self, payoff: float, support: Support, confidence: float) -> Estimate:
+        """The mean if every exercise that the agent failed in had this payoff."""
         if not isfinite(payoff):
-            return Estimate(payoff, payoff, payoff, level, 0)
-        return mean(list(self.values(payoff).values()), level, support)
+            return Estimate(payoff, payoff, payoff, confidence, 0)
+        return mean(list(self.values(payoff).values()), confidence, support)
 
 
 def _payoff(outcome: Outcome, instead: float | None) -> float:
@@ -145,25 +145,19 @@ def _payoff(outcome: Outcome, instead: float | None) -> float:
 
 
 def parts(repetitions: Repetitions) -> dict[str, Any]:
-    """The named numbers beside an adaptive test's score, from its complete rounds.
+    """The secondary metrics of an adaptive test, from its complete rounds.
 
-    ``rounds``: how many are complete. ``level``: the mean complexity of the last one's
-    environments. ``slot``: how long it lasted, in seconds or interactions. ``stability``: how
-    settled the running score is, from 0 to 1 (Lambda thesis, section 7.3). ``spread``: the standard
-    deviation between repetitions. ``potential``: the mean of the average rewards where the agent
-    had time to act at all. ``speed``: actions per second of its own time. ``idle``: the share of
-    exercises in which it had no time to act.
+    ``rounds`` is how many are complete; ``metrics`` explains the others.
     """
     complete = repetitions.complete()
-    if not complete:
-        return {"rounds": 0}
-    last = list(complete[-1].values())
     outcomes = [e for done in complete for e in done.values() if e.payoff is not None]
     if not outcomes:
         return {"rounds": len(complete)}
+    last = list(complete[-1].values())
     values = list(repetitions.values().values())
     budget = last[0].exercise.budget
-    found = {
+    timed = {} if budget.seconds is None else {"speed": speed(outcomes)}
+    return {
         "rounds": len(complete),
         "level": float(np.mean([each.exercise.complexity for each in last])),
         "slot": budget.seconds if budget.interactions is None else budget.interactions,
@@ -171,10 +165,43 @@ def parts(repetitions: Repetitions) -> dict[str, Any]:
         "spread": float(np.std(values, ddof=1)) if len(values) > 1 else None,
         "potential": potential(outcomes),
         "idle": sum(not each.interactions for each in outcomes) / len(outcomes),
+        **timed,
     }
-    if budget.seconds is not None:
-        found["speed"] = speed(outcomes)
-    return found
+
+
+def metrics(*, timed: bool) -> tuple[Metric, ...]:
+    """The secondary metrics that are shown; how much time there was only where time counts."""
+    shown = (
+        Metric(
+            "stability",
+            "Stability",
+            "How little the running score moved in the second half of the rounds, from 0 to 1: at "
+            "0.98 it lay typically 2\N{NO-BREAK SPACE}% of the whole scale away from its last "
+            "value. It is not an interval: another repetition may end elsewhere.",
+        ),
+        Metric("spread", "Spread", "The standard deviation between the scores of repetitions."),
+        Metric("level", "Level", "The mean complexity in the last round.", "amount"),
+        Metric(
+            "slot",
+            "Slot",
+            "The length of an exercise in the last round.",
+            "seconds" if timed else "amount",
+        ),
+        Metric(
+            "potential",
+            "Potential",
+            "The mean of the average rewards in those exercises in which the agent had time to act "
+            "at all, however long it took.",
+        ),
+        Metric("speed", "Actions/s", "Actions per second of the agent's own time.", "amount"),
+        Metric(
+            "idle",
+            "Idle",
+            "The share of exercises that were over before the agent had acted; each counts as 0.",
+            "percent",
+        ),
+    )
+    return shown if timed else shown[:-2]
 
 
 def potential(outcomes: Sequence[Outcome]) -> float | None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
+    Design,
     Environment,
     EnvironmentClass,
     Exercise,
@@ -47,10 +49,6 @@ def read_spec(kind: Kind, given: SpecLike) -> Spec:
     return Spec.from_json(given)
 
 
-Drawn = tuple[EnvironmentClass, Instance]
-"""An environment, and the class that it was drawn from."""
-
-
 def draw(
     environment_class: EnvironmentClass,
     spec: Spec,
@@ -58,21 +56,21 @@ def draw(
     number: int,
     complexity: float | None = None,
 ) -> Instance:
-    """The environment of the exercise of some number, the same for every agent.
+    """Draw the environment of the exercise of some number, the same for every agent.
 
     Args:
-        environment_class: Where it is drawn from.
+        environment_class: The class that it is drawn from.
         spec: The spec of that class, for messages.
-        seed: The root of all chance.
+        seed: The root of all randomness.
         number: The number of the exercise.
-        complexity: The complexity that it must have, if one is asked for.
+        complexity: The complexity that it must have, if any.
 
     Raises:
         InvalidInputError: The class cannot draw it.
     """
-    chance = stream(seed, "instance", number).generator()
+    rng = stream(seed, "instance", number).generator()
     try:
-        return environment_class.draw(chance, complexity)
+        return environment_class.draw(rng, complexity)
     except OmnimeterError:
         raise
     except Exception as error:
@@ -83,22 +81,44 @@ def draw(
         ) from error
 
 
-def payoff_bounds(payoff: Payoff, drawn: Iterable[Drawn]) -> tuple[float, float]:
+def payoff_bounds(
+    payoff: Payoff, drawn: Iterable[tuple[EnvironmentClass, Instance]]
+) -> tuple[float, float]:
     """Between which numbers the payoffs in some environments lie."""
-    ranges = {_rewards(environment_class, instance) for environment_class, instance in drawn}
-    limits = [payoff.bounds(rewards) for rewards in ranges]
+
+    def rewards(environment_class: EnvironmentClass, instance: Instance) -> tuple[float, float]:
+        try:
+            return environment_class.build(instance).rewards
+        except Exception:  # its exercises end in a fault, which says why
+            return Environment.rewards
+
+    limits = [payoff.bounds(each) for each in {rewards(*each) for each in drawn}]
     return min(low for low, _ in limits), max(high for _, high in limits)
 
 
-def _rewards(environment_class: EnvironmentClass, instance: Instance) -> tuple[float, float]:
-    try:
-        return environment_class.build(instance).rewards
-    except Exception:  # its exercises end in a fault, which says why
-        return Environment.rewards
+def check_balanced(environment_class: EnvironmentClass, spec: Spec) -> None:
+    """Check that a class claims to be balanced (anytime test, Definition 13).
+
+    Raises:
+        InvalidInputError: The class does not claim it.
+    """
+    if not environment_class.claims().balanced:
+        raise InvalidInputError(
+            f"{spec.label} is not balanced: random behaviour is worth something there.",
+            "Choose another class, or insist with --unbalanced (unbalanced=true in a spec). "
+            "omnimeter audit examines the class.",
+        )
 
 
-Paid = tuple[int, float]
-"""The part of the test that an exercise belongs to, and what the exercise was worth."""
+CLAIMS_BALANCE = {"Balance": "the class claims it"}
+"""The setting of a test whose class claims to be balanced."""
+
+
+def balance_setting(environment_class: EnvironmentClass) -> dict[str, str]:
+    """What a report says of the balance of a class."""
+    if environment_class.claims().balanced:
+        return CLAIMS_BALANCE
+    return {"Balance": "the class does not claim it (--unbalanced)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +128,7 @@ class Scoring:
     Exercise k belongs to part ``k % parts``. All parts have the same weight.
 
     Attributes:
-        parts: How many parts there are, such as levels of complexity.
+        parts: How many parts there are, such as complexities.
         bounds: Between which numbers every payoff lies.
     """
 
@@ -129,23 +149,26 @@ class Scoring:
             return Score(None, None, 0, faults)
         hidden = [self._part(each) for each in outcomes if is_own_fault(each)]
         lowest, highest = self.bounds
-        support = (  # a class that breaks its own range is for the audit to find
+        support = (  # an audit finds a class that breaks its own range
             min(lowest, *(payoff for _, payoff in paid)),
             max(highest, *(payoff for _, payoff in paid)),
         )
-        found = self._estimate(paid, support)
-        low, high = found.low, found.high
+        estimate = self._estimate(paid, support)
+        low, high = estimate.low, estimate.high
         if hidden:
             worst, best = ([(part, end) for part in hidden] for end in support)
             least = self._estimate(paid + worst, support).low if isfinite(lowest) else -inf
             most = self._estimate(paid + best, support).high if isfinite(highest) else inf
             low, high = min(low, least), max(high, most)
-        return Score(found.value, Interval(low, high, found.confidence), found.count, faults)
+        interval = Interval(low, high, estimate.confidence)
+        return Score(estimate.value, interval, estimate.count, faults)
 
     def _part(self, outcome: Outcome) -> int:
         return outcome.exercise.number % self.parts
 
-    def _estimate(self, paid: Sequence[Paid], support: tuple[float, float]) -> Estimate:
+    def _estimate(
+        self, paid: Sequence[tuple[int, float]], support: tuple[float, float]
+    ) -> Estimate:
         """The mean over the parts. A part without any payoff may be worth anything.
 
         As long as no part has two payoffs, the spread inside parts is not known, and all are taken
@@ -158,24 +181,125 @@ class Scoring:
         groups = [present[part] for part in sorted(present)]
         if all(len(group) == 1 for group in groups):
             groups = [[payoff for group in groups for payoff in group]]
-        found = stratified_mean(groups, support=support)
+        estimate = stratified_mean(groups, support=support)
         unknown = self.parts - len(present)
         if not unknown:
-            return found
+            return estimate
         low, high = (
             (end * len(present) + edge * unknown) / self.parts
-            for end, edge in zip((found.low, found.high), support, strict=True)
+            for end, edge in zip((estimate.low, estimate.high), support, strict=True)
         )
-        return replace(found, low=min(low, found.low), high=max(high, found.high))
+        return replace(estimate, low=min(low, estimate.low), high=max(high, estimate.high))
 
 
-class Sample(Protocol):
+class Planned(NamedTuple):
+    """An exercise before an agent takes it.
+
+    Attributes:
+        spec: The spec of the environment class.
+        environment_class: The environment class.
+        instance: The environment.
+        budget: How long the exercise lasts.
+        complexity: The complexity of the environment.
+    """
+
+    spec: Spec
+    environment_class: EnvironmentClass
+    instance: Instance
+    budget: Budget
+    complexity: float
+
+
+class DrawnProtocol(Protocol):
+    """A test in drawn environments: its payoff, the bounds of payoffs, and its exercises.
+
+    Args:
+        payoff: What turns a trace into a number.
+        seed: The root of all randomness.
+    """
+
+    clock = Clock()
+    timeout: Timeout | None = None
+    joint: tuple[Spec, ...] = ()
+
+    def __init__(self, payoff: SpecLike, seed: int) -> None:
+        self.seed = seed
+        self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
+
+    @abstractmethod
+    def drawn(self) -> Iterable[tuple[EnvironmentClass, Instance]]:
+        """Environments that are known before an agent acts, which say where payoffs lie."""
+
+    def payoff(self) -> Payoff:
+        """What turns a trace into a number in this test."""
+        return self._payoff
+
+    def bounds(self) -> tuple[float, float]:
+        """Between which numbers every payoff lies."""
+        return self._payoff_range
+
+    @cached_property
+    def _payoff_range(self) -> tuple[float, float]:
+        return payoff_bounds(self.payoff(), self.drawn())
+
+    def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
+        """The exercise that an agent takes."""
+        return Exercise(
+            agent=agent,
+            environment_class=planned.spec,
+            instance=planned.instance,
+            budget=planned.budget,
+            seed=self.seed,
+            number=number,
+            clock=self.clock,
+            timeout=self.timeout,
+            complexity=planned.complexity,
+            joint=self.joint,
+        )
+
+
+class FixedProtocol(DrawnProtocol):
+    """A test whose exercises are the same for every agent, in parts of the same weight.
+
+    Exercise k belongs to part ``k % parts``.
+    """
+
+    parts = 1
+
+    @property
+    @abstractmethod
+    def planned(self) -> Sequence[Planned]:
+        """All the exercises, in order."""
+
+    def drawn(self) -> Iterable[tuple[EnvironmentClass, Instance]]:
+        """The environments of all exercises."""
+        return ((each.environment_class, each.instance) for each in self.planned)
+
+    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
+        """All the exercises that the agent has not taken yet."""
+        taken = {outcome.exercise.number for outcome in outcomes}
+        return [
+            self.exercise(agent, number, planned)
+            for number, planned in enumerate(self.planned)
+            if number not in taken
+        ]
+
+    def score(self, outcomes: Sequence[Outcome]) -> Score:
+        """The mean payoff over the parts, which are strata, with its 95 % interval."""
+        return Scoring(self.parts, self.bounds()).score(outcomes)
+
+    def stratum(self, exercise: Exercise) -> int:
+        """The part that an exercise belongs to."""
+        return exercise.number % self.parts
+
+
+class Sample(FixedProtocol):
     """Every agent takes the same number of exercises in the same drawn environments.
 
     The score estimates the expected payoff over environments drawn from the class (at each
-    complexity that is asked for, with the same weight), over the agent's chance and over the
-    environment's. Exercises that ended in a fault are left out of the value and counted beside it;
-    faults of the agent's own widen the interval.
+    complexity that is asked for, with the same weight) and over the randomness of agent and
+    environment. Exercises that ended in a fault are left out of the value and counted separately;
+    the agent's own faults widen the interval.
 
     Args:
         environment_class: The environment class.
@@ -189,9 +313,9 @@ class Sample(Protocol):
         tick: Seconds of an action under the virtual clock when the agent declares none.
         timeout: Seconds after which an action comes too late.
         timeout_rule: What then takes its place: ``no-reward`` or ``random-action``.
-        seed: The root of all chance.
-        joint: The agents that are in the environments together, in the order of their seats; by
-            default everybody is alone. Only its members can be evaluated.
+        seed: The root of all randomness.
+        joint: The agents that act in the same environments at once, in the order of their seats;
+            by default each agent is alone. Only these agents can be evaluated.
     """
 
     def __init__(
@@ -219,12 +343,12 @@ class Sample(Protocol):
         kind = clock or ("virtual" if seconds is None else "wall")
         self.clock = Clock(ClockKind(kind), tick)
         self.timeout = None if timeout is None else Timeout(timeout, TimeoutRule(timeout_rule))
-        self.levels = complexity if isinstance(complexity, list) else [complexity]
-        self.seed = seed
+        self.complexities = complexity if isinstance(complexity, list) else [complexity]
+        self.parts = len(self.complexities)
         self.joint = tuple(read_spec(Kind.AGENT, member) for member in joint or ())
         if joint is not None:
             check_joint(self.joint, self.clock, self.timeout)
-        self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
+        super().__init__(payoff, seed)
 
     @cached_property
     def environment_class(self) -> EnvironmentClass:
@@ -237,53 +361,39 @@ class Sample(Protocol):
     @cached_property
     def instances(self) -> list[Instance]:
         """The drawn environments."""
-        levels = [self.levels[number % len(self.levels)] for number in range(self.exercises)]
         return [
-            draw(self.environment_class, self.environment_spec, self.seed, number, level)
-            for number, level in enumerate(levels)
+            draw(
+                self.environment_class,
+                self.environment_spec,
+                self.seed,
+                number,
+                self.complexities[number % self.parts],
+            )
+            for number in range(self.exercises)
         ]
 
-    def bounds(self) -> tuple[float, float]:
-        """Between which numbers every payoff lies."""
-        return self._bounds
-
     @cached_property
-    def _bounds(self) -> tuple[float, float]:
-        drawn = ((self.environment_class, instance) for instance in self.instances)
-        return payoff_bounds(self._payoff, drawn)
-
-    def payoff(self) -> Payoff:
-        """What turns a trace into a number in this test."""
-        return self._payoff
+    def planned(self) -> list[Planned]:
+        """The exercises, one in each drawn environment."""
+        made = self.environment_class
+        return [
+            Planned(self.environment_spec, made, each, self.budget, made.complexity(each))
+            for each in self.instances
+        ]
 
     def expected(self) -> int:
         """How many exercises one agent takes."""
         return self.exercises
 
-    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
-        """All the exercises that the agent has not taken yet."""
-        taken = {outcome.exercise.number for outcome in outcomes}
-        return [
-            Exercise(
-                agent=agent,
-                environment_class=self.environment_spec,
-                instance=instance,
-                budget=self.budget,
-                seed=self.seed,
-                number=number,
-                clock=self.clock,
-                timeout=self.timeout,
-                complexity=self.environment_class.complexity(instance),
-                joint=self.joint,
-            )
-            for number, instance in enumerate(self.instances)
-            if number not in taken
-        ]
-
-    def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean payoff with its 95 % interval; complexities that were asked for are strata."""
-        return Scoring(len(self.levels), self.bounds()).score(outcomes)
-
-    def stratum(self, exercise: Exercise) -> int:
-        """Which of the complexities that were asked for."""
-        return exercise.number % len(self.levels)
+    def describe(self) -> Design:
+        """Independent exercises of the same length."""
+        timed = self.budget.interactions is None
+        both = not timed and self.budget.seconds is not None
+        length = self.budget.seconds if timed else self.budget.interactions
+        return replace(
+            super().describe(),
+            length=None if both else length,
+            length_unit="seconds" if timed else "interactions",
+            clock=self.clock.kind,
+            environments=self.environment_spec.label,
+        )

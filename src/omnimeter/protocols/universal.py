@@ -23,60 +23,54 @@ from omnimeter.contract import (
 )
 from omnimeter.payoffs import Average
 from omnimeter.payoffs.parts import Adjustment
-from omnimeter.protocols.sample import Sample, Scoring, SpecLike, draw, payoff_bounds, read_spec
-
-
-def refuse_unbalanced(environment_class: EnvironmentClass, spec: Spec) -> None:
-    """Refuse a class that does not even claim to be balanced (anytime test, Definition 13).
-
-    Raises:
-        InvalidInputError: The class does not claim it.
-    """
-    if not environment_class.claims().balanced:
-        raise InvalidInputError(
-            f"{spec.label} is not balanced: random behaviour is worth something there.",
-            "Choose another class, or insist with --unbalanced (unbalanced=true in a spec). "
-            "omnimeter audit examines the class.",
-        )
-
+from omnimeter.protocols.sample import (
+    Sample,
+    Scoring,
+    SpecLike,
+    balance_setting,
+    check_balanced,
+    draw,
+    payoff_bounds,
+    read_spec,
+)
 
 MOST_REPEATS = 1000
-"""After so many draws in a row that bring nothing new, there is taken to be nothing new."""
+"""Draws in a row without a new environment before a class counts as exhausted."""
 
 
 def distinct_instances(
     environment_class: EnvironmentClass, spec: Spec, seed: int, count: int
 ) -> list[Instance]:
-    """A set of different environments, extracted by the class's own distribution.
+    """Draw a set of different environments by the class's own distribution.
 
     What was drawn already is drawn again. Frequent environments, which are the simple ones, so
     tend to come first. The order of the result is therefore shuffled: any part of a test that is
     not finished yet is a fair sample of the whole.
 
     Args:
-        environment_class: Where they are drawn from.
+        environment_class: The class that they are drawn from.
         spec: The spec of that class, for messages.
-        seed: The root of all chance.
+        seed: The root of all randomness.
         count: How many.
 
     Raises:
         InvalidInputError: The class has not so many different ones, or those that are left are so
-            rare that none of them turned up in a thousand draws.
+            rare that none of them was drawn in a thousand draws.
     """
-    found: dict[str, Instance] = {}
+    distinct: dict[str, Instance] = {}
     draws = repeats = 0
-    while len(found) < count:
+    while len(distinct) < count:
         instance = draw(environment_class, spec, seed, draws)
-        repeats = repeats + 1 if instance.key in found else 0
-        found.setdefault(instance.key, instance)
+        repeats = repeats + 1 if instance.key in distinct else 0
+        distinct.setdefault(instance.key, instance)
         draws += 1
         if repeats == MOST_REPEATS:
             raise InvalidInputError(
-                f"{count} different environments cannot be drawn from {spec.label}: {len(found)} "
-                f"were found, and then no other in {MOST_REPEATS} draws.",
-                f"Ask for {len(found)} exercises or fewer, or for a wider class.",
+                f"{count} different environments cannot be drawn from {spec.label}: after "
+                f"{len(distinct)} there was no new one in {MOST_REPEATS} draws.",
+                f"Ask for {len(distinct)} exercises or fewer, or for a wider class.",
             )
-    instances = list(found.values())
+    instances = list(distinct.values())
     order = stream(seed, "instance", "order").generator().permutation(count)
     return [instances[place] for place in order]
 
@@ -124,12 +118,6 @@ class Universal(Sample):
         )
 
     @cached_property
-    def _payoff_range(self) -> Range:
-        """Between which numbers every payoff lies that is not adjusted."""
-        drawn = ((self.environment_class, instance) for instance in self.instances)
-        return payoff_bounds(self.payoff(), drawn)
-
-    @cached_property
     def _value_range(self) -> Range:
         """Between which numbers every adjusted value lies."""
         return _product(self.adjustment.bounds(), self._payoff_range)
@@ -143,7 +131,7 @@ class Universal(Sample):
         """All the exercises that the agent has not taken yet."""
         proposed = super().propose(agent, outcomes)
         for exercise in proposed:
-            self._factor(exercise)  # an adjustment that is none is found before anybody acts
+            self._factor(exercise)  # raises for a wrong adjustment before an agent acts
         return proposed
 
     def values(
@@ -189,21 +177,25 @@ class BalancedUniversal(Universal):
 
     @cached_property
     def instances(self) -> list[Instance]:
-        """The drawn environments, all different; refused where they are not balanced."""
+        """The drawn environments, all different."""
         if not self.unbalanced:
-            refuse_unbalanced(self.environment_class, self.environment_spec)
+            check_balanced(self.environment_class, self.environment_spec)
         return super().instances
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean adjusted value with its 95 % interval; says so if balance was waived."""
-        found = super().score(outcomes)
+        score = super().score(outcomes)
         if not self.unbalanced:
-            return found
-        return replace(found, parts={**found.parts, "unbalanced": True})
+            return score
+        return replace(score, parts={**score.parts, "unbalanced": True})
+
+    def settings(self) -> dict[str, str]:
+        """Whether the class claims to be balanced."""
+        return balance_setting(self.environment_class)
 
 
 def _checked_length(interactions: int | None, seconds: float | None) -> float:
-    """The length of an exercise, which must be more than none."""
+    """The length of an exercise, which must be positive."""
     length, unit = (seconds, "seconds") if interactions is None else (interactions, "interactions")
     if length is None or not length > 0:
         raise InvalidInputError(
@@ -224,8 +216,8 @@ def _product(factors: Range, numbers: Range) -> Range:
 class AveragePlanned:
     """The average reward v(n) = V(n) / n over the n interactions that were planned.
 
-    An agent that stops early does not get the rewards of the rest. So it gains nothing by resting
-    on its laurels, as it would if only completed interactions were divided by.
+    An agent that stops early does not get the rewards of the rest. So it gains nothing by
+    stopping, as it would if only completed interactions were divided by.
 
     Attributes:
         interactions: The planned number n of Definitions 14 and 15 (anytime test).
@@ -249,17 +241,17 @@ class UniversalRewards(Universal):
     the mean over environments of the accumulated reward V(n).
 
     It estimates the expected score of a test of this size: over sets of m different environments
-    that are extracted with the class's own probabilities, over the agent's chance and over the
-    environments'. Sets without repetition differ less from each other than independent draws
+    that are drawn with the class's own probabilities, and over the randomness of agent and
+    environment. Sets without repetition differ less from each other than independent draws
     would, so the interval is rather too long than too short: of 5 to 25 out of 40 environments it
-    was found to cover 99 % and more. Exercises that ended in a fault are left out of the value and
-    counted beside it; faults of the agent's own widen the interval.
+    was measured to cover 99 % and more. Exercises that ended in a fault are left out of the value
+    and counted separately; the agent's own faults widen the interval.
 
     Args:
         environment_class: The environment class.
         exercises: The number m of environments.
         interactions: The number n of interactions in each.
-        seed: The root of all chance.
+        seed: The root of all randomness.
     """
 
     def __init__(
@@ -273,9 +265,8 @@ class UniversalRewards(Universal):
 
     @cached_property
     def _payoff_range(self) -> Range:
-        """What n rewards can make together."""
-        drawn = ((self.environment_class, instance) for instance in self.instances)
-        low, high = payoff_bounds(Average(), drawn)
+        """Where the sum of n rewards lies."""
+        low, high = payoff_bounds(Average(), self.drawn())
         return self.length * low, self.length * high
 
 
@@ -294,7 +285,7 @@ class UniversalAdjusted(BalancedUniversal):
         exercises: The number m of environments.
         interactions: The number n of interactions in each.
         adjustment: The function Φ of the number of interactions and the complexity.
-        seed: The root of all chance.
+        seed: The root of all randomness.
         unbalanced: Insist on a class that is not balanced; the score then says so.
     """
 
@@ -335,7 +326,7 @@ class UniversalTimed(BalancedUniversal):
         payoff: What turns a trace into a number.
         clock: ``wall`` measures the agent's own time; ``virtual`` believes what it declares.
         tick: Seconds of an action under the virtual clock when the agent declares none.
-        seed: The root of all chance.
+        seed: The root of all randomness.
         unbalanced: Insist on a class that is not balanced; the score then says so.
     """
 

@@ -1,4 +1,4 @@
-"""Who is better than whom: agents compared on the same exercises or repetitions, as data."""
+"""Comparisons of agents on the same exercises or repetitions, as data."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
-from typing import NamedTuple
 
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.exercise import is_own_fault
 from omnimeter.estimation import Support, holm, stratified_difference, stratified_test
 from omnimeter.protocols import Result
-from omnimeter.reports.scores import EXERCISE, score_table, unit
+from omnimeter.reports.scores import EXERCISE, score_rows
 
 ERROR_RATE = 0.05
-"""How often a difference may be claimed, in all comparisons together, where there is none."""
+"""How often a difference may be claimed, over all comparisons, where there is none."""
 
 FEWEST = 2
-"""With fewer exercises or repetitions in common, nothing is said about chance."""
+"""With fewer exercises or repetitions in common there is no p-value."""
 
 Meeting = tuple[int, str]
 """What two agents must share to be compared: number and instance of an exercise, or the number of
@@ -41,12 +40,12 @@ class Comparison:
 
     Attributes:
         agent: The agent.
-        reference: Whom it is compared with.
+        reference: The agent that it is compared with.
         difference: The mean of its payoffs minus the other's; ``None`` without any in common.
         low: The lower end of the 95 % interval; ``None`` when that cannot be said.
         high: The upper end.
         count: How many exercises or repetitions both finished.
-        chance: The p-value, corrected for all comparisons made; ``None`` when there is none.
+        p_value: The p-value, corrected for all comparisons made; ``None`` when there is none.
         verdict: What this shows.
         unit: What is compared one by one: exercises or, where these depend on each other,
             repetitions.
@@ -58,13 +57,13 @@ class Comparison:
     low: float | None
     high: float | None
     count: int
-    chance: float | None
+    p_value: float | None
     verdict: Verdict
     unit: str = EXERCISE
 
     @property
     def finding(self) -> str:
-        """The verdict in words."""
+        """The verdict with the unit that was compared."""
         return str(self.verdict).replace(EXERCISE, self.unit)
 
 
@@ -73,18 +72,18 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
 
     A difference counts as shown when its p-value, corrected by Holm's method, is at most 0.05 and
     its interval does not contain 0. Against a reference that was chosen beforehand the correction
-    is for the comparisons with it. The best agent, however, is found by looking at the very same
-    payoffs, and could have been any; the correction is then for all pairs of agents.
+    is for the comparisons with it. The best agent, however, is selected by the very same payoffs,
+    and could have been any; the correction is then for all pairs of agents.
 
     Args:
-        result: What an evaluation says.
-        reference: Whom to compare with; by default the agent with the best score among those
+        result: The result of an evaluation.
+        reference: The agent to compare with; by default the one with the best score among those
             without faults of their own.
 
     Raises:
         InvalidInputError: The reference took no part.
     """
-    ranked = [row.agent for row in score_table(result) if row.value is not None]
+    ranked = [row.agent for row in score_rows(result) if row.value is not None]
     payoffs = {agent: _payoffs(agent, result) for agent in result.outcomes}
     if reference is not None and reference not in payoffs:
         raise InvalidInputError(
@@ -99,17 +98,21 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     others = [agent for agent in ranked if agent != chosen]
     pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
     strata = {} if result.values else result.strata
-    chances = _corrected(payoffs, pairs, strata)
-    compared = [_compare(a, chosen, payoffs, strata, result.support, chances) for a in others]
+    p_values = _corrected(payoffs, pairs, strata)
+    compared = [
+        replace(
+            _compare(agent, chosen, payoffs, strata, result.support, p_values),
+            unit=result.design.unit,
+        )
+        for agent in others
+    ]
+    # An agent's own faults decide which of its exercises can be compared, so nothing is shown.
     return [
-        replace(_unsaid(each) if {each.agent, each.reference} & faulty else each, unit=unit(result))
+        replace(each, low=None, high=None, p_value=None, verdict=Verdict.FAULTY)
+        if {each.agent, each.reference} & faulty
+        else each
         for each in compared
     ]
-
-
-def _unsaid(comparison: Comparison) -> Comparison:
-    """Nothing is shown when an agent's own faults decided which exercises were compared."""
-    return replace(comparison, low=None, high=None, chance=None, verdict=Verdict.FAULTY)
 
 
 def _payoffs(agent: Spec, result: Result) -> dict[Meeting, float]:
@@ -123,16 +126,8 @@ def _payoffs(agent: Spec, result: Result) -> dict[Meeting, float]:
     }
 
 
-class Shared(NamedTuple):
-    """The payoffs of two agents in the exercises that both finished, stratum by stratum."""
-
-    ours: list[list[float]]
-    theirs: list[list[float]]
-
-    @property
-    def exercises(self) -> int:
-        """How many exercises."""
-        return sum(map(len, self.ours))
+Shared = tuple[list[list[float]], list[list[float]]]
+"""The payoffs of two agents in the exercises that both finished, stratum by stratum."""
 
 
 def _shared(
@@ -142,10 +137,10 @@ def _shared(
     for meeting in sorted(first.keys() & second.keys()):
         groups.setdefault(strata.get(meeting[0], 0), []).append(meeting)
     parts = [groups[stratum] for stratum in sorted(groups)]
-    return Shared(
-        [[first[meeting] for meeting in part] for part in parts],
-        [[second[meeting] for meeting in part] for part in parts],
+    ours, theirs = (
+        [[payoffs[meeting] for meeting in part] for part in parts] for payoffs in (first, second)
     )
+    return ours, theirs
 
 
 def _corrected(
@@ -157,7 +152,7 @@ def _corrected(
     raw = {}
     for first, second in pairs:
         shared = _shared(payoffs[first], payoffs[second], strata)
-        if shared.exercises >= FEWEST:
+        if sum(map(len, shared[0])) >= FEWEST:
             raw[frozenset((first, second))] = stratified_test(*shared)
     return dict(zip(raw, holm(list(raw.values())).tolist(), strict=True))
 
@@ -168,18 +163,18 @@ def _compare(
     payoffs: Mapping[Spec, Mapping[Meeting, float]],
     strata: Mapping[int, int],
     support: Support | None,
-    chances: Mapping[frozenset[Spec], float],
+    p_values: Mapping[frozenset[Spec], float],
 ) -> Comparison:
     shared = _shared(payoffs[agent], payoffs[reference], strata)
-    if not shared.exercises:
+    count = sum(map(len, shared[0]))
+    if not count:
         return Comparison(agent, reference, None, None, None, 0, None, Verdict.TOO_FEW)
-    found = stratified_difference(*shared, 1 - ERROR_RATE, support)
-    if shared.exercises < FEWEST:
-        return Comparison(agent, reference, found.value, None, None, 1, None, Verdict.TOO_FEW)
-    chance = chances[frozenset((agent, reference))]
-    shown = chance <= ERROR_RATE and not found.low <= 0 <= found.high
-    side = Verdict.BETTER if found.value > 0 else Verdict.WORSE
-    verdict = side if shown else Verdict.NOT_SHOWN
-    return Comparison(
-        agent, reference, found.value, found.low, found.high, shared.exercises, chance, verdict
-    )
+    estimate = stratified_difference(*shared, 1 - ERROR_RATE, support)
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if count < FEWEST:
+        return Comparison(agent, reference, value, None, None, count, None, Verdict.TOO_FEW)
+    p_value = p_values[frozenset((agent, reference))]
+    verdict = Verdict.NOT_SHOWN
+    if p_value <= ERROR_RATE and not low <= 0 <= high:
+        verdict = Verdict.BETTER if value > 0 else Verdict.WORSE
+    return Comparison(agent, reference, value, low, high, count, p_value, verdict)

@@ -24,7 +24,7 @@ from omnimeter.reports.scores import (
     ScoreRow,
     is_adjusted,
     repetition_count,
-    unit,
+    unit_values,
 )
 from omnimeter.reports.style import behind
 from omnimeter.reports.text import percent
@@ -157,8 +157,19 @@ class StripFigure:
 
 
 def drawable(number: float | None) -> float | None:
-    """The number, unless it is none that could be drawn."""
+    """The number, or ``None`` if it is not finite and cannot be drawn."""
     return number if number is not None and isfinite(number) else None
+
+
+def make_curve(
+    label: str,
+    places: Sequence[float],
+    values: Sequence[float],
+    ends: Sequence[tuple[float | None, float | None]],
+) -> Curve:
+    """A curve with the ends of its intervals, as far as they can be drawn."""
+    lows, highs = (tuple(map(drawable, side)) for side in zip(*ends, strict=True))
+    return Curve(label, tuple(places), tuple(values), lows, highs)
 
 
 Figure = DotFigure | CurveFigure | StripFigure
@@ -167,48 +178,28 @@ Figure = DotFigure | CurveFigure | StripFigure
 POINTS = 200
 """At how many moments a curve is known at the most."""
 
-_LEVEL = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class LearningCurve:
-    """The running average of one agent's rewards, averaged over its exercises.
-
-    Attributes:
-        agent: The agent.
-        moments: Numbers of interactions, or seconds.
-        values: The mean over exercises of the average reward until each moment.
-        lows: The lower ends of the 95 % intervals, moment by moment; not a number where a single
-            exercise says nothing.
-        highs: The upper ends.
-    """
-
-    agent: Spec
-    moments: tuple[float, ...]
-    values: tuple[float, ...]
-    lows: tuple[float, ...]
-    highs: tuple[float, ...]
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The curves of all agents.
+    """The running averages of rewards, averaged over exercises, with 95 % intervals.
 
     Attributes:
-        timed: Whether moments are seconds; otherwise they are numbers of interactions.
+        timed: Whether places are seconds; otherwise they are numbers of interactions.
         curves: One curve for each agent that has traces.
     """
 
     timed: bool
-    curves: tuple[LearningCurve, ...]
+    curves: tuple[Curve, ...]
 
 
 def learning(
     exercises: Mapping[str, Exercise], traces: Iterable[tuple[str, Trace]]
 ) -> Learning | None:
-    """The learning curves that stored traces show.
+    """The learning curves of stored traces.
 
-    The average of an agent that stopped stays where it was. An exercise says nothing of moments
+    The average of an agent that stopped stays where it was. An exercise does not count at moments
     beyond its budget. Traces that ended in a fault are left out, as they are of the score.
 
     Args:
@@ -216,7 +207,7 @@ def learning(
         traces: Traces with the keys of their exercises, for example ``Record.traces()``.
 
     Returns:
-        The curves, or ``None`` when there is no trace to draw one from.
+        The curves, or ``None`` without any trace.
     """
     budgets = [exercise.budget for exercise in exercises.values()]
     timed = any(budget.interactions is None for budget in budgets)
@@ -231,7 +222,7 @@ def learning(
             own = sums.setdefault(exercise.agent, _Moments(len(moments)))
             own.add(_averages(trace, moments, timed), known)
     unit = NANOSECONDS if timed else 1
-    curves = [own.curve(agent, moments / unit) for agent, own in sums.items()]
+    curves = [own.curve(agent.label, moments / unit) for agent, own in sums.items()]
     return Learning(timed, tuple(curves)) if curves else None
 
 
@@ -270,23 +261,24 @@ class _Moments:
         self.squares = np.zeros(self.size)
 
     def add(self, values: FloatArray, known: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
-        """Take one more curve, where it is known."""
+        """Add one more curve, where it is known."""
         self.count += known
         before = np.where(known, values - self.mean, 0.0)
         self.mean += before / np.maximum(self.count, 1)
         self.squares += before * (values - self.mean)
 
-    def curve(self, agent: Spec, moments: FloatArray) -> LearningCurve:
-        """What has been seen so far, with Student's t interval at each moment."""
+    def curve(self, label: str, moments: FloatArray) -> Curve:
+        """The means so far, with Student's t interval at each moment."""
         from scipy.special import stdtrit  # much lighter than scipy.stats
 
         seen = self.count > 0
         count = self.count[seen].astype(np.float64)
         freedom = np.where(count > 1, count - 1, np.nan)
         errors = np.sqrt(self.squares[seen] / freedom / count)
-        reach = stdtrit(freedom, (1 + _LEVEL) / 2) * errors
-        columns = (moments[seen], self.mean[seen], self.mean[seen] - reach, self.mean[seen] + reach)
-        return LearningCurve(agent, *(tuple(column.tolist()) for column in columns))
+        reach = stdtrit(freedom, (1 + _CONFIDENCE) / 2) * errors
+        lows, highs = (self.mean[seen] - reach).tolist(), (self.mean[seen] + reach).tolist()
+        ends = list(zip(lows, highs, strict=True))
+        return make_curve(label, moments[seen].tolist(), self.mean[seen].tolist(), ends)
 
 
 _DOTTED = "A dotted bar goes on beyond the edge."
@@ -300,7 +292,7 @@ MOST_DOTS = 2400
 
 
 def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
-    """The score of each agent with its interval; ``None`` when nobody has one."""
+    """The score of each agent with its interval; ``None`` when no agent has one."""
     dots = tuple(Dot(row.label, row.value, drawable(row.low), drawable(row.high)) for row in rows)
     if all(dot.value is None for dot in dots):
         return None
@@ -315,7 +307,7 @@ def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
 
 
 def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
-    """How far each agent is from the reference; ``None`` when that can be said of nobody."""
+    """How far each agent is from the reference; ``None`` when none is known."""
     dots = tuple(
         Dot(each.agent.label, each.difference, drawable(each.low), drawable(each.high))
         for each in compared
@@ -329,9 +321,8 @@ def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
             "differences",
             "Differences repetition by repetition",
             f"Mean difference from {compared[0].reference.label}, repetition by repetition, with "
-            "its "
-            "95 % interval. Left of the line is worse. The same repetition of two agents meets the "
-            f"same environments as long as both are at the same level.{hollow}",
+            "its 95 % interval. Left of the line is worse. The same repetition of two agents meets "
+            f"the same environments as long as both are at the same level.{hollow}",
             "Difference in score",
             dots,
         )
@@ -347,22 +338,21 @@ def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
 
 
 def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> CurveFigure | None:
-    """Payoff against complexity; ``None`` with fewer than two levels.
+    """Payoff against complexity; ``None`` with fewer than two complexities.
 
     Args:
         rows: The scores.
         adjusted: Whether exercises count in the scores with other values than these payoffs.
     """
     curves = tuple(
-        Curve(
+        make_curve(
             row.label,
-            tuple(level.complexity for level in row.levels),
-            tuple(level.value for level in row.levels),
-            tuple(drawable(level.low) for level in row.levels),
-            tuple(drawable(level.high) for level in row.levels),
+            [each.complexity for each in row.complexities],
+            [each.value for each in row.complexities],
+            [(each.low, each.high) for each in row.complexities],
         )
         for row in rows
-        if row.levels
+        if row.complexities
     )
     if max((len(curve.places) for curve in curves), default=0) < 2:
         return None
@@ -396,40 +386,31 @@ def _complexity_caption(repetitions: int, adjusted: bool) -> str:
     sure = "" if repetitions == 1 else ", and the 95 % interval is that of these repetitions"
     return (
         f"{means}. Exercises of a repetition depend on each other; so each repetition that came "
-        "to a "
-        f"complexity counts there once, with its mean{sure}. Success leads to higher complexities, "
-        "and later exercises are longer: the curve tells how well the agent did where the test led "
-        "it, not what complexity alone does." + ("" if repetitions == 1 else f" {_DOTTED}")
+        f"to a complexity counts there once, with its mean{sure}. Success leads to higher "
+        "complexities, and later exercises are longer: the curve tells how well the agent did "
+        "where the test led it, not what complexity alone does."
+        + ("" if repetitions == 1 else f" {_DOTTED}")
     )
 
 
-def learning_figure(found: Learning | None, rows: Sequence[ScoreRow]) -> CurveFigure | None:
+def learning_figure(known: Learning | None, rows: Sequence[ScoreRow]) -> CurveFigure | None:
     """Average reward in the course of an exercise, in the order of the scores.
 
     An adaptive test has none: its long exercises are the late ones, in other environments than the
     short ones, so that a mean over those that last so long would jump from one to the other.
     """
-    if found is None or max(len(curve.moments) for curve in found.curves) < 2:
+    if known is None or max(len(curve.places) for curve in known.curves) < 2:
         return None
     if any(row.repetitions for row in rows):
         return None
-    order = [row.agent for row in rows]
-    curves = tuple(
-        Curve(
-            curve.agent.label,
-            curve.moments,
-            curve.values,
-            tuple(drawable(low) for low in curve.lows),
-            tuple(drawable(high) for high in curve.highs),
-        )
-        for curve in sorted(found.curves, key=lambda curve: order.index(curve.agent))
-    )
+    order = [row.label for row in rows]
+    curves = tuple(sorted(known.curves, key=lambda curve: order.index(curve.label)))
     return CurveFigure(
         "learning",
         "Average reward so far",
         "The average of all rewards until each moment, averaged over exercises. The band is the "
         "95 % interval at each moment by itself." + behind([row.label for row in rows]),
-        "Seconds" if found.timed else "Interactions",
+        "Seconds" if known.timed else "Interactions",
         "Average reward so far",
         curves,
         banded=True,
@@ -437,13 +418,15 @@ def learning_figure(found: Learning | None, rows: Sequence[ScoreRow]) -> CurveFi
 
 
 def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure | None:
-    """What every single exercise or repetition was worth; ``None`` when there is nothing to see."""
+    """The value of every single exercise or repetition; ``None`` when there are too few."""
     most = max(100, MOST_DOTS // max(1, len(rows)))
-    strips = tuple(_strip(row.label, _single(row.agent, result), most) for row in rows)
+    strips = tuple(
+        _strip(row.label, sorted(unit_values(result, row.agent).values()), most) for row in rows
+    )
     if not any(strip.payoffs for strip in strips) or max(row.repetitions for row in rows) == 1:
         return None
     thinned = any(len(strip.payoffs) < strip.count for strip in strips)
-    one = unit(result)
+    one = result.design.unit
     named = {REPETITION: "Score", EXERCISE: "Adjusted payoff" if is_adjusted(result) else "Payoff"}
     return StripFigure(
         "distribution",
@@ -454,14 +437,6 @@ def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure
         strips,
         one,
     )
-
-
-def _single(agent: Spec, result: Result) -> list[float]:
-    """The values whose mean the score is."""
-    if result.values:
-        return sorted(result.values.get(agent, {}).values())
-    outcomes = result.outcomes.get(agent, ())
-    return sorted(each.payoff for each in outcomes if each.payoff is not None)
 
 
 def _strip(label: str, payoffs: list[float], most: int) -> Strip:
@@ -492,7 +467,7 @@ def course_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | Non
             if bands
             else "One repetition alone has no interval."
         )
-        + (" Until it has had time to act, an agent stands at 0 without a band." if waited else "")
+        + (" Until it has had time to act, an agent has 0 and no band." if waited else "")
         + behind([row.label for row in rows]),
         _across(result),
         "Score so far",
@@ -520,15 +495,6 @@ def level_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | None
     )
 
 
-def _is_timed(result: Result) -> bool:
-    """Whether exercises end after some seconds; otherwise after some interactions."""
-    return any(
-        each.exercise.budget.seconds is not None
-        for done in result.outcomes.values()
-        for each in done[:1]
-    )
-
-
 def _curves(
     result: Result, rows: Sequence[ScoreRow], curve: Callable[[str, Sequence[Moment]], Curve]
 ) -> tuple[Curve, ...]:
@@ -551,29 +517,24 @@ def _idle_rounds(result: Result) -> dict[str, int]:
 
 
 def _score_curve(label: str, course: Sequence[Moment], idle: Mapping[str, int]) -> Curve:
-    ends = [
+    ends: list[tuple[float | None, float | None]] = [
         each.interval[:2] if each.interval and place >= idle[label] else (None, None)
         for place, each in enumerate(course)
     ]
-    return Curve(
-        label,
-        tuple(each.length for each in course),
-        tuple(each.value for each in course),
-        tuple(drawable(low) for low, _ in ends),
-        tuple(drawable(high) for _, high in ends),
-    )
+    lengths, values = [each.length for each in course], [each.value for each in course]
+    return make_curve(label, lengths, values, ends)
 
 
 def _level_curve(label: str, course: Sequence[Moment]) -> Curve:
-    nothing = (None,) * len(course)
-    lengths = tuple(each.length for each in course)
-    return Curve(label, lengths, tuple(each.level for each in course), nothing, nothing)
+    lengths, levels = [each.length for each in course], [each.level for each in course]
+    return make_curve(label, lengths, levels, [(None, None)] * len(course))
 
 
 def _scale(result: Result) -> Scale:
-    return Scale.SECONDS if _is_timed(result) else Scale.AMOUNTS
+    return Scale.SECONDS if result.design.length_unit == "seconds" else Scale.AMOUNTS
 
 
 def _across(result: Result) -> str:
-    unit = "the agent's own time" if _is_timed(result) else "interactions"
-    return f"Length of a repetition, in {unit}"
+    if result.design.length_unit == "seconds":
+        return "Length of a repetition, in the agent's own time"
+    return "Length of a repetition, in interactions"

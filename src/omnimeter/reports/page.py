@@ -13,6 +13,7 @@ from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
+    Design,
     Exercise,
     Fault,
     InvalidInputError,
@@ -24,35 +25,32 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import StoreError
 from omnimeter.protocols import Evaluation, Result, summarise
+from omnimeter.protocols.sample import CLAIMS_BALANCE
 from omnimeter.reports import figures, style, summary, text
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
 from omnimeter.reports.figures import Figure, course_figure, learning, level_figure
 from omnimeter.reports.plotting import inline_svg, save_figure
 from omnimeter.reports.scores import (
-    EXERCISE,
     REPETITION,
-    Column,
     ScoreRow,
-    columns,
     is_adjusted,
     reliability_of,
-    reliability_sentence,
-    score_table,
-    unit,
+    score_rows,
 )
 from omnimeter.reports.summary import (
     ONE_REPETITION,
-    Anytime,
-    adaptive_setting,
-    as_anytime,
-    balance_warning,
+    RELIABILITY,
+    UNBALANCED,
     estimate_sentence,
+    exhausted_sentence,
+    length_text,
     rejudged_sentence,
-    repetitions_words,
+    reliability_sentence,
+    repetitions_text,
     stopped_sentence,
-    used_up_sentence,
 )
-from omnimeter.reports.text import counted, listed, printable
+from omnimeter.reports.tables import Table, difference_table, metric_table, score_table
+from omnimeter.reports.text import counted, duration, grouped, listed, printable
 from omnimeter.results import files
 
 if TYPE_CHECKING:
@@ -67,11 +65,10 @@ def with_payoff(evaluation: Evaluation, payoff: Spec) -> Evaluation:
 
 
 def rejudge(record: Record, payoff: Spec) -> Result:
-    """What an evaluation says when its stored traces are judged by another payoff.
+    """The result of an evaluation when its stored traces are judged by another payoff.
 
     Nothing is run: the result is the one that the evaluation with this payoff would have had. Only
-    an adaptive test would have gone another way; its exercises stay those that its own payoff led
-    to.
+    an adaptive test would have chosen other exercises; those that its own payoff led to stay.
 
     Args:
         record: The evaluation; it must have kept its traces.
@@ -89,7 +86,7 @@ def rejudge(record: Record, payoff: Spec) -> Result:
         )
     judge: Payoff = make(Kind.PAYOFF, payoff)
     changed = with_payoff(evaluation, payoff)
-    changed.make_protocol()  # a protocol that takes no payoff is found before the traces are read
+    changed.make_protocol()  # raises for a protocol that takes no payoff, before traces are read
     return summarise(changed, _judged(record, judge))
 
 
@@ -110,12 +107,12 @@ def _judged(record: Record, payoff: Payoff) -> list[Outcome]:
 
 
 _LONGEST = 160
-"""How many characters of a message stand in the table; the rest is folded away."""
+"""How many characters of a message the table shows; the rest is folded away."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """The same thing going wrong for one agent, once or more often.
+    """The same fault of one agent, once or more often.
 
     Attributes:
         agent: The agent.
@@ -154,7 +151,7 @@ Pairs = list[tuple[str, str]]
 
 
 def payoff_spec(evaluation: Evaluation) -> Spec | None:
-    """Which payoff the evaluation uses; ``None`` when its protocol has only one of its own."""
+    """The payoff that the evaluation uses; ``None`` when its protocol does not take one."""
     return _part(evaluation.protocol, "payoff", Kind.PAYOFF)
 
 
@@ -176,28 +173,49 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
         evaluation: The evaluation.
         exercises: Its exercises, as far as they are known.
     """
-    payoff = payoff_spec(evaluation)
-    test = as_anytime(evaluation.make_protocol())
-    budgets = _all(budget_words(each.budget) for each in exercises)
-    lengths = adaptive_setting(test, exercises) if test else [("Budget of an exercise", budgets)]
-    pairs = [
-        ("Test", _with_summary(Kind.PROTOCOL, evaluation.protocol.id)),
-        ("Battery", _battery(evaluation.protocol)),
-        ("Together", _all(_joint_agents(exercise) for exercise in exercises)),
-        ("Environments", _all(exercise.environment_class.label for exercise in exercises)),
-        ("Complexity", _range(exercise.complexity for exercise in exercises)),
-        *lengths,
-        ("Clock", _all(_clock(exercise.clock) for exercise in exercises)),
-        ("Time-out of an action", _all(_timeout(exercise.timeout) for exercise in exercises)),
-        ("Payoff", "the protocol's own" if payoff is None else _described(Kind.PAYOFF, payoff)),
-        ("Adjustment", _adjustment(evaluation.protocol)),
-        ("Seed", _all(str(exercise.seed) for exercise in exercises)),
-        ("Traces", "kept" if evaluation.traces else "not kept"),
-    ]
-    return [(name, words) for name, words in pairs if words]
+    payoff, protocol = payoff_spec(evaluation), evaluation.make_protocol()
+    design = protocol.describe()
+    adjustment = _part(evaluation.protocol, "adjustment", Kind.ADJUSTMENT)
+    summary = describe(Kind.PROTOCOL, evaluation.protocol.id).doc.strip().partition("\n")[0]
+    lengths = {}
+    if design.unit == REPETITION:
+        side = ", side by side" if (design.units or 0) > 1 else ""
+        lengths["Repetitions"] = repetitions_text(design) + side
+        if design.length is not None:
+            total = length_text(design, design.length * (design.units or 0))
+            lengths = {"Length": f"{total} in all", **lengths}
+    pairs = {
+        "Test": f"{evaluation.protocol.id}. {summary}".removesuffix(". "),
+        "Joint": _all(_joint_agents(exercise) for exercise in exercises),
+        "Environments": _all(exercise.environment_class.label for exercise in exercises),
+        "Complexity": _range([exercise.complexity for exercise in exercises]),
+        **lengths,
+        "Budget of an exercise": _budgets(design, exercises),
+        **protocol.settings(),
+        "Clock": _all(_clock(exercise.clock) for exercise in exercises),
+        "Time-out of an action": _all(_timeout(exercise.timeout) for exercise in exercises),
+        "Payoff": "the protocol's own" if payoff is None else _described(Kind.PAYOFF, payoff),
+        "Adjustment": "" if adjustment is None else _described(Kind.ADJUSTMENT, adjustment),
+        "Seed": _all(str(exercise.seed) for exercise in exercises),
+        "Traces": "kept" if evaluation.traces else "not kept",
+    }
+    return [(name, text) for name, text in pairs.items() if text]
 
 
-def budget_words(budget: Budget) -> str:
+def _budgets(design: Design, exercises: Sequence[Exercise]) -> str:
+    """The budgets; in an adaptive test, where they grow, from the shortest to the longest."""
+    if design.unit != REPETITION:
+        return _all(budget_text(each.budget) for each in exercises)
+    timed = design.length_unit == "seconds"
+    lengths = [each.budget.seconds or each.budget.max_interactions for each in exercises]
+    shortest, longest = min(lengths), max(lengths)
+    text = duration(longest) if timed else counted(round(longest), "interaction")
+    if shortest == longest:
+        return text
+    return f"{duration(shortest) if timed else grouped(shortest)} to {text}"
+
+
+def budget_text(budget: Budget) -> str:
     """How long an exercise lasts."""
     parts = []
     if budget.interactions is not None:
@@ -207,12 +225,12 @@ def budget_words(budget: Budget) -> str:
     return " or ".join(parts) + (", whichever ends first" if len(parts) > 1 else "")
 
 
-def origin(session: Mapping[str, Any]) -> Pairs:
-    """How results were made, from what was written down at one time."""
+def provenance(session: Mapping[str, Any]) -> Pairs:
+    """How results were made, from what one session recorded."""
     machine, versions = session.get("machine", {}), session.get("versions", {})
     revisions = [
-        f"{name} {found['revision'][:12]}" + (" with changes" if found.get("modified") else "")
-        for name, found in session.get("revisions", {}).items()
+        f"{name} {state['revision'][:12]}" + (" with changes" if state.get("modified") else "")
+        for name, state in session.get("revisions", {}).items()
     ]
     processors = machine.get("cpu_count")
     pairs = [
@@ -223,24 +241,11 @@ def origin(session: Mapping[str, Any]) -> Pairs:
         ("Processor", str(machine.get("processor", ""))),
         ("Processors", "" if processors is None else str(processors)),
     ]
-    return [(name, words) for name, words in pairs if words]
-
-
-def _with_summary(kind: Kind, name: str) -> str:
-    summary = describe(kind, name).doc.strip().partition("\n")[0]
-    return f"{name}. {summary}" if summary else name
-
-
-def _battery(protocol: Spec) -> str:
-    """The name or the title of a battery, and how often it is taken; empty in other tests."""
-    given = protocol.parameters.get("battery")
-    name = given.get("title") if isinstance(given, Mapping) else given
-    tests = protocol.parameters.get("tests", 1)
-    return f"{name}, {counted(tests, 'test')}" if name and isinstance(tests, int) else ""
+    return [(name, value) for name, value in pairs if value]
 
 
 def _joint_agents(exercise: Exercise) -> str:
-    """Who was in the environment at once; empty for an agent alone."""
+    """The agents that acted in the environment at once; empty for an agent alone."""
     if not exercise.joint:
         return ""
     return f"{listed([member.label for member in exercise.joint])}, in the same environments"
@@ -249,12 +254,6 @@ def _joint_agents(exercise: Exercise) -> str:
 def _described(kind: Kind, spec: Spec) -> str:
     summary = describe(kind, spec.id).doc.strip().partition("\n")[0]
     return f"{spec.label}. {summary}" if summary else spec.label
-
-
-def _adjustment(protocol: Spec) -> str:
-    """By what payoffs are adjusted; empty in tests that adjust nothing."""
-    spec = _part(protocol, "adjustment", Kind.ADJUSTMENT)
-    return "" if spec is None else _described(Kind.ADJUSTMENT, spec)
 
 
 def _clock(clock: Clock) -> str:
@@ -267,17 +266,17 @@ def _timeout(timeout: Timeout | None) -> str:
     return "" if timeout is None else f"{timeout.seconds:g} s, then {timeout.rule}"
 
 
-def _range(numbers: Iterable[float]) -> str:
-    found = sorted(set(numbers))
-    if not found:
+def _range(numbers: Sequence[float]) -> str:
+    if not numbers:
         return ""
-    return f"{found[0]:g}" if len(found) == 1 else f"{found[0]:g} to {found[-1]:g}"
+    low, high = min(numbers), max(numbers)
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def _all(words: Iterable[str]) -> str:
-    """All different words, in the order of their first appearance."""
-    found = [word for word in dict.fromkeys(words) if word]
-    return listed(found) if found else ""
+def _all(texts: Iterable[str]) -> str:
+    """All different texts, in the order of their first appearance."""
+    distinct = [text for text in dict.fromkeys(texts) if text]
+    return listed(distinct) if distinct else ""
 
 
 MOST_NAMED = 2
@@ -286,7 +285,7 @@ MOST_NAMED = 2
 
 @dataclass(frozen=True)
 class Contents:
-    """What a page says, before it looks like anything.
+    """What a page says, as data.
 
     Attributes:
         title: What it is about.
@@ -294,17 +293,17 @@ class Contents:
         summary: The result in plain sentences.
         rows: The scores, best first.
         compared: Every agent against the best.
+        tables: The tables ``scores``, ``metrics`` and ``differences``, where there are any.
         figures: The figures.
-        faults: What went wrong.
+        faults: The faults.
         setting: What was measured.
-        origins: How the results were made, once for each time that somebody came to write.
+        provenance: How the results were made, once for each session that wrote any.
         places: The place of each agent, by label.
-        unit: What is counted and compared: exercises or repetitions.
-        columns: What is said beside the scores.
-        estimate: What the score estimates, where the setting does not tell; otherwise empty.
-        reliability: How reliably an adaptive test tells its agents apart; empty if nobody knows.
+        design: What the test says of itself.
+        estimate: What the score estimates.
+        reliability: How reliably an adaptive test tells its agents apart; empty if not known.
         warning: What one must know before reading a score; mostly empty.
-        fingerprint: The name of the evaluation.
+        fingerprint: The fingerprint of the evaluation.
     """
 
     title: str
@@ -312,21 +311,21 @@ class Contents:
     summary: str
     rows: Sequence[ScoreRow]
     compared: Sequence[Comparison]
+    tables: Mapping[str, Table]
     figures: Sequence[Figure]
     faults: Sequence[FaultRow]
     setting: Pairs
-    origins: Sequence[Pairs]
+    provenance: Sequence[Pairs]
     places: Mapping[str, int]
     fingerprint: str
-    unit: str = EXERCISE
-    columns: Sequence[Column] = ()
-    estimate: str = ""
-    reliability: str = ""
-    warning: str = ""
+    design: Design
+    estimate: str
+    reliability: str
+    warning: str
 
 
 def gather(record: Record, payoff: Spec | None = None) -> Contents:
-    """Read all that a page needs.
+    """Gather all that a page says.
 
     Args:
         record: The evaluation.
@@ -341,34 +340,48 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         result = summarise(evaluation, record.outcomes())
     else:
         evaluation, result = with_payoff(evaluation, payoff), rejudge(record, payoff)
-    protocol = evaluation.make_protocol()
-    test = as_anytime(protocol)
+    protocol, design = evaluation.make_protocol(), result.design
+    adaptive = design.unit == REPETITION
     outcomes = [each for done in result.outcomes.values() for each in done]
-    rows, compared = score_table(result), comparisons(result)
-    exercises = _exercises(protocol, evaluation, outcomes)
+    rows, compared = score_rows(result), comparisons(result)
+    # The exercises that were taken or, before any was, those that would come first.
+    exercises = [each.exercise for each in outcomes] or list(
+        protocol.propose(evaluation.agents[0], [])
+    )
+    waived = any(row.parts.get("unbalanced") for row in rows)
+    claimed = CLAIMS_BALANCE.items() <= protocol.settings().items()
+    reliable = reliability_sentence(reliability_of(result))
+    tables = {
+        "scores": score_table(result, interactions=not adaptive),
+        "metrics": metric_table(result),
+        "differences": difference_table(compared) if compared else None,
+    }
+    sentences = [
+        _opening(evaluation, design, exercises, len(outcomes)),
+        exhausted_sentence(result),
+        rejudged_sentence(payoff) if payoff and adaptive else "",
+        *summary.score_sentences(rows),
+        ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
+        *summary.comparison_sentences(compared),
+        summary.fault_sentence(rows, len(outcomes)),
+    ]
     return Contents(
         title=_title(evaluation, exercises),
         progress=_progress(protocol, result, len(outcomes)),
-        summary=" ".join(
-            [
-                _opening(evaluation, exercises, len(outcomes)),
-                *(_remarks(test, result, payoff) if test else []),
-                *_sentences(rows, compared, len(outcomes)),
-            ]
-        ),
+        summary=" ".join(sentence for sentence in sentences if sentence),
         rows=rows,
         compared=compared,
+        tables={name: table for name, table in tables.items() if table is not None},
         figures=figures_of(result, record, rows, compared),
         faults=fault_table(outcomes),
         setting=setting(evaluation, exercises),
-        origins=[origin(session) for session in record.provenance()],
+        provenance=[provenance(session) for session in record.provenance()],
         places={agent.label: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,
-        unit=unit(result),
-        columns=columns(rows),
-        estimate=f"{estimate_sentence(test, result)} {stopped_sentence(result)}" if test else "",
-        reliability=reliability_sentence(reliability_of(result)) if test else "",
-        warning=balance_warning(protocol, rows),
+        design=design,
+        estimate=f"{estimate_sentence(result)} {stopped_sentence(result)}".strip(),
+        reliability=f"{reliable}. {RELIABILITY}" if reliable and adaptive else "",
+        warning=UNBALANCED if waived and not claimed else "",
     )
 
 
@@ -379,7 +392,8 @@ def figures_of(
     exercises = {
         each.exercise.key: each.exercise for done in result.outcomes.values() for each in done
     }
-    adaptive = any(row.repetitions for row in rows)  # has no learning curve: traces need no reading
+    # An adaptive test has no learning curve, so that its traces need not be read.
+    adaptive = result.design.unit == REPETITION
     learned = None if adaptive else learning(exercises, record.traces())
     possible: list[Figure | None] = [
         figures.score_figure(rows),
@@ -391,14 +405,6 @@ def figures_of(
         figures.distribution_figure(result, rows),
     ]
     return [figure for figure in possible if figure is not None]
-
-
-def _exercises(
-    protocol: Protocol, evaluation: Evaluation, outcomes: Sequence[Outcome]
-) -> list[Exercise]:
-    """The exercises that were taken or, before any was, those that would come first."""
-    taken = [outcome.exercise for outcome in outcomes]
-    return taken or list(protocol.propose(evaluation.agents[0], []))
 
 
 def _title(evaluation: Evaluation, exercises: Sequence[Exercise]) -> str:
@@ -419,38 +425,23 @@ def _progress(protocol: Protocol, result: Result, done: int) -> str:
     return f"{done} of {expected * len(result.scores)} exercises"
 
 
-def _opening(evaluation: Evaluation, exercises: Sequence[Exercise], done: int) -> str:
-    """Who took which test, and how long it was."""
-    budgets = list(dict.fromkeys(budget_words(exercise.budget) for exercise in exercises))
+def _opening(
+    evaluation: Evaluation, design: Design, exercises: Sequence[Exercise], done: int
+) -> str:
+    """Which test it was, and how long it was."""
+    budgets = list(dict.fromkeys(budget_text(exercise.budget) for exercise in exercises))
     length = f" of {budgets[0]}" if len(budgets) == 1 else ""
     payoff = payoff_spec(evaluation)
     judged = "" if payoff is None else f", judged by the payoff {payoff.label}"
-    test = as_anytime(evaluation.make_protocol())
-    repetitions = f"{repetitions_words(test)}, " if test else ""
+    repetitions = f"{repetitions_text(design)}, " if design.unit == REPETITION else ""
     return (
         f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
         f"{repetitions}{counted(done, 'exercise')}{length} in all{judged}."
     )
 
 
-def _remarks(test: Anytime, result: Result, payoff: Spec | None) -> list[str]:
-    """What is particular about how an adaptive test was taken or judged."""
-    remarks = [used_up_sentence(test, result), rejudged_sentence(payoff) if payoff else ""]
-    return [remark for remark in remarks if remark]
-
-
-def _sentences(rows: Sequence[ScoreRow], compared: Sequence[Comparison], done: int) -> list[str]:
-    sentences = [
-        *summary.score_sentences(rows),
-        ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
-        *summary.comparison_sentences(compared),
-        summary.fault_sentence(rows, done),
-    ]
-    return [sentence for sentence in sentences if sentence]
-
-
 NAME = "report.html"
-"""How the page is called in the directory of its evaluation."""
+"""The name of the page in the directory of its evaluation."""
 
 MOST_FAULTS = 40
 """How many lines the table of faults has at the most."""
@@ -459,11 +450,14 @@ _SIGNS = "●■▲◆▼✚"
 """The markers of the figures, as characters."""
 
 _VERDICTS = {
-    Verdict.BETTER: "▲",
-    Verdict.WORSE: "▼",
-    Verdict.NOT_SHOWN: "≈",
-    Verdict.TOO_FEW: "?",
-    Verdict.FAULTY: "✕",
+    verdict.name.lower(): sign
+    for verdict, sign in (
+        (Verdict.BETTER, "▲"),
+        (Verdict.WORSE, "▼"),
+        (Verdict.NOT_SHOWN, "≈"),
+        (Verdict.TOO_FEW, "?"),
+        (Verdict.FAULTY, "✕"),
+    )
 }
 
 
@@ -505,16 +499,23 @@ def render(contents: Contents) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["printable"] = printable
-    # Our own drawing, in which the names of agents are escaped already.
+    # Drawn here, with the names of agents escaped already.
     drawn = {each.name: Markup(inline_svg(each, contents.places)) for each in contents.figures}
+    few = style.few(len(contents.places))
+    rows = contents.rows
     page: str = environment.get_template("report.html.j2").render(
         contents=contents,
         figures={each.name: each for each in contents.figures},
         drawn=drawn,
         summary=_pieces(contents.summary, contents.places),
-        words=text,
+        text=text,
         most_faults=MOST_FAULTS,
-        **_extras(contents),
+        score_places=text.decimals(n for row in rows for n in (row.value, row.low, row.high)),
+        signs={
+            label: (place + 1, _SIGNS[place]) for label, place in contents.places.items() if few
+        },
+        verdicts=_VERDICTS,
+        repetitions=contents.design.unit == REPETITION,
     )
     return page
 
@@ -523,23 +524,6 @@ def _pieces(text: str, labels: Iterable[str]) -> list[str]:
     """A text cut around the names of agents, which are at the odd places."""
     longest_first = sorted(labels, key=len, reverse=True)
     return re.split("(" + "|".join(map(re.escape, longest_first)) + ")", text)
-
-
-def _extras(contents: Contents) -> dict[str, Any]:
-    """What the template needs besides: decimals, signs and colours."""
-    few = style.few(len(contents.places))
-    rows, compared = contents.rows, contents.compared
-    return {
-        "score_places": text.decimals(n for row in rows for n in (row.value, row.low, row.high)),
-        "difference_places": text.decimals(
-            n for each in compared for n in (each.difference, each.low, each.high)
-        ),
-        "signs": {
-            label: (place + 1, _SIGNS[place]) for label, place in contents.places.items() if few
-        },
-        "verdicts": _VERDICTS,
-        "repetitions": contents.unit == REPETITION,
-    }
 
 
 def write_figures(

@@ -27,7 +27,7 @@ from omnimeter.reports.figures import (
 )
 from omnimeter.reports.style import moved_apart
 from omnimeter.reports.text import (
-    NOTHING,
+    MISSING,
     counted,
     decimals,
     duration,
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _MARGIN = 0.03
-"""Room around bars, as a part of the axis."""
+"""Margin around bars, as a part of the axis."""
 
 _EDGE = 0.01
-"""Room for a marker at either end of a logarithmic axis, as a part of it."""
+"""Margin for a marker at either end of a logarithmic axis, as a part of it."""
 
 _FEW_DECADES = 2.0
 """Over fewer powers of ten there are marks between them too."""
@@ -54,12 +54,12 @@ _MILLION = 1_000_000
 
 
 def set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
-    """How far the horizontal axis goes, and what stands at its marks.
+    """How far the horizontal axis goes, and what is written at its marks.
 
     Args:
         axes: Where everything is drawn already.
         figure: What is drawn.
-        marks: About how many marks there is room for.
+        marks: About how many marks fit.
     """
     axes.margins(x=0.0 if figure.banded else _MARGIN)
     if figure.scale is Scale.EVEN:
@@ -75,16 +75,16 @@ def _set_logarithmic(axes: Axes, figure: CurveFigure, marks: int) -> None:
     places = [place for curve in figure.curves for place in curve.places]
     first, last = min(places), max(places)
     dense = log10(last / first) < _FEW_DECADES
-    words = duration if figure.scale is Scale.SECONDS else _amount
+    label = duration if figure.scale is Scale.SECONDS else _amount
     axes.set_xscale("log")
-    room = (last / first) ** (_EDGE if figure.banded else _MARGIN)
-    axes.set_xlim(first / room, last * room)
+    margin = (last / first) ** (_EDGE if figure.banded else _MARGIN)
+    axes.set_xlim(first / margin, last * margin)
     axes.xaxis.set_major_locator(
         LogLocator(subs=(1.0, 2.0, 5.0) if dense else (1.0,), numticks=marks)
     )
     axes.xaxis.set_minor_locator(NullLocator())
     # Not the usual powers of ten, which would need the mathematical text that labels must not be.
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: words(place)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: label(place)))
 
 
 def _amount(number: float) -> str:
@@ -112,7 +112,7 @@ def draw_dots(figure: DotFigure, places: Mapping[str, int], canvas: Canvas) -> N
     digits = decimals(shown)
     for line, dot in enumerate(figure.dots):
         _dot(axes, line, dot, places[dot.label], len(places))
-        _beside(axes, line, *_dot_words(dot, digits))
+        _annotate(axes, line, *_dot_text(dot, digits))
     _fit(axes, [*shown, 0.0])
     axes.axvline(0, color=style.MUTED, linewidth=0.9, zorder=1)
 
@@ -127,7 +127,7 @@ def draw_strips(figure: StripFigure, places: Mapping[str, int], canvas: Canvas) 
         axes.axvline(0, color=style.MUTED, linewidth=0.9, zorder=1)
     for line, strip in enumerate(figure.strips):
         _strip(axes, line, strip, (low, high), style.colour(places[strip.label], len(places)))
-        _beside(axes, line, counted(strip.count, figure.unit))
+        _annotate(axes, line, counted(strip.count, figure.unit))
 
 
 def _lines(canvas: Canvas, labels: Sequence[str], axis: str, row: float) -> Axes:
@@ -146,10 +146,10 @@ def _lines(canvas: Canvas, labels: Sequence[str], axis: str, row: float) -> Axes
 
 
 def _fit(axes: Axes, numbers: Sequence[float]) -> None:
-    """Leave some room around the numbers, even if there is only one."""
+    """Leave a margin around the numbers, even if there is only one."""
     low, high = min(numbers), max(numbers)
-    room = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
-    axes.set_xlim(low - room, high + room)
+    margin = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
+    axes.set_xlim(low - margin, high + margin)
 
 
 def _dot(axes: Axes, line: int, dot: Dot, place: int, agents: int) -> None:
@@ -173,16 +173,16 @@ def _dot(axes: Axes, line: int, dot: Dot, place: int, agents: int) -> None:
     )
 
 
-def _dot_words(dot: Dot, digits: int) -> tuple[str, str]:
+def _dot_text(dot: Dot, digits: int) -> tuple[str, str]:
     if dot.value is None:
-        return NOTHING, "no score"
+        return MISSING, "no score"
     if dot.low is None or dot.high is None:
         return number(dot.value, digits), "no interval"
     return number(dot.value, digits), f"{number(dot.low, digits)} … {number(dot.high, digits)}"
 
 
-def _beside(axes: Axes, line: int, main: str, aside: str = "") -> None:
-    """Write at the right end of a line: a number, right-aligned, and something beside it."""
+def _annotate(axes: Axes, line: int, main: str, aside: str = "") -> None:
+    """Write at the right end of a line: a number, right-aligned, and a note after it."""
     columns = [(main, 50.0 if aside else 10.0, "right" if aside else "left", style.INK)]
     columns += [(aside, 62.0, "left", style.MUTED)] if aside else []
     for text, distance, side, colour in columns:
@@ -250,12 +250,12 @@ _CURVE_LINE = 0.062
 def draw_curves(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) -> None:
     """Draw curves with their intervals."""
     if style.few(len(places)):
-        _together(figure, places, canvas)
+        _in_one_panel(figure, places, canvas)
     else:
-        _apart(figure, canvas)
+        _in_panels(figure, canvas)
 
 
-def _together(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) -> None:
+def _in_one_panel(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) -> None:
     canvas.set_size_inches(style.WIDTH, _HEIGHT)
     axes = canvas.add_subplot()
     axes.set_ylim(*_limits(figure.curves))
@@ -271,7 +271,7 @@ def _together(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) ->
     _name(axes, figure.curves, places)
 
 
-def _apart(figure: CurveFigure, canvas: Canvas) -> None:
+def _in_panels(figure: CurveFigure, canvas: Canvas) -> None:
     """One panel for each curve, with the first one in grey behind it for comparison."""
     rows = -(-len(figure.curves) // _COLUMNS)
     canvas.set_size_inches(style.WIDTH, rows * _PANEL + 0.4)
@@ -329,7 +329,7 @@ def _curve(
 def _seen(axes: Axes, lows: FloatArray, highs: FloatArray) -> list[bool]:
     """Where an interval ends inside the figure; elsewhere it would darken the whole height.
 
-    Early in a test, which a logarithmic axis shows at length, almost nothing is known.
+    Early in a test, which a logarithmic axis shows at length, hardly anything is known.
     """
     bottom, top = axes.get_ylim()
     return [bool(seen) for seen in (lows > bottom) | (highs < top)]
@@ -345,9 +345,8 @@ def _bars(axes: Axes, across: FloatArray, lows: FloatArray, highs: FloatArray, c
 
 
 def _ends(curve: Curve) -> tuple[FloatArray, FloatArray]:
-    """The ends of the intervals, not a number where there is none."""
-    lows, highs = np.array(curve.lows, dtype=float), np.array(curve.highs, dtype=float)
-    return lows, highs
+    """The ends of the intervals, NaN where there is none."""
+    return np.array(curve.lows, dtype=float), np.array(curve.highs, dtype=float)
 
 
 def _furnish(axes: Axes) -> None:
@@ -359,7 +358,7 @@ def _furnish(axes: Axes) -> None:
 
 
 def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
-    """Room for all values and their intervals.
+    """Limits of the vertical axis for all values and their intervals.
 
     A few intervals that are much longer than the others would flatten everything else. They are
     cut off at the edge.
@@ -371,8 +370,8 @@ def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
     longest = _LONG * float(np.median(reaches[known])) if known.any() else 0.0
     low = float(min(np.min(values), *np.maximum(lows, values - longest)[known], np.inf))
     high = float(max(np.max(values), *np.minimum(highs, values + longest)[known], -np.inf))
-    room = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
-    return low - room, high + room
+    margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
+    return low - margin, high + margin
 
 
 def _spacing(curves: Sequence[Curve]) -> float:
@@ -424,7 +423,7 @@ _UNDATED: Mapping[str, Mapping[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
-"""What each format is told so that the same figure always has the same bytes."""
+"""Metadata of each format without dates, so that the same figure always has the same bytes."""
 
 _RESOLUTION = 200
 _TAG = re.compile(r"<[^>]*>")
@@ -439,7 +438,7 @@ def inline_svg(figure: Figure, places: Mapping[str, int]) -> str:
         figure: What to draw.
         places: The place of each agent, by label, which decides on its colour and marker.
     """
-    text = _picture(figure, places, "svg", titled=False).decode()
+    text = _rendered(figure, places, "svg", titled=False).decode()
     text = _OPENING.sub(r'<svg viewBox="\1">', text[text.index("<svg") :], count=1)
     return _TAG.sub(lambda tag: _adapted(tag[0], figure.name), text)
 
@@ -461,7 +460,7 @@ def save_figure(figure: Figure, places: Mapping[str, int], path: Path) -> None:
         raise InvalidInputError(
             f"A figure cannot be written as {path.name!r}.", "Use .svg, .pdf or .png."
         )
-    files.write(path, _picture(figure, places, kind, titled=True))
+    files.write(path, _rendered(figure, places, kind, titled=True))
 
 
 def _adapted(tag: str, name: str) -> str:
@@ -472,17 +471,22 @@ def _adapted(tag: str, name: str) -> str:
     return tag
 
 
-def _picture(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
+def _rendered(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
     import matplotlib.style
     from matplotlib.figure import Figure as Canvas
 
-    # Whatever the user has set up for other plots must not change what a report looks like.
+    # The user's settings for other plots must not change the style of a report.
     settings = {**style.STYLE, "svg.hashsalt": figure.name}
     with matplotlib.style.context(settings, after_reset=True), warnings.catch_warnings():
         # An agent may have a name that the font cannot show; the page itself can.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         canvas = Canvas()
-        _draw(figure, places, canvas)
+        if isinstance(figure, DotFigure):
+            draw_dots(figure, places, canvas)
+        elif isinstance(figure, CurveFigure):
+            draw_curves(figure, places, canvas)
+        else:
+            draw_strips(figure, places, canvas)
         if titled:
             canvas.suptitle(
                 figure.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=style.INK
@@ -496,13 +500,3 @@ def _picture(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bo
             facecolor="none" if kind == "svg" else "white",
         )
     return sink.getvalue()
-
-
-def _draw(figure: Figure, places: Mapping[str, int], canvas: Canvas) -> None:
-
-    if isinstance(figure, DotFigure):
-        draw_dots(figure, places, canvas)
-    elif isinstance(figure, CurveFigure):
-        draw_curves(figure, places, canvas)
-    else:
-        draw_strips(figure, places, canvas)

@@ -1,17 +1,19 @@
-"""What a result says, in sentences."""
+"""What a result says, in sentences: scores, comparisons, what is estimated, what to mind."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
 
-from omnimeter.contract import ClockKind, Exercise, Protocol, Spec
+from omnimeter.contract import ClockKind, Design, Score, Spec
+from omnimeter.estimation import Estimate
 from omnimeter.protocols import Result
-from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
 from omnimeter.reports.comparisons import Comparison, Verdict
 from omnimeter.reports.scores import EXERCISE, REPETITION, ScoreRow
 from omnimeter.reports.text import (
-    MINUS,
     counted,
     decimals,
     duration,
@@ -30,29 +32,23 @@ NAMED = 4
 
 
 def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
-    """Who scored what."""
+    """The scores."""
     scored = [row for row in rows if row.value is not None]
     if not scored:
         return ["No exercise has been finished with a payoff, so there is no score yet."]
     places = decimals(n for row in scored for n in (row.value, row.low, row.high))
-    level = f"{percent(scored[0].confidence)} interval "
-    first, *others = [
-        _score(row, places, "" if order else level) for order, row in enumerate(scored)
-    ]
-    if not others:
-        return [f"{first}."]
-    named = [first + ", the best score", *others[: NAMED - 1]]
-    rest = len(scored) - len(named)
-    if rest:
-        named.append(f"{counted(rest, 'more agent')} scored less")
-    return ["; ".join(named) + "."]
-
-
-def _score(row: ScoreRow, places: int, introduction: str) -> str:
-    text = f"{row.label} scored {number(row.value, places)}"
-    if row.low is None or row.high is None:
-        return text
-    return f"{text} ({introduction}{interval(row.low, row.high, places)})"
+    sentences = []
+    for order, row in enumerate(scored[:NAMED]):
+        text = f"{row.label} scored {number(row.value, places)}"
+        if row.low is not None and row.high is not None:
+            what = "" if order else f"{percent(row.confidence)} interval "
+            text += f" ({what}{interval(row.low, row.high, places)})"
+        sentences.append(text)
+    if len(scored) > 1:
+        sentences[0] += ", the best score"
+    if rest := len(scored) - len(sentences):
+        sentences.append(f"{counted(rest, 'more agent')} scored less")
+    return ["; ".join(sentences) + "."]
 
 
 def comparison_sentence(comparison: Comparison) -> str:
@@ -87,79 +83,109 @@ def comparison_sentences(compared: Sequence[Comparison]) -> list[str]:
     """Which differences are shown: one by one if they are few, otherwise counted."""
     if len(compared) < NAMED:
         return [comparison_sentence(each) for each in compared]
-    reference = compared[0].reference.label
-    parts = []
-    for verdict, words in (
-        (Verdict.BETTER, "better than it"),
-        (Verdict.WORSE, "worse than it"),
-    ):
-        if amount := sum(each.verdict is verdict for each in compared):
-            parts.append(f"{counted(amount, 'is', 'are')} shown to be {words}")
+    amounts = Counter(each.verdict for each in compared)
+    parts = [
+        f"{counted(amounts[verdict], 'is', 'are')} shown to be {verdict} than it"
+        for verdict in (Verdict.BETTER, Verdict.WORSE)
+        if amounts[verdict]
+    ]
     if same := [each.agent.label for each in compared if each.verdict is Verdict.NOT_SHOWN]:
         named = listed(same) if len(same) < NAMED else f"{len(same)} of them"
         parts.append(f"for {named} no difference is shown")
-    if few := sum(each.verdict is Verdict.TOO_FEW for each in compared):
+    if few := amounts[Verdict.TOO_FEW]:
         parts.append(f"for {few} there are too few {compared[0].unit}s in common")
-    if faulty := sum(each.verdict is Verdict.FAULTY for each in compared):
-        parts.append(f"for {faulty} faults of their own forbid it")
+    if faulty := amounts[Verdict.FAULTY]:
+        parts.append(f"{faulty} cannot be compared because of their own faults")
+    reference = compared[0].reference.label
     return [f"Of {len(compared)} agents compared with {reference}, {'; '.join(parts)}."]
 
 
 def fault_sentence(rows: Sequence[ScoreRow], outcomes: int) -> str:
-    """How many faults of which kind, and whose."""
+    """How many faults of which kind, and which agents had them."""
     total: Counter[str] = Counter()
     for row in rows:
         total.update(row.faults)
     amount = sum(total.values())
     if not amount:
         return "No exercise ended in a fault." if outcomes else ""
-    whose = [row.label for row in rows if sum(row.faults.values())]
-    names = listed(whose) if len(whose) <= NAMED else counted(len(whose), "agent")
-    are = "ended in a fault and is" if amount == 1 else "ended in a fault and are"
+    faulty = [row.label for row in rows if sum(row.faults.values())]
+    names = listed(faulty) if len(faulty) <= NAMED else counted(len(faulty), "agent")
+    are = "is" if amount == 1 else "are"
     return (
-        f"{amount} of {outcomes} exercises {are} left out of the scores: "
+        f"{amount} of {outcomes} exercises ended in a fault and {are} left out of the scores: "
         f"{fault_counts(dict(sorted(total.items())))} of {names}."
     )
 
 
-Anytime = AnytimeTimed | AnytimeUntimed
+# What the score estimates, and what to mind
+
 
 ONE_REPETITION = (
-    "There is no interval: one repetition cannot show how far another one would lie from it, "
-    "because "
-    "each of its exercises depends on those before. Several repetitions can."
+    "One repetition has no interval: it cannot show how far another one would lie from it. "
+    "Several have one, for example with --repetitions 10."
 )
-"""Why one repetition has no interval."""
-
+RELIABILITY = (
+    "This share of the variance of the scores is due to the agents, the rest is error. Agents that "
+    "are more alike are told apart less reliably."
+)
 UNBALANCED = (
-    "The class does not claim to be balanced, and somebody insisted on it. Random behaviour may be "
-    "worth something there, so that a score above 0 need not mean more than chance."
+    "The class may not be balanced (--unbalanced): random behaviour may be worth something there, "
+    "so that a score above 0 need not mean more than random behaviour."
 )
-"""What must be said before anybody reads such a score."""
 
 
-def as_anytime(protocol: Protocol) -> Anytime | None:
-    """The protocol, if it is an anytime test."""
-    return protocol if isinstance(protocol, AnytimeTimed | AnytimeUntimed) else None
+def length_text(design: Design, length: float) -> str:
+    """A length in the unit of the test."""
+    if design.length_unit == "seconds":
+        return duration(length) + (" of real time" if design.clock is ClockKind.WALL else "")
+    return counted(round(length), "interaction")
 
 
-def repetitions_words(test: Anytime) -> str:
+def repetitions_text(design: Design) -> str:
     """How many repetitions of which length."""
-    each = " each" if test.repetitions > 1 else ""
-    return f"{counted(test.repetitions, 'repetition')} of {_planned(test, test.repetitions)}{each}"
+    count = design.units or 0
+    each = " each" if count > 1 else ""
+    length = "" if design.length is None else f" of {length_text(design, design.length)}{each}"
+    return counted(count, REPETITION) + length
 
 
-def estimate_sentence(test: Anytime, result: Result) -> str:
-    """What the score estimates."""
-    chances = "its mean over environments, over the agent's chance and over the environments'"
-    if test.clock.kind is ClockKind.WALL:
-        chances += ", and over the time that everything takes"
-    length = _taken(test, result)
-    return f"The score estimates the expected score of a repetition of {length}: {chances}."
+def estimate_sentence(result: Result) -> str:
+    """What the score is an estimate of."""
+    design = result.design
+    if all(score.value is None for score in result.scores.values()):
+        return f"There is no score: no {_unit_of_progress(design)} was completed."
+    over = "over environments and over the randomness of agent and environment"
+    if design.clock is ClockKind.WALL:
+        over = over.replace(" and", ",", 1) + ", and over the measured times"
+    return f"The score estimates the expected score of {_estimand(result)}, {over}."
+
+
+def _unit_of_progress(design: Design) -> str:
+    return "round of exercises" if design.unit == REPETITION else "exercise"
+
+
+def _estimand(result: Result) -> str:
+    design = result.design
+    if design.unit == EXERCISE:
+        if not (design.environments and design.units):
+            return "a test like this one"
+        each = "" if design.length is None else f", {length_text(design, design.length)} each"
+        return f"a test in {counted(design.units, 'environment')} of {design.environments}{each}"
+    where = f" in {design.environments}" if design.environments else ""
+    if not result.complete:
+        return f"a repetition{where} that is stopped where this one was"
+    lengths = sorted({course[-1].length for course in result.courses.values() if course})
+    if design.clock is ClockKind.WALL and design.length is not None:
+        own = " to ".join(duration(each) for each in dict.fromkeys((lengths[0], lengths[-1])))
+        planned = length_text(design, design.length)
+        return f"a repetition of {planned}, of which slots made up {own},{where}"
+    length = lengths[0] if len(lengths) == 1 else design.length
+    long = "" if length is None else f" of {length_text(design, length)}"
+    return f"a repetition{long}{where}"
 
 
 def stopped_sentence(result: Result) -> str:
-    """What holds if the score was the reason for stopping; empty where nothing was stopped."""
+    """What holds if the score was the reason for stopping; empty if the test was not stopped."""
     known = {
         agent.label: score.parts["watched"]
         for agent, score in result.scores.items()
@@ -168,104 +194,161 @@ def stopped_sentence(result: Result) -> str:
     if result.complete or not known:
         return ""
     places = decimals(end for ends in known.values() for end in ends)
-    reach = [f"{label} ({interval(low, high, places)})" for label, (low, high) in known.items()]
+    intervals = [f"{label} ({interval(low, high, places)})" for label, (low, high) in known.items()]
     these = "these 95 % intervals do" if len(known) > 1 else "this 95 % interval does"
     compared = " Differences between agents then do not." if len(result.scores) > 1 else ""
     return (
         "The interval above holds for a test that was not stopped because of its score. If it was, "
-        f"{these}: {listed(reach)}.{compared}"
+        f"{these}: {listed(intervals)}.{compared}"
+    )
+
+
+def exhausted_sentence(result: Result) -> str:
+    """Says whose test ended early because no environments were left; mostly empty."""
+    if not result.exhausted:
+        return ""
+    names = listed([agent.label for agent in result.exhausted])
+    return f"The test of {names} ended early: the class has no further environments."
+
+
+def reliability_sentence(reliability: Estimate | None) -> str:
+    """How far a comparison of these agents can be trusted; empty where it cannot be said."""
+    if reliability is None:
+        return ""
+    ends = interval(reliability.low, reliability.high, 2)
+    return (
+        "Reliability of the comparison (intraclass correlation): "
+        f"{number(reliability.value, 2)} ({ends})"
     )
 
 
 def rejudged_sentence(payoff: Spec) -> str:
-    """What another payoff cannot change any more."""
+    """What another payoff cannot change any more in an adaptive test."""
     return (
         "The environments were chosen by the payoff that the test was taken with; with "
-        f"{payoff.label} from the beginning, it would have gone another way."
+        f"{payoff.label} from the beginning, others would have been chosen."
     )
 
 
-def used_up_sentence(test: Anytime, result: Result) -> str:
-    """Says that repetitions ended early because the class was used up; mostly empty."""
-    if not (isinstance(test, AnytimeUntimed) and result.complete):
-        return ""
-    planned = test.interactions // test.repetitions
-    if all(course[-1].length >= planned for course in result.courses.values() if course):
-        return ""
-    return "Some repetitions ended before their time: every environment of the class was used up."
+MOSTLY = 0.5
+"""The share of exercises above which an agent counts as idle."""
 
 
-def adaptive_setting(test: Anytime, exercises: Sequence[Exercise]) -> list[tuple[str, str]]:
-    """What was measured, as far as only adaptive tests have it.
+def hints(result: Result) -> Iterator[str]:
+    """What to mind in a result, and what to do about it."""
+    design = result.design
+    if design.unit == REPETITION and design.units == 1:
+        yield ONE_REPETITION
+    for agent, done in result.outcomes.items():
+        if done and not any(each.interactions for each in done):
+            yield f"{agent.label} has not completed a single action."
+    for agent, score in result.scores.items():
+        if design.length_unit == "seconds" and score.parts.get("idle", 0) > MOSTLY:
+            yield _idle_hint(agent, result)
+    if any(score.parts.get("unbalanced") for score in result.scores.values()):
+        yield UNBALANCED
+    if result.exhausted:
+        yield exhausted_sentence(result)
+
+
+def _idle_hint(agent: Spec, result: Result) -> str:
+    parts, course = result.scores[agent].parts, result.courses.get(agent, ())
+    hint = f"{agent.label} had no time to act in {parts['idle']:.0%} of its exercises."
+    length, speed = result.design.length, parts.get("speed")
+    if length is None or not course or course[0].slot >= length:
+        return hint
+    return f"{hint} --slot {2 / speed if speed else length / 4:.1g} begins with longer ones."
+
+
+# What the tests with and without time say of an agent together
+
+
+NEAR_ZERO = 0.1
+"""An agent that is known to score less than this, with time and without, counts as dull."""
+
+FEW_ROUNDS = 10
+"""A test of fewer rounds has hardly left its first time scale, and cannot show slowness."""
+
+
+class Character(StrEnum):
+    """What the tests with and without time say of an agent together (anytime test, section 7.2)."""
+
+    FAST_AND_INTELLIGENT = "fast and intelligent"
+    SLOW_BUT_INTELLIGENT = "slow but intelligent"
+    FAST_BUT_DULL = "fast but dull"
+    SLOW_AND_DULL = "slow and dull"
+    UNKNOWN = "cannot be told"
+
+
+@dataclass(frozen=True)
+class Characterisation:
+    """What both tests say of an agent.
+
+    Attributes:
+        agent: The agent.
+        kind: The conclusion.
+        reason: Why, in a sentence.
+    """
+
+    agent: Spec
+    kind: Character
+    reason: str
+
+
+def characterise(agent: Spec, timed: Score, untimed: Score) -> Characterisation:
+    """Say whether an agent's results are due to its intelligence or to its speed.
+
+    Random behaviour is worth 0. An agent is intelligent if it is shown to score more than that
+    where time does not count. It is dull if it is shown to score next to 0, with time and without.
+    It is slow if it had no time to act in most exercises of a test that was not short, or if its
+    score where time counts is shown to be lower, and is not half of the other. An intelligent
+    agent is fast if it is shown to score more than 0 where time counts, too.
 
     Args:
-        test: The test.
-        exercises: Its exercises, as far as they are known.
+        agent: The agent.
+        timed: Its score where time counts (Definition 18).
+        untimed: Its score where it does not (Definition 19).
     """
-    first = test.slot if isinstance(test, AnytimeTimed) else test.slots[0]
-    lowest = ", the lowest of the class" if test.start_complexity is None else ""
-    return [
-        ("Length", f"{_planned(test, 1)} in all"),
-        (
-            "Repetitions",
-            repetitions_words(test) + (", side by side" if test.repetitions > 1 else ""),
-        ),
-        (
-            "Slots",
-            f"{_slot(test, first)} in the first round, each further one longer by "
-            f"{test.growth * 100:g} %",
-        ),
-        ("Budget of an exercise", _budgets(test, exercises)),
-        (
-            "Level",
-            f"begins with {grouped(test.start_level)}{lowest}; a reward of 1 raises it by "
-            f"{test.step * 100:g} %, a reward of {MINUS}1 lowers it by as much",
-        ),
-        ("Balance", _balance(test)),
-    ]
+    if None in (timed.value, timed.interval, untimed.value, untimed.interval):
+        reason = "One of the tests has no score, or no interval."
+        return Characterisation(agent, Character.UNKNOWN, reason)
+    speed = timed.parts.get("speed")
+    kind, why = _character(timed, untimed)
+    reason = (
+        f"With time it scores {_scored(timed)}, without {_scored(untimed)}"
+        + (f", at {grouped(speed)} actions per second" if speed else "")
+        + f". {why}"
+    )
+    return Characterisation(agent, kind, reason.strip())
 
 
-def balance_warning(protocol: Protocol, rows: Sequence[ScoreRow]) -> str:
-    """What must be said of a class that is not balanced; empty where there is nothing to say."""
-    test = as_anytime(protocol)
-    if test is not None and test.environment_class.claims().balanced:
-        return ""  # insisting changed nothing
-    return UNBALANCED if any(row.parts.get("unbalanced") for row in rows) else ""
+def _character(timed: Score, untimed: Score) -> tuple[Character, str]:
+    low, high = timed.interval[:2] if timed.interval else (-inf, inf)
+    untimed_low, untimed_high = untimed.interval[:2] if untimed.interval else (-inf, inf)
+    idle = timed.parts.get("idle", 0.0) > MOSTLY
+    kind, why = Character.UNKNOWN, ""
+    if timed.parts.get("rounds", 0) < FEW_ROUNDS:
+        why = "The test with time was too short to tell."
+    elif untimed_low > 0:
+        halved = (timed.value or 0.0) < (untimed.value or 0.0) / 2
+        if idle or (high < untimed_low and halved):
+            kind = Character.SLOW_BUT_INTELLIGENT
+        elif low > 0:
+            kind = Character.FAST_AND_INTELLIGENT
+        else:
+            why = "It is intelligent; a longer test tells how fast."
+    elif low > 0:
+        why = "With time it is better than random behaviour; without, the test was too short."
+    elif max(high, untimed_high) >= NEAR_ZERO:
+        why = "Whether it is better than random behaviour, at 0, a longer test would tell."
+    else:
+        kind = Character.SLOW_AND_DULL if idle else Character.FAST_BUT_DULL
+        why = "It is hardly better than random behaviour, at 0."
+    return kind, why
 
 
-def _balance(test: Anytime) -> str:
-    if test.environment_class.claims().balanced:
-        return "the class claims it"
-    return "the class does not claim it, and somebody insisted"
-
-
-def _planned(test: Anytime, parts: int) -> str:
-    """The length of the test, or of one of its equal parts."""
-    if isinstance(test, AnytimeUntimed):
-        return counted(test.interactions // parts, "interaction")
-    real = " of real time" if test.clock.kind is ClockKind.WALL else ""
-    return f"{duration(test.time / parts)}{real}"
-
-
-def _taken(test: Anytime, result: Result) -> str:
-    """How long a repetition was; real time is known only where the whole of it was used."""
-    if test.clock.kind is ClockKind.WALL:
-        return _planned(test, test.repetitions) if result.complete else "the length reached so far"
-    lengths = {course[-1].length for course in result.courses.values() if course}
-    return _slot(test, lengths.pop()) if len(lengths) == 1 else "the length reached so far"
-
-
-def _slot(test: Anytime, length: float) -> str:
-    if isinstance(test, AnytimeTimed):
-        return duration(length)
-    return counted(round(length), "interaction")
-
-
-def _budgets(test: Anytime, exercises: Sequence[Exercise]) -> str:
-    """From the shortest to the longest."""
-    lengths = [each.budget.seconds or each.budget.max_interactions for each in exercises]
-    shortest, longest = min(lengths), max(lengths)
-    if shortest == longest:
-        return _slot(test, longest)
-    first = duration(shortest) if isinstance(test, AnytimeTimed) else grouped(shortest)
-    return f"{first} to {_slot(test, longest)}"
+def _scored(score: Score) -> str:
+    value = number(score.value, 3)
+    if score.interval is None:
+        return value
+    return f"{value} ({interval(score.interval.low, score.interval.high, 3)})"

@@ -1,17 +1,183 @@
-"""The table of scores for papers and spreadsheets."""
+"""Tables of scores, secondary metrics and differences, and how they are written."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from omnimeter.contract import FaultKind
+from omnimeter.contract import FaultKind, Interval, Spec
 from omnimeter.protocols import Result
-from omnimeter.reports import text
-from omnimeter.reports.scores import ScoreRow, columns, score_table, unit
-from omnimeter.reports.text import printable
+from omnimeter.reports.comparisons import Comparison, comparisons
+from omnimeter.reports.scores import REPETITION, ScoreRow, score_rows
+from omnimeter.reports.text import (
+    MINUS,
+    MISSING,
+    decimals,
+    fault_counts,
+    interval,
+    metric,
+    number,
+    p_value,
+    percent,
+    printable,
+)
 from omnimeter.results import files
+
+
+class Cell(NamedTuple):
+    """A cell of a table.
+
+    Attributes:
+        text: The cell as people read it.
+        data: The same as data, with all digits; a cell may have several numbers.
+        style: ``strong``, ``error``, ``dim`` or the name of a verdict; mostly empty.
+    """
+
+    text: str
+    data: Mapping[str, Any]
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells. Every text, CSV, LaTeX and HTML table is written from one of these.
+
+    Attributes:
+        headings: The headings of the columns, of which the first is the agent's.
+        rows: The cells of each row.
+    """
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def joined(self, other: Table) -> Table:
+        """The columns of this table and of another one with the same agents in the same order."""
+        rows = ((*mine, *theirs[1:]) for mine, theirs in zip(self.rows, other.rows, strict=True))
+        return Table((*self.headings, *other.headings[1:]), tuple(rows))
+
+    def __str__(self) -> str:
+        """The table as plain text, with columns aligned by spaces."""
+        lines = [self.headings, *([cell.text for cell in row] for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+
+
+def _agent(label: str) -> Cell:
+    return Cell(label, {"agent": printable(label)})
+
+
+def score_table(result: Result, *, interactions: bool = False) -> Table:
+    """The scores, best first, with what they are made of.
+
+    Args:
+        result: The result of an evaluation.
+        interactions: Whether the mean number of interactions has a column.
+    """
+    rows = score_rows(result)
+    places = decimals(n for row in rows for n in (row.value, row.low, row.high))
+    adaptive = result.design.unit == REPETITION
+    headings = ["Agent", "Score", f"{percent(rows[0].confidence)} interval"]
+    headings += ["Repetitions"] * adaptive + ["Exercises"]
+    headings += ["Mean interactions"] * interactions + ["Faults"]
+
+    def cells(row: ScoreRow) -> tuple[Cell, ...]:
+        ends = {"low": row.low, "high": row.high, "confidence": row.confidence}
+        kinds = {str(kind): row.faults.get(kind, 0) for kind in FaultKind}
+        faults = fault_counts(row.faults)
+        length = row.interactions
+        shown = number(length, decimals([length]) if length else 0)
+        return (
+            _agent(row.label),
+            Cell(number(row.value, places), {"score": row.value}, "strong"),
+            Cell(interval(row.low, row.high, places), ends),
+            *[Cell(str(row.repetitions), {"repetitions": row.repetitions})] * adaptive,
+            Cell(str(row.count), {"exercises": row.count}),
+            *[Cell(shown, {"interactions": length})] * interactions,
+            Cell(faults or "none", kinds, "error" if faults else "dim"),
+        )
+
+    return Table(tuple(headings), tuple(map(cells, rows)))
+
+
+def metric_table(result: Result) -> Table | None:
+    """The secondary metrics of the test; ``None`` where it has none, or none is known yet."""
+    rows = score_rows(result)
+    metrics = [
+        each
+        for each in result.design.metrics
+        if any(row.parts.get(each.name) is not None for row in rows)
+    ]
+    if not metrics:
+        return None
+    cells = (
+        (
+            _agent(row.label),
+            *(
+                Cell(metric(value, each.kind), {each.name: value})
+                for each in metrics
+                for value in [row.parts.get(each.name)]
+            ),
+        )
+        for row in rows
+    )
+    return Table(("Agent", *(each.heading for each in metrics)), tuple(cells))
+
+
+def difference_table(compared: Sequence[Comparison]) -> Table:
+    """How far each agent is from the reference."""
+    places = decimals(n for each in compared for n in (each.difference, each.low, each.high))
+    rows = (
+        (
+            _agent(each.agent.label),
+            Cell(
+                number(each.difference, places, signed=True),
+                {"difference": each.difference},
+                "strong",
+            ),
+            Cell(
+                interval(each.low, each.high, places, signed=True),
+                {"low": each.low, "high": each.high},
+            ),
+            Cell(str(each.count), {"count": each.count}),
+            Cell(p_value(each.p_value), {"p": each.p_value}),
+            Cell(each.finding, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
+        )
+        for each in compared
+    )
+    headings = ("Agent", "Difference", "95 % interval", "In common", "p (Holm)", "Verdict")
+    return Table(headings, tuple(rows))
+
+
+def comparison_table(result: Result, compared: Sequence[Comparison]) -> Table:
+    """Scores and differences in one table, each above its interval."""
+    differences = {row[0].text: row for row in difference_table(compared).rows}
+    rows = []
+    for agent, score, ends, *_, faults in score_table(result).rows:
+        name = agent
+        if faults.style == "error":
+            name = Cell(f"{agent.text}\n{faults.text}", agent.data)
+        cells = [name, Cell(f"{score.text}\n{ends.text}", {**score.data, **ends.data})]
+        if agent.text in differences:
+            _, size, its_ends, _, p, verdict = differences[agent.text]
+            both = Cell(f"{size.text}\n{its_ends.text}", {**size.data, **its_ends.data})
+            cells += [both, p, verdict]
+        else:
+            cells += [Cell("", {}), Cell("", {}), Cell("reference" if compared else "", {})]
+        rows.append(tuple(cells))
+    headings = ("Agent", "Score\n95 % interval", "Difference\n95 % interval", "p (Holm)", "Verdict")
+    return Table(headings, tuple(rows))
+
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -28,69 +194,100 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
+    MISSING: "--",
+    MINUS: "$-$",
+    "∞": r"$\infty$",
 }
-
-_COLUMNS = ("agent", "score", "low", "high", "level", "exercises", "interactions")
 
 
 def latex_escape(text: str) -> str:
     """The text as LaTeX prints it."""
-    return "".join(_LATEX.get(sign, sign) for sign in printable(text))
+    return "".join(_LATEX.get(sign, sign) for sign in printable(text)).replace(r" \%", r"\,\%")
 
 
 def latex_table(result: Result) -> str:
     r"""The scores as a LaTeX table, best first; needs ``\usepackage{booktabs}``."""
-    rows = score_table(result)
-    places = text.decimals(n for row in rows for n in (row.value, row.low, row.high))
-    level = text.percent(rows[0].confidence).replace(" %", r"\,\%") if rows else ""
-    counted = f"{unit(result).capitalize()}s"
-    lines = [
-        r"\begin{tabular}{lrrrr}",
-        r"\toprule",
-        rf"Agent & Score & {level} interval & {counted} & Faults \\",
-        r"\midrule",
-        *(_latex_row(row, places) for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
+    table = score_table(result)
+    rows = [table.headings, *([cell.text for cell in row] for row in table.rows)]
+    head, *body = (" & ".join(map(latex_escape, row)) + r" \\" for row in rows)
+    begin = rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}"
+    lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
-def _latex_row(row: ScoreRow, places: int) -> str:
-    span = "--"
-    if row.low is not None and row.high is not None:
-        span = f"[{_latex_number(row.low, places)}, {_latex_number(row.high, places)}]"
-    cells = [latex_escape(row.label), _latex_number(row.value, places), span]
-    return (
-        " & ".join([*cells, str(row.repetitions or row.count), str(sum(row.faults.values()))])
-        + r" \\"
-    )
-
-
-def _latex_number(value: float | None, places: int) -> str:
-    if value is None:
-        return "--"
-    shown = text.number(value, places)
-    return "$" + shown.replace(text.MINUS, "-").replace("∞", r"\infty").replace(" ", r"\,") + "$"
-
-
 def write_csv(result: Result, path: Path) -> None:
-    """Write the scores as a CSV file, best first, with all digits.
-
-    What an adaptive test says beside the score stands in further columns.
+    """Write scores and secondary metrics as a CSV file, best first, with all digits.
 
     Raises:
         StoreError: The file could not be written.
     """
+    table, metrics = score_table(result, interactions=True), metric_table(result)
+    if metrics is not None:
+        table = table.joined(metrics)
+    records = [{name: n for cell in row for name, n in cell.data.items()} for row in table.rows]
     sink = io.StringIO(newline="")
-    writer = csv.writer(sink, lineterminator="\n")
-    rows = score_table(result)
-    beside = columns(rows)
-    names = ["repetitions", *(column.heading.lower() for column in beside)] if beside else []
-    writer.writerow((*_COLUMNS, *map(str, FaultKind), *names))
-    for row in rows:
-        numbers = (row.value, row.low, row.high, row.confidence, row.count, row.interactions)
-        faults = (row.faults.get(kind, 0) for kind in FaultKind)
-        more = [row.repetitions, *(row.parts.get(each.key) for each in beside)] if beside else []
-        writer.writerow((printable(row.label), *numbers, *faults, *more))
+    writer = csv.DictWriter(sink, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
     files.write(path, sink.getvalue().encode())
+
+
+def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]:
+    """The scores and comparisons for a program; agents in the order of the evaluation.
+
+    Args:
+        result: The result of an evaluation.
+        reference: The agent to compare with; by default the best.
+    """
+    rows = {row.agent: row for row in score_rows(result)}
+    return {
+        "complete": result.complete,
+        "scores": [_score_json(rows[agent], result) for agent in result.scores],
+        "comparisons": [
+            {
+                "agent": each.agent.label,
+                "reference": each.reference.label,
+                "difference": _finite(each.difference),
+                "interval": [_finite(each.low), _finite(each.high)],
+                "count": each.count,
+                "p": each.p_value,
+                "verdict": str(each.verdict),
+            }
+            for each in comparisons(result, reference)
+        ],
+    }
+
+
+def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
+    ends = result.scores[row.agent].interval
+    data: dict[str, Any] = {
+        "agent": row.agent.to_json(),
+        "label": row.label,
+        "value": _finite(row.value),
+        "interval": _interval_json(ends),
+        "confidence": None if ends is None else ends.confidence,
+        "count": row.count,
+        "faults": dict(row.faults),
+    }
+    if row.parts:
+        data["parts"] = _finite(row.parts)
+    if row.agent in result.values:
+        data["values"] = {str(unit): n for unit, n in result.values[row.agent].items()}
+    if course := result.courses.get(row.agent, ()):
+        data["course"] = [
+            {**asdict(moment), "interval": _interval_json(moment.interval)} for moment in course
+        ]
+    return data
+
+
+def _interval_json(ends: Interval | None) -> list[float | None] | None:
+    return None if ends is None else [_finite(ends.low), _finite(ends.high)]
+
+
+def _finite(value: Any) -> Any:
+    """The value with ``None`` in the place of infinities, which JSON does not have."""
+    if isinstance(value, Mapping):
+        return {str(name): _finite(each) for name, each in value.items()}
+    if isinstance(value, tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

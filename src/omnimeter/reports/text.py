@@ -1,4 +1,4 @@
-"""Numbers, names and sentences as people read them."""
+"""Numbers, names and lists as people read them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from math import ceil, isfinite, log10
 from omnimeter.contract import FaultKind
 
 MINUS = "\N{MINUS SIGN}"
-NOTHING = "\N{EN DASH}"
-"""Stands where there is no number."""
+MISSING = "\N{EN DASH}"
+"""Written where there is no number."""
 
 _FEWEST_DECIMALS, _MOST_DECIMALS = 0, 9
 _MOST_POINTED = 999.5
-"""From here on three digits show nothing behind the point."""
+"""From here on three digits have no decimals."""
 
 _ROUNDING = 1e-9
 
@@ -38,11 +38,11 @@ def decimals(numbers: Iterable[float | None]) -> int:
 def number(value: float | None, places: int, *, signed: bool = False) -> str:
     """A number with so many decimals and a proper minus sign."""
     if value is None:
-        return NOTHING
+        return MISSING
     if not isfinite(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     text = f"{value + 0.0:{'+' if signed else ''},.{places}f}"
-    if not text.strip("+-0.,"):  # neither minus nor plus nothing
+    if not text.strip("+-0.,"):  # neither -0 nor +0
         text = text.lstrip("+-")
     return text.replace(",", " ").replace("-", MINUS)
 
@@ -50,20 +50,31 @@ def number(value: float | None, places: int, *, signed: bool = False) -> str:
 def interval(low: float | None, high: float | None, places: int, *, signed: bool = False) -> str:
     """Both ends of an interval."""
     if low is None or high is None:
-        return NOTHING
+        return MISSING
     return f"{number(low, places, signed=signed)} to {number(high, places, signed=signed)}"
 
 
-def chance(probability: float | None) -> str:
-    """A p-value."""
-    if probability is None:
-        return NOTHING
-    return "< 0.001" if probability < 0.001 else f"{probability:.3f}"
+def p_value(value: float | None) -> str:
+    """A p-value in three decimals."""
+    if value is None:
+        return MISSING
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def percent(share: float) -> str:
-    """A level of confidence."""
-    return f"{share * 100:g} %"
+def percent(confidence: float) -> str:
+    """A confidence as a percentage."""
+    return f"{confidence * 100:g} %"
+
+
+def metric(value: float | None, kind: str) -> str:
+    """A secondary metric, written as its kind says (``Metric.kind``)."""
+    if value is None:
+        return MISSING
+    if kind == "percent":
+        return f"{value * 100:.0f} %"
+    if kind == "amount":
+        return grouped(float(f"{value:.3g}"))
+    return duration(value) if kind == "seconds" else number(value, 3)
 
 
 def counted(amount: int, one: str, many: str | None = None) -> str:
@@ -89,7 +100,7 @@ def grouped(value: float) -> str:
 
 
 def fault_counts(faults: Mapping[str, int]) -> str:
-    """How many faults of which kind, or nothing at all."""
+    """How many faults of which kind; empty without faults."""
     present = [(kind, amount) for kind, amount in faults.items() if amount]
     return ", ".join(counted(amount, *FAULTS.get(kind, (kind, kind))) for kind, amount in present)
 
@@ -112,9 +123,9 @@ _FOLDERS = re.compile(r"^[^(]*/(?=[^/(]+:)")
 
 
 def printable(text: str) -> str:
-    """The text without characters that no page or picture can carry."""
-    carried = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join("�" if unicodedata.category(sign) in ("Cc", "Cn") else sign for sign in carried)
+    """The text without characters that no page or figure can show."""
+    valid = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join("�" if unicodedata.category(sign) in ("Cc", "Cn") else sign for sign in valid)
 
 
 def short_labels(labels: Iterable[str]) -> dict[str, str]:
