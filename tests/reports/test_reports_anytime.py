@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from omnimeter.contract import Design, Ending, Interval, Outcome, Protocol, Score, Spec
+from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec
+from omnimeter.contract.protocol import Design
 from omnimeter.estimation import intraclass, mean
 from omnimeter.execution import evaluate
 from omnimeter.protocols import Evaluation, Result, summarise
@@ -47,6 +48,7 @@ from omnimeter.reports.summary import (
     reliability_sentence,
     stopped_sentence,
 )
+from omnimeter.reports.tables import metric_table
 from omnimeter.results import Record, open_writer
 from reports_samples import FIXED, GOOD, OOPS, PLAIN, POOR, Page
 

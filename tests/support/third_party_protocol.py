@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 from omnimeter.contract import (
     Budget,
-    Design,
     Exercise,
     Interval,
-    Metric,
-    Moment,
     Outcome,
     Payoff,
     Protocol,
@@ -18,6 +15,7 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
+from omnimeter.contract.protocol import Design, Metric, Moment
 from omnimeter.environments.cups import Cups
 from omnimeter.payoffs import Average
 

@@ -18,7 +18,6 @@ from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
-    Design,
     EnvironmentClass,
     Exercise,
     Instance,
@@ -30,10 +29,16 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.contract.exercise import NANOSECONDS, is_own_fault
-from omnimeter.contract.protocol import Moment
-from omnimeter.protocols.repetitions import Repetitions, Round, parts
-from omnimeter.protocols.sample import SpecLike, payoff_bounds, read_spec
-from omnimeter.protocols.universal import refuse_unbalanced
+from omnimeter.contract.protocol import Design, Moment
+from omnimeter.protocols.repetitions import Repetitions, Round, metrics, parts
+from omnimeter.protocols.sample import (
+    DrawnProtocol,
+    Planned,
+    SpecLike,
+    balance_setting,
+    check_balanced,
+    read_spec,
+)
 
 DRAWS = 8
 """Draws in a band that were all used already, before the band is listed.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.exercise import FOREVER
 from omnimeter.contract.spec import JsonData, read_json
-from omnimeter.protocols.sample import Scoring, SpecLike, draw, payoff_bounds, read_spec
+from omnimeter.protocols.sample import FixedProtocol, Planned, SpecLike, draw
 
 _FORMAT = (
     'Write {"title": "...", "exercises": [{"environment_class": ..., "interactions": ...}]}. '
@@ -154,16 +154,7 @@ def _folder() -> Any:
     return files("omnimeter.protocols") / "batteries"
 
 
-class _Drawn(NamedTuple):
-    """An exercise that waits for an agent."""
-
-    item: Item
-    environment_class: EnvironmentClass
-    instance: Instance
-    complexity: float
-
-
-class Battery(Protocol):
+class Battery(FixedProtocol):
     """Every agent takes the same sequence of exercises, each with its own class and length.
 
     A test is one pass through the sequence. Each test draws all its environments anew, and every
@@ -195,7 +186,7 @@ class Battery(Protocol):
         if tests < 1:
             raise InvalidInputError(f"There cannot be {tests} tests.", "Give a number from 1 up.")
         self.plan = find_battery(battery)
-        self.parts = len(self.plan.items)
+        self.parts = len(self.plan.exercises)
         self.tests = tests
         super().__init__(payoff, seed)
 
@@ -206,55 +197,23 @@ class Battery(Protocol):
             spec: make(Kind.ENVIRONMENT, spec)
             for spec in dict.fromkeys(item.environment_class for item in self.plan.exercises)
         }
-        return [
-            self._draw(number, item, made[item.environment_class])
-            for number, item in enumerate(self.plan.exercises * self.tests)
-        ]
-
-    def _draw(self, number: int, item: Item, environment_class: EnvironmentClass) -> _Drawn:
-        instance = draw(
-            environment_class, item.environment_class, self.seed, number, item.complexity
-        )
-        return _Drawn(item, environment_class, instance, environment_class.complexity(instance))
-
-    def payoff(self) -> Payoff:
-        """What turns a trace into a number in this test."""
-        return self._payoff
-
-    def bounds(self) -> tuple[float, float]:
-        """Between which numbers every payoff lies."""
-        return self._bounds
-
-    @cached_property
-    def _bounds(self) -> tuple[float, float]:
-        drawn = ((each.environment_class, each.instance) for each in self.drawn)
-        return payoff_bounds(self._payoff, drawn)
+        planned = []
+        for number, item in enumerate(self.plan.exercises * self.tests):
+            spec, environment_class = item.environment_class, made[item.environment_class]
+            instance = draw(environment_class, spec, self.seed, number, item.complexity)
+            complexity = environment_class.complexity(instance)
+            budget = Budget(item.interactions)
+            planned.append(Planned(spec, environment_class, instance, budget, complexity))
+        return planned
 
     def expected(self) -> int:
         """How many exercises one agent takes."""
-        return len(self.plan.exercises) * self.tests
-
-    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
-        """All the exercises that the agent has not taken yet."""
-        taken = {outcome.exercise.number for outcome in outcomes}
-        return [
-            Exercise(
-                agent=agent,
-                environment_class=each.item.environment_class,
-                instance=each.instance,
-                budget=Budget(each.item.interactions),
-                seed=self.seed,
-                number=number,
-                complexity=each.complexity,
-            )
-            for number, each in enumerate(self.drawn)
-            if number not in taken
-        ]
-
-    def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean payoff over the exercises of the sequence, with its 95 % interval."""
-        return Scoring(len(self.plan.exercises), self.bounds()).score(outcomes)
+        return self.parts * self.tests
 
     def stratum(self, exercise: Exercise) -> int:
         """Which exercise of the sequence; in one test alone, all are one stratum."""
-        return 0 if self.tests == 1 else exercise.number % len(self.plan.exercises)
+        return 0 if self.tests == 1 else super().stratum(exercise)
+
+    def settings(self) -> dict[str, str]:
+        """Which battery, and how many times it is taken."""
+        return {"Battery": f"{self.plan.title}, {self.tests} test{'s' * (self.tests > 1)}"}

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
-from omnimeter.contract.protocol import Moment
+from omnimeter.contract.protocol import Design, Moment
 from omnimeter.contract.spec import JsonData
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from omnimeter.contract import Interval, Outcome, Score
 from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.exercise import NANOSECONDS, is_own_fault
-from omnimeter.contract.protocol import Moment
+from omnimeter.contract.protocol import Metric, Moment
 from omnimeter.estimation import Estimate, Support, mean
 from omnimeter.estimation.reliability import stability
 

@@ -15,7 +15,6 @@ from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
-    Design,
     Environment,
     EnvironmentClass,
     Exercise,
@@ -33,6 +32,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.contract.exercise import check_joint, is_own_fault
+from omnimeter.contract.protocol import Design
 from omnimeter.estimation import Estimate, stratified_mean
 
 SpecLike = str | dict[str, Any]

@@ -13,7 +13,6 @@ from omnimeter.contract import (
     Budget,
     Clock,
     ClockKind,
-    Design,
     Exercise,
     Fault,
     InvalidInputError,
@@ -24,6 +23,7 @@ from omnimeter.contract import (
     Timeout,
 )
 from omnimeter.contract.errors import StoreError
+from omnimeter.contract.protocol import Design
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.protocols.sample import CLAIMS_BALANCE
 from omnimeter.reports import figures, style, summary, text

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 
-from omnimeter.contract import ClockKind, Design, Score, Spec
+from omnimeter.contract import ClockKind, Score, Spec
+from omnimeter.contract.protocol import Design
 from omnimeter.estimation import Estimate
 from omnimeter.protocols import Result
 from omnimeter.reports.comparisons import Comparison, Verdict

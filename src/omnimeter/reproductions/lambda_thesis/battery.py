@@ -166,7 +166,7 @@ def take_battery(
     """
     report(f"drawing {battery.tests} tests", 0.0)
     shape = (battery.tests, len(battery.plan.exercises))
-    lengths = [compressed_length(each.instance.data["pattern"]) for each in battery.drawn]
+    lengths = [compressed_length(each.instance.data["pattern"]) for each in battery.planned]
     rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
     total, done = len(agents) * battery.expected(), 0
     with workforce(Options(workers=workers)) as work:
