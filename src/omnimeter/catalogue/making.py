@@ -8,6 +8,7 @@ from typing import Any
 
 from omnimeter.catalogue.entries import Claim, Kind, find, objection
 from omnimeter.catalogue.files import Place, find_object, making_failure, read_place
+from omnimeter.catalogue.objects import build, is_object
 from omnimeter.catalogue.parameters import check_names
 from omnimeter.catalogue.specs import check_digest
 from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
@@ -61,7 +62,7 @@ def make(kind: Kind, spec: Spec) -> Any:
             it, or its file is no longer what the spec says.
     """
     check_digest(spec)
-    part = resolve(kind, spec.id)
+    part = build(spec) if is_object(spec.id) else resolve(kind, spec.id)
     if not isinstance(part, type) and not spec.parameters:
         return part
     if not isinstance(part, type) and not isroutine(part):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from typing import Protocol as StructuralType
 
 from omnimeter.contract.exercise import Exercise, Outcome, Trace
 from omnimeter.contract.spec import Spec
+
+Memory = Literal["fresh", "carried"]
+"""What an agent keeps from one exercise to the next: nothing, or all that it learnt."""
 
 
 class Interval(NamedTuple):
@@ -75,7 +78,14 @@ class Protocol(ABC):
 
     The constructor's keyword arguments are its parameters; with them and its id it is rebuilt
     exactly.
+
+    Attributes:
+        memory: ``fresh``: every exercise is taken by a new agent, so that exercises can be spread
+            over processes. ``carried``: one agent takes the whole sequence of exercises in order,
+            with ``begin`` before each.
     """
+
+    memory: Memory = "fresh"
 
     @abstractmethod
     def payoff(self) -> Payoff:

@@ -45,6 +45,7 @@ class Host:
     def __init__(self) -> None:
         self._reserve = bytearray(RESERVE)
         self._seat: LocalAgent | None = None
+        self._carried: Agent | None = None
         self._actions = 0
 
     def answer(self, message: Message) -> Message:
@@ -86,7 +87,9 @@ class Host:
 
     def _begin(self, message: Message) -> Message:
         self._seat = None
-        agent = _made(message)
+        agent = self._carried or _made(message)
+        if message.get("carry"):
+            self._carried = agent
         briefing = briefing_from_json(message["briefing"])
         seat = LocalAgent(agent)
         seat.begin(briefing, message["seed"])

@@ -29,6 +29,7 @@ from omnimeter.contract import (
     UnknownNameError,
     canonical,
 )
+from omnimeter.contract.protocol import Memory
 from omnimeter.protocols.sample import Scoring, SpecLike, draw, payoff_bounds, read_spec
 
 _FORM = (
@@ -275,6 +276,8 @@ class Battery(Protocol):
         tests: How many times the sequence is taken.
         payoff: What turns a trace into a number.
         seed: The root of all chance.
+        memory: ``fresh`` (a new agent for every exercise) or ``carried`` (one agent takes all
+            exercises in order).
     """
 
     def __init__(
@@ -283,12 +286,14 @@ class Battery(Protocol):
         tests: int = 1,
         payoff: SpecLike = "average-v1",
         seed: int = 0,
+        memory: Memory = "fresh",
     ) -> None:
         if tests < 1:
             raise InvalidInputError(f"There cannot be {tests} tests.", "Give a number from 1 up.")
         self.plan = find_battery(battery)
         self.tests = tests
         self.seed = seed
+        self.memory = memory
         self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
 
     @cached_property

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from omnimeter.catalogue import Kind, make
+from omnimeter.catalogue import Kind, make, objects
 from omnimeter.contract import InvalidInputError, Moment, Outcome, Protocol, Score, Spec
+from omnimeter.contract.protocol import Memory
 
 
 @lru_cache(maxsize=4)
-def _made(spec: Spec) -> Protocol:
+def _made(spec: Spec, generation: int) -> Protocol:  # noqa: ARG001 - objects may be redefined
     made: Protocol = make(Kind.PROTOCOL, spec)
     return made
 
@@ -23,7 +24,7 @@ class Evaluation:
 
     Attributes:
         protocol: The test.
-        agents: Who takes it.
+        agents: The agents that take it.
         traces: Whether what happened is kept interaction by interaction.
     """
 
@@ -33,15 +34,15 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         if not self.agents:
-            raise InvalidInputError("There is no agent to evaluate.", "Give one with --agent.")
+            raise InvalidInputError("There is no agent to evaluate.", "Give at least one agent.")
         labels = [agent.label for agent in self.agents]
         for label in labels:
             if labels.count(label) > 1:
                 raise InvalidInputError(f"The agent {label} is given twice.", "Give it once.")
 
     def make_protocol(self) -> Protocol:
-        """The test, ready to propose exercises. It is pure, so one serves everybody."""
-        return _made(self.protocol)
+        """The test, ready to propose exercises."""
+        return _made(self.protocol, objects.generation())
 
     def to_json(self) -> dict[str, Any]:
         """The evaluation as plain data."""
@@ -74,6 +75,7 @@ class Result:
         values: The independent values of each agent, by their unit, where they are not simply the
             payoffs (``Protocol.values``).
         courses: How the test of each agent went, where it could be stopped after every round.
+        memory: What agents kept from one exercise to the next: ``fresh`` or ``carried``.
     """
 
     scores: Mapping[Spec, Score]
@@ -83,6 +85,7 @@ class Result:
     strata: Mapping[int, int] = field(default_factory=dict)
     values: Mapping[Spec, Mapping[int, float]] = field(default_factory=dict)
     courses: Mapping[Spec, Sequence[Moment]] = field(default_factory=dict)
+    memory: Memory = "fresh"
 
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
@@ -100,10 +103,11 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
     courses = {agent: protocol.course(done) for agent, done in ordered.items()}
     # Of a test that was interrupted, agents are compared by what all of them have had.
     moments = None if complete else min(map(len, courses.values()), default=None)
-    found = {agent: protocol.values(done, moments) for agent, done in ordered.items()}
-    values = {agent: each for agent, each in found.items() if each}
+    values = {agent: protocol.values(done, moments) for agent, done in ordered.items()}
+    values = {agent: units for agent, units in values.items() if units}
     support = _support(protocol, ordered)
-    return Result(scores, ordered, complete, support, strata, values, courses)
+    memory = protocol.memory
+    return Result(scores, ordered, complete, support, strata, values, courses, memory)
 
 
 def _support(

@@ -32,6 +32,7 @@ from omnimeter.contract import (
     is_own_fault,
     stream,
 )
+from omnimeter.contract.protocol import Memory
 from omnimeter.estimation import Estimate, stratified_mean
 
 SpecLike = str | dict[str, Any]
@@ -193,6 +194,8 @@ class Sample(Protocol):
         seed: The root of all chance.
         joint: The agents that are in the environments together, in the order of their seats; by
             default everybody is alone. Only its members can be evaluated.
+        memory: ``fresh`` (a new agent for every exercise) or ``carried`` (one agent takes all
+            exercises in order).
     """
 
     def __init__(
@@ -209,6 +212,7 @@ class Sample(Protocol):
         timeout_rule: Literal["no-reward", "random-action"] = "no-reward",
         seed: int = 0,
         joint: list[SpecLike] | None = None,
+        memory: Memory = "fresh",
     ) -> None:
         if exercises < 1:
             raise InvalidInputError(
@@ -222,6 +226,7 @@ class Sample(Protocol):
         self.timeout = None if timeout is None else Timeout(timeout, TimeoutRule(timeout_rule))
         self.levels = complexity if isinstance(complexity, list) else [complexity]
         self.seed = seed
+        self.memory = memory
         self.joint = tuple(read_spec(Kind.AGENT, member) for member in joint or ())
         if joint is not None:
             check_joint(self.joint, self.clock, self.timeout)
