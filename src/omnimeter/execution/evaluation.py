@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import inf
@@ -141,7 +141,7 @@ class Run:
             known[outcome.exercise.agent].append(outcome)
         return known
 
-    def __iter__(self) -> Iterator[None]:
+    def __iter__(self) -> Generator[None, None, None]:
         payoff = self.protocol.payoff()
         self._observer.started(self.evaluation.agents, self.protocol.expected())
         self._recall()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -471,23 +472,42 @@ def _adapted(tag: str, name: str) -> str:
     return tag
 
 
-def _picture(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
-    import matplotlib.style
+def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool = True) -> Canvas:
+    """A figure drawn in the style of reports.
+
+    Args:
+        figure: What to draw.
+        places: The place of each agent, by label, which decides on its colour and marker.
+        titled: Whether the title is part of it.
+    """
     from matplotlib.figure import Figure as Canvas
 
-    # Whatever the user has set up for other plots must not change what a report looks like.
-    settings = {**style.STYLE, "svg.hashsalt": figure.name}
-    with matplotlib.style.context(settings, after_reset=True), warnings.catch_warnings():
-        # An agent may have a name that the font cannot show; the page itself can.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+    with _styled(figure):
         canvas = Canvas()
         _draw(figure, places, canvas)
         if titled:
             canvas.suptitle(
                 figure.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=style.INK
             )
-        sink = io.BytesIO()
-        canvas.savefig(
+    return canvas
+
+
+@contextmanager
+def _styled(figure: Figure) -> Iterator[None]:
+    import matplotlib.style
+
+    # Whatever the user has set up for other plots must not change what a report looks like.
+    settings = {**style.STYLE, "svg.hashsalt": figure.name}
+    with matplotlib.style.context(settings, after_reset=True), warnings.catch_warnings():
+        # An agent may have a name that the font cannot show; the page itself can.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
+def _picture(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
+    sink = io.BytesIO()
+    with _styled(figure):
+        matplotlib_figure(figure, places, titled=titled).savefig(
             sink,
             format=kind,
             metadata=dict(_UNDATED[kind]),
