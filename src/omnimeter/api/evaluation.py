@@ -135,6 +135,7 @@ class Session:
         self._options = options
         self._memory = MemoryRecord(evaluation.to_json())
         self._last: Result | None = None
+        self._checked = False
         if self._things and options.isolation is Isolation.PROCESS:
             raise InvalidInputError(
                 f"{', '.join(self._things)} cannot run in a process of its own.",
@@ -148,6 +149,11 @@ class Session:
             OmnimeterError: What cannot be made, and why.
         """
         objects.use(self._things)
+        if not self._checked:
+            self._check()
+            self._checked = True
+
+    def _check(self) -> None:
         if self._options.workers > 1:
             objects.pack()
         check(self.evaluation, self._options)
@@ -342,7 +348,7 @@ def plan(
         raise InvalidInputError(
             "Exercises come from an environment class or from a battery, and one of them must be "
             "given.",
-            "Give environment_class or battery.",
+            "Give environment_class= or battery=, for example environment_class=cups.",
         )
     specs, things = agent_specs(agents)
     parameters = {name: value for name, value in given.items() if value is not None}
@@ -383,27 +389,38 @@ def as_json(kind: Kind, given: str | Spec) -> dict[str, Any]:
     return (parse(kind, given) if isinstance(given, str) else given).to_json()
 
 
-def load(directory: str | Path, *, environment_class: EnvironmentClassLike | None = None) -> Result:
+def load(
+    directory: str | Path,
+    *,
+    payoff: str | Spec | None = None,
+    environment_class: EnvironmentClassLike | None = None,
+) -> Result:
     """The result of a stored evaluation. Runs nothing.
 
     Args:
         directory: Where it is stored.
+        payoff: Judge the traces that were kept by this payoff instead of its own.
         environment_class: The environment class again, if it was a Python object, which no record
             can rebuild.
 
     Raises:
         StoreError: There is no evaluation, or it is damaged.
-        InvalidInputError: Its environment class cannot be rebuilt.
+        InvalidInputError: Its environment class cannot be rebuilt, or no traces were kept.
     """
     from omnimeter.protocols import summarise
+    from omnimeter.reports.page import rejudge, with_payoff
     from omnimeter.results import Record
 
     record = Record(directory)
     evaluation = Evaluation.from_json(record.spec)
     things = {} if environment_class is None else class_spec(environment_class)[1]
     objects.use(things)
-    judged = summarise(evaluation, record.outcomes())
-    return Result(evaluation, record, judged.outcomes, judged.complete, things)
+    chosen = parse(Kind.PAYOFF, payoff) if isinstance(payoff, str) else payoff
+    if chosen is None:
+        judged = summarise(evaluation, record.outcomes())
+    else:
+        judged, evaluation = rejudge(record, chosen), with_payoff(evaluation, chosen)
+    return Result(evaluation, record, judged.outcomes, judged.complete, things, chosen)
 
 
 def compare(*results: Result | str | Path) -> Result:

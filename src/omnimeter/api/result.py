@@ -82,6 +82,7 @@ class Result:
         outcomes: What came of each agent's exercises.
         complete: Whether all exercises are done.
         objects: Agents and environment class that were given as Python objects, by their ids.
+        payoff: The payoff that its traces were judged by anew, if they were.
     """
 
     evaluation: Evaluation
@@ -89,6 +90,7 @@ class Result:
     outcomes: Mapping[Spec, Sequence[Outcome]]
     complete: bool
     objects: Mapping[str, Any] = field(default_factory=dict)
+    payoff: Spec | None = None
 
     @cached_property
     def judged(self) -> Judged:
@@ -133,26 +135,8 @@ class Result:
         """
         from omnimeter.reports import comparisons
 
-        return comparisons(self.judged, None if reference is None else self.agent(reference))
-
-    def agent(self, name: str | Spec) -> Spec:
-        """The agent of this evaluation that has a label or an id.
-
-        Raises:
-            InvalidInputError: It took no part.
-        """
-        agents = self.evaluation.agents
-        given = next((agent for agent in agents if name in (agent, agent.label)), None)
-        if given is None and isinstance(name, str) and not objects.is_object(name):
-            name = parse(Kind.AGENT, name)
-        for agent in agents:
-            if agent in (given, name):
-                return agent
-        label = name.label if isinstance(name, Spec) else name
-        raise InvalidInputError(
-            f"{label} took no part in this evaluation.",
-            f"Compare with one of: {', '.join(self.agents)}.",
-        )
+        chosen = None if reference is None else agent_of(self.evaluation, reference)
+        return comparisons(self.judged, chosen)
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per agent and exercise. Needs the extra ``pandas``.
@@ -229,7 +213,7 @@ class Result:
             )
         objects.use(self.objects)
         readable: Any = self.record
-        return write_report(readable, None if path is None else Path(path))
+        return write_report(readable, None if path is None else Path(path), self.payoff)
 
     def save(self, directory: str | Path) -> Result:
         """Store the evaluation in a directory, as ``out=`` would have done.
@@ -293,6 +277,24 @@ class Result:
     def _remarks(self) -> list[str]:
         remarks = ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
         return remarks + ["Not all exercises are done."] * (not self.complete)
+
+
+def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:
+    """The agent of an evaluation that has a label or an id.
+
+    Raises:
+        InvalidInputError: It takes no part.
+    """
+    agents = {agent.label: agent for agent in evaluation.agents}
+    if isinstance(name, str) and name not in agents and not objects.is_object(name):
+        name = parse(Kind.AGENT, name)
+    label = name if isinstance(name, str) else name.label
+    if label not in agents:
+        raise InvalidInputError(
+            f"{label} takes no part in this evaluation.",
+            f"Compare with one of: {', '.join(agents)}.",
+        )
+    return agents[label]
 
 
 def opened(evaluation: Evaluation, directory: Path) -> Any:

@@ -138,7 +138,6 @@ class UniversalTest(Session):
         self.definition = definition
         self.balance: Finding | None = None
         self.harness: Sequence[HarnessCost] = ()
-        self._examined = False
 
     @property
     def protocol(self) -> Protocol:
@@ -176,36 +175,23 @@ class UniversalTest(Session):
         """Whether real time counts: not in tests by interactions or by the virtual clock."""
         return self.evaluation.protocol.parameters.get("clock") == ClockKind.WALL
 
-    def check(self) -> None:
-        """Find out what is wrong before anything is run: balance of the class, agents, options.
-
-        Raises:
-            OmnimeterError: What is wrong, and what to do.
-        """
+    def _check(self) -> None:
         if self._options.workers > 1 and self.real_time:
             raise InvalidInputError(
                 "There cannot be several workers= while real time counts: they would disturb "
                 "each other's.",
                 "Leave out workers=, or give clock=virtual or interactions=N.",
             )
-        if not self._examined:
-            super().check()
-            self.examine()
-            self._examined = True
+        super()._check()
+        insists = "unbalanced" in self.evaluation.protocol.parameters
+        if self.definition.balanced and not insists and self.balance is None:
+            self.balance = self._examine()
 
-    def examine(self) -> None:
-        """Audit the balance of the class in short (anytime test, Definition 13).
-
-        Raises:
-            InvalidInputError: The class is not balanced, or does not claim to be, or cannot be
-                examined.
-        """
-        if not self.definition.balanced or "unbalanced" in self.evaluation.protocol.parameters:
-            return
+    def _examine(self) -> Finding:
+        """Audit the balance of the class in short (anytime test, Definition 13)."""
         from omnimeter.audits.checks import check_balance
         from omnimeter.audits.subject import Subject
 
-        objects.use(self._things)
         spec = self.environment_spec
         environment_class = make_environment_class(spec)
         subject = Subject(environment_class, INSTANCES, INTERACTIONS, 0, CONFIDENCE, lambda _: None)
@@ -225,7 +211,7 @@ class UniversalTest(Session):
                 "Choose another class, or insist with unbalanced=True; the score then says so. "
                 "omnimeter audit examines the class.",
             )
-        self.balance = finding
+        return finding
 
     def measure_harness(self) -> Sequence[HarnessCost]:
         """What the harness takes where real time counts, for each way in which agents run."""
