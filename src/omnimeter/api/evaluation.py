@@ -374,11 +374,13 @@ def plan(
     parameters["environment_class"] = spec.to_json()
     if "interactions" not in parameters and "seconds" not in parameters:
         parameters["interactions"] = 1000
-    levels = parameters.pop("complexity", None)
-    if isinstance(levels, list | tuple):
-        levels = list(levels) if len(levels) > 1 else next(iter(levels), None)
-    if levels is not None:
-        parameters["complexity"] = levels
+    for name in {"seconds", "tick", "timeout"} & parameters.keys():
+        parameters[name] = float(parameters[name])  # the same spec for 1 and 1.0
+    if "complexity" in parameters:
+        given_one = isinstance(parameters["complexity"], int | float)
+        each = [parameters["complexity"]] if given_one else parameters["complexity"]
+        levels = [float(complexity) for complexity in each]
+        parameters["complexity"] = levels if len(levels) > 1 else levels[0]
     if joint:
         parameters["joint"] = [agent.to_json() for agent in specs]
     return Evaluation(Spec("sample-v1", parameters), specs, traces), {**things, **own}

@@ -182,10 +182,10 @@ class UniversalTest(Session):
                 "each other's.",
                 "Leave out workers=, or give clock=virtual or interactions=N.",
             )
-        super()._check()
         insists = "unbalanced" in self.evaluation.protocol.parameters
         if self.definition.balanced and not insists and self.balance is None:
             self.balance = self._examine()
+        super()._check()
 
     def _examine(self) -> Finding:
         """Audit the balance of the class in short (anytime test, Definition 13)."""
@@ -320,7 +320,7 @@ def choose(number: int | None, time: float | None, interactions: int | None) -> 
     if time is not None and interactions is not None:
         raise InvalidInputError(
             "A test is as long as time= or as interactions= says, not both.",
-            "Give one of them; two tests one after the other show slowness.",
+            "Give one of them; omnimeter test --timed-and-untimed gives two tests in turn.",
         )
     if time is None and interactions is None:
         raise InvalidInputError(
@@ -371,4 +371,4 @@ def _usable(name: str, value: Any, definition: Definition) -> Any:
                 f"slot={value:g} interactions cannot be used.", "Give a whole number from 1 up."
             )
         return int(value)
-    return value
+    return value if name in ("interactions", "repetitions", "exercises") else float(value)

@@ -29,7 +29,8 @@ def use(objects: Mapping[str, Any]) -> None:
         objects: The objects by their ids (``python:NAME``).
     """
     global _generation  # noqa: PLW0603 - one table of objects per process
-    if any(_current.get(name) is not thing for name, thing in objects.items()):
+    names = {*objects, *_current}
+    if any(objects.get(name) is not _current.get(name) for name in names):
         _generation += 1
     _current.clear()
     _current.update(objects)

@@ -191,6 +191,7 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
         ("Time-out of an action", _all(_timeout(exercise.timeout) for exercise in exercises)),
         ("Payoff", "the protocol's own" if payoff is None else _described(Kind.PAYOFF, payoff)),
         ("Adjustment", _adjustment(evaluation.protocol)),
+        ("Memory", _memory(evaluation.make_protocol().memory)),
         ("Seed", _all(str(exercise.seed) for exercise in exercises)),
         ("Traces", "kept" if evaluation.traces else "not kept"),
     ]
@@ -255,6 +256,11 @@ def _adjustment(protocol: Spec) -> str:
     """By what payoffs are adjusted; empty in tests that adjust nothing."""
     spec = _part(protocol, "adjustment", Kind.ADJUSTMENT)
     return "" if spec is None else _described(Kind.ADJUSTMENT, spec)
+
+
+def _memory(memory: str) -> str:
+    """What agents kept from one exercise to the next; empty where every exercise had a new one."""
+    return "carried: one agent took all exercises in order" if memory == "carried" else ""
 
 
 def _clock(clock: Clock) -> str:
