@@ -28,7 +28,10 @@ TYPED = [
     page
     for page in ALL
     if page not in OWN_TESTS
-    and any(block.name or block.language == "console" for block in pages.blocks(page))
+    and any(
+        block.name or block.language == "console" or ">>>" in block.text
+        for block in pages.blocks(page)
+    )
 ]
 COMMANDS = typer.main.get_command(app).commands
 
@@ -84,6 +87,7 @@ def test_long_reproductions_do_what_their_page_says(reader):
 def test_every_page_is_followed():
     followed = {name(page) for page in TYPED}
     assert {"CONTRIBUTING.md", "docs/tutorial.md", "docs/index.md", "docs/findings.md"} <= followed
+    assert "docs/python.md" in followed
     assert {f"docs/commands/{command}.md" for command in COMMANDS} <= followed
 
 

@@ -1,6 +1,7 @@
 """Omnimeter measures agents: one scale, honest error bars, stoppable at any time.
 
-The words of the contract can be imported from here; nothing heavy is loaded before it is used.
+The public API (``evaluate``, ``test``, ``compare``, ...) and the types of the contract can be
+imported from here; nothing heavy is loaded before it is used.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from omnimeter.contract import *  # noqa: F403 - the same names, for type checkers
+    from omnimeter.api import *  # noqa: F403 - the same names, for type checkers
+    from omnimeter.contract import *  # noqa: F403
 
 __version__ = "0.1.0"
 
@@ -18,13 +20,13 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     from importlib import import_module
 
-    contract = import_module("omnimeter.contract")
-    if name in contract.__all__:
-        return getattr(contract, name)
+    for module in map(import_module, ("omnimeter.contract", "omnimeter.api")):
+        if name in module.__all__:
+            return getattr(module, name)
     raise AttributeError(f"module 'omnimeter' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    from omnimeter.contract import __all__ as words
+    from omnimeter import api, contract
 
-    return sorted([*globals(), *words])
+    return sorted([*globals(), *api.__all__, *contract.__all__])

@@ -169,12 +169,12 @@ BAD_INPUT = {
     "no agent": (SMALL, 2, "--agent"),
     "no class": (("-a", "random"), 2, "--class"),
     "agent twice": (("-a", "random", "-a", "random", *SMALL), 2, "twice"),
-    "no such file": (("-a", "nobody.py:Nobody", *SMALL), 2, "nobody.py"),
+    "no such file": (("-a", "missing.py:Mine", *SMALL), 2, "missing.py"),
     "not a number": (("-a", "random", *SMALL, "--complexity", "nan"), 2, "complexity"),
     "for ever": (("-a", "random", "--class", "cups", "--seconds", "inf"), 2, "seconds"),
     "too many cups": (("-a", "random", *SMALL, "--complexity", "1e9"), 2, "1000"),
-    "spec and agent": (("-a", "random", "--spec", "nobody.json"), 2, "--spec"),
-    "no such spec": (("--spec", "nobody.json"), 2, "nobody.json"),
+    "spec and agent": (("-a", "random", "--spec", "missing.json"), 2, "--spec"),
+    "no such spec": (("--spec", "missing.json"), 2, "missing.json"),
 }
 
 
@@ -221,7 +221,7 @@ def test_a_faulty_agent_is_recorded_and_the_rest_goes_on(omnimeter, act, kind, h
     write("bad.py", agent(act))
     code, out, _ = omnimeter(
         "run", "-a", "bad.py:Mine", "-a", "random", "--class", "cups", "--complexity", "3",
-        "-n", "2", "-i", "20", "--action-timeout", "0.5", "--memory", "1024", "--out", "e",
+        "-n", "2", "-i", "20", "--action-timeout", "0.5", "--memory-limit", "1024", "--out", "e",
     )  # fmt: skip
     assert code == 3
     assert f"2 {FAULTS[kind][1]}" in out
@@ -284,7 +284,7 @@ def test_no_evaluation_where_a_report_is_wanted(omnimeter):
 
 
 def test_debug_shows_the_traceback(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["omnimeter", "--debug", "show", "nobody"])
+    monkeypatch.setattr(sys, "argv", ["omnimeter", "--debug", "show", "missing"])
     with pytest.raises(SystemExit):
         main()
     assert "Traceback" in capsys.readouterr().err

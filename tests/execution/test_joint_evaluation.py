@@ -17,7 +17,7 @@ from omnimeter.catalogue import Kind, make
 from omnimeter.cli.app import app
 from omnimeter.contract import Budget, Ending, Exercise, FaultKind, InvalidInputError, Spec, stream
 from omnimeter.execution import Isolation, Options, check, evaluate, workers
-from omnimeter.execution.evaluation import _jobs
+from omnimeter.execution.evaluation import jobs
 from omnimeter.execution.workers import Conductor, make_agent, portion, takers
 from omnimeter.interaction import dispatch
 from omnimeter.interaction.loop import run_stepwise
@@ -131,12 +131,12 @@ def test_a_job_has_whole_joint_runs_of_one_company_in_one_class() -> None:
     everything = {agent: [*taken] for agent, taken in proposed(what).items()}
     for agent, taken in everything.items():  # some of each alone
         taken += [replace(each, joint=()) for each in proposed(what)[agent][:5]]
-    jobs = list(_jobs(everything, what.make_protocol().payoff(), False, NONE))
-    for job in jobs:
+    given = list(jobs(everything, what.make_protocol().payoff(), False, NONE))
+    for job in given:
         assert len({(takers(each), each.environment_class) for each in job.exercises}) == 1
         for single in job.singly():
             assert [each.agent for each in single.exercises] == list(takers(single.exercises[0]))
-    found = [each.key for job in jobs for each in job.exercises]
+    found = [each.key for job in given for each in job.exercises]
     assert sorted(found) == sorted(each.key for taken in everything.values() for each in taken)
 
 

@@ -8,8 +8,7 @@ from itertools import groupby
 import pytest
 
 from omnimeter.contract import Exercise, Spec
-from omnimeter.execution import Isolation, Options
-from omnimeter.execution.evaluation import _jobs
+from omnimeter.execution import Isolation, Options, evaluation
 from omnimeter.execution.workers import Job
 from omnimeter.protocols.battery import Battery
 
@@ -17,7 +16,7 @@ AGENTS = (Spec("random-v1"), Spec("follower-v1"))
 
 
 def jobs(proposed: dict[Spec, list[Exercise]], options: Options) -> list[Job]:
-    return list(_jobs(proposed, Battery("thesis-table-6-1").payoff(), False, options))
+    return list(evaluation.jobs(proposed, Battery("thesis-table-6-1").payoff(), False, options))
 
 
 @pytest.mark.parametrize(

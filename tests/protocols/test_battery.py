@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from battery_parts import EXERCISES, MIXED
 from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
 from omnimeter.execution import Isolation, Options, evaluate
-from omnimeter.execution.evaluation import _jobs
+from omnimeter.execution.evaluation import jobs
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import Battery, snapshot
 from omnimeter.reports import comparisons
@@ -188,10 +188,10 @@ def test_it_goes_on_where_it_was_interrupted(tmp_path):
 def test_a_job_has_one_agent_and_one_class():
     battery = Battery(MIXED, tests=5)
     proposed = {agent: battery.propose(agent, []) for agent in (AGENT, PRESSER)}
-    jobs = list(_jobs(proposed, battery.payoff(), False, Options(isolation=Isolation.NONE)))
-    for job in jobs:
+    given = list(jobs(proposed, battery.payoff(), False, Options(isolation=Isolation.NONE)))
+    for job in given:
         assert len({(each.agent, each.environment_class) for each in job.exercises}) == 1
-    taken = [each.key for job in jobs for each in job.exercises]
+    taken = [each.key for job in given for each in job.exercises]
     wanted = [each.key for exercises in proposed.values() for each in exercises]
     assert sorted(taken) == sorted(wanted)
 

@@ -1,30 +1,55 @@
-"""The ``omnimeter`` command: its subcommands, and what becomes of errors."""
+"""The ``omnimeter`` command: its subcommands, its help, and how errors are reported."""
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from omnimeter.cli import audit, catalogue, report, reproduce, run, test
+from omnimeter.cli import audit, catalogue, compare, report, reproduce, run, test
+
+
+class _Help:
+    """Shows flags and arguments without a type in the help, and options with their metavar."""
+
+    def get_params(self, context: Any) -> Any:
+        params = super().get_params(context)  # type: ignore[misc] # of the command beside it
+        for each in params:
+            if getattr(each, "is_flag", False):
+                each.metavar = ""
+            elif each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: None  # noqa: ARG005 - as Typer calls it
+        return params
+
+
+class _Command(_Help, TyperCommand):
+    pass
+
+
+class _Group(_Help, TyperGroup):
+    pass
+
 
 app = typer.Typer(
     name="omnimeter",
+    cls=_Group,
     help="Measure agents: one scale, honest error bars, stoppable at any time.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("list")(catalogue.list_parts)
-app.command("show")(catalogue.show)
-app.command("run")(run.run)
-app.command("test")(test.sit)
-app.command("compare", help=test.COMPARE)(test.sit)
-app.command("audit")(audit.audit)
-app.command("reproduce")(reproduce.reproduce)
-app.command("report")(report.report)
+app.command("list", cls=_Command)(catalogue.list_parts)
+app.command("show", cls=_Command)(catalogue.show)
+app.command("run", cls=_Command)(run.run)
+app.command("test", cls=_Command)(test.test)
+app.command("compare", cls=_Command)(compare.compare)
+app.command("audit", cls=_Command)(audit.audit)
+app.command("reproduce", cls=_Command)(reproduce.reproduce)
+app.command("report", cls=_Command)(report.report)
 
 _settings = {"debug": False}
 
@@ -68,9 +93,9 @@ def _explain(error: Exception) -> int:
     if _settings["debug"]:
         traceback.print_exception(error)
     if isinstance(error, OmnimeterError):
-        typer.echo(f"Error: {error.message}", err=True)
+        typer.echo(f"Error: {_as_options(error.message)}", err=True)
         if error.advice:
-            typer.echo(f"       {error.advice}", err=True)
+            typer.echo(f"       {_as_options(error.advice)}", err=True)
         return error.exit_code
     typer.echo(f"Error: {type(error).__name__}: {error}", err=True)
     typer.echo(
@@ -78,3 +103,16 @@ def _explain(error: Exception) -> int:
         err=True,
     )
     return 1
+
+
+def _as_options(text: str) -> str:
+    """A message of the Python API with parameters (``time=60``) as options (``--time 60``)."""
+    commands: Any = typer.main.get_command(app)
+    options = {
+        each.name: each.opts[0]
+        for command in commands.commands.values()
+        for each in command.params
+        if each.opts[0].startswith("--")
+    }
+    parameter = rf"(?<![\w(,-])({'|'.join(options)})=(?:True\b)?(?=([\w-]?))"
+    return re.sub(parameter, lambda match: options[match[1]] + " " * bool(match[2]), text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omnimeter.cli import options
 from omnimeter.cli.display import console, print_json, progress
 
 if TYPE_CHECKING:
@@ -15,27 +15,28 @@ if TYPE_CHECKING:
 
 def audit(
     name: Annotated[str, typer.Argument(metavar="CLASS", help="An environment class.")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the class: name=value.")
-    ] = None,
-    instances: Annotated[int, typer.Option(help="How many instances to draw.")] = 20,
-    interactions: Annotated[int, typer.Option(help="Interactions of each random run.")] = 2520,
+    settings: options.Settings = None,
+    instances: Annotated[int, typer.Option(metavar="N", help="How many instances to draw.")] = 20,
+    interactions: Annotated[
+        int,
+        typer.Option("--interactions", "-i", metavar="N", help="Interactions of each random run."),
+    ] = 2520,
     complexity: Annotated[
         list[float] | None,
-        typer.Option(help="Draw instances of complexity L - 1 to L only; repeatable."),
+        typer.Option(
+            metavar="NUMBER", help="Draw instances of complexity L - 1 to L only; repeatable."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The root of all chance.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: options.Seed = 0,
+    json: options.Json = False,
 ) -> None:
     """Examine an environment class: balance, sensitivity, range, determinism, rebuilding.
 
     Leaves with 1 when something that the class claims does not hold.
     """
-    from omnimeter.audits import audit as examine
-    from omnimeter.catalogue import Kind, make, parse, with_parameters
+    from omnimeter.api import audit as examine
 
-    spec = with_parameters(parse(Kind.ENVIRONMENT, name), settings or [])
-    subject = make(Kind.ENVIRONMENT, spec)
+    spec = options.class_with(name, settings)
     with progress(hidden=json) as bars:
         task = bars.add_task(f"Auditing {spec.label}", total=100, note="")
 
@@ -46,11 +47,11 @@ def audit(
                 bars.update(task, completed=int(100 * news))
 
         result = examine(
-            subject,
+            spec,
             instances=instances,
             interactions=interactions,
             seed=seed,
-            complexities=complexity or (),
+            complexity=complexity or (),
             progress=tell,
         )
     if json:
@@ -66,6 +67,8 @@ def _print(label: str, result: Audit) -> None:
 
     from rich.markup import escape
     from rich.table import Table
+
+    from omnimeter.reports.text import listed
 
     table = Table(box=None, pad_edge=False)
     for heading in ("", "check", "claimed", "finding"):
@@ -88,20 +91,15 @@ def _print(label: str, result: Audit) -> None:
         verdict = "is fit for testing"
     else:
         verdict = "keeps what it claims, but [yellow]mind what fails above[/yellow]"
-    out.print(f"\n[bold]{label}[/bold]{_place(result.settings.get('complexities', ()))} {verdict}.")
-
-
-def _place(complexities: Sequence[float]) -> str:
-    """At which levels a class was examined; nothing where it drew as it does by itself."""
-    from omnimeter.reports.text import listed
-
-    if not complexities:
-        return ""
-    named = listed(f"{complexity:g}" for complexity in complexities)
-    return f" at {'complexity' if len(complexities) == 1 else 'complexities'} {named}"
+    complexities = result.settings.get("complexities", ())
+    where = ""
+    if complexities:
+        named = listed(f"{complexity:g}" for complexity in complexities)
+        where = f" at {'complexity' if len(complexities) == 1 else 'complexities'} {named}"
+    out.print(f"\n[bold]{label}[/bold]{where} {verdict}.")
 
 
 def _one_instance(witness: dict[str, Any]) -> dict[str, Any]:
-    """A witness for a person, who needs one instance of several."""
+    """A witness with only the first of several instances, for a terminal."""
     instances = witness.get("instances", [])
     return witness if len(instances) < 2 else {**witness, "instances": [instances[0], "..."]}

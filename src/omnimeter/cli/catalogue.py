@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from omnimeter.cli import options
 from omnimeter.cli.display import console, print_json
 
 
@@ -18,7 +19,7 @@ def list_parts(
             "all if left out."
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """List the parts of the catalogue, ours and those of installed packages."""
     from omnimeter.catalogue import Kind, listing
@@ -65,7 +66,7 @@ def show(
     kind: Annotated[
         str | None, typer.Option("--kind", help="Which kind of part, if several have that name.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Show what a part is and which parameters it takes."""
     from omnimeter.catalogue import Kind

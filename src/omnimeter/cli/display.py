@@ -1,9 +1,9 @@
-"""Terminal output: tables, progress, and JSON for programs."""
+"""Terminal output: progress, and JSON for programs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from omnimeter.execution import Observer
+
 
 def console(*, errors: bool = False) -> Console:
-    """The terminal, or its error side."""
+    """The standard output, or the standard error."""
     from rich.console import Console
 
     return Console(stderr=errors, highlight=False, soft_wrap=False, emoji=False)
@@ -28,7 +30,7 @@ def print_json(data: Any) -> None:
 
 @contextmanager
 def busy(doing: str, *, hidden: bool = False, compiling: bool = False) -> Iterator[None]:
-    """A sign of life on the error side for work of unknown length.
+    """A spinner on the standard error for work of unknown length.
 
     Args:
         doing: What is being done.
@@ -46,7 +48,7 @@ def busy(doing: str, *, hidden: bool = False, compiling: bool = False) -> Iterat
 
 @contextmanager
 def progress(*, hidden: bool = False) -> Iterator[Progress]:
-    """Bars on the error side, so that the output can be read by a program."""
+    """Bars on the standard error, so that a program can read the output."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -74,7 +76,7 @@ def progress(*, hidden: bool = False) -> Iterator[Progress]:
 
 @contextmanager
 def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
-    """Says what is being compiled, meanwhile."""
+    """Say what is being compiled meanwhile."""
     from omnimeter.interaction import compilation
 
     def tell(message: str) -> None:
@@ -87,3 +89,34 @@ def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
     finally:
         if not hidden:
             compilation.announcements.remove(tell)
+
+
+@contextmanager
+def bars(*, hidden: bool = False) -> Iterator[Observer]:
+    """An observer that shows the progress of an evaluation as one bar per agent."""
+    from omnimeter.contract import Outcome, Spec
+    from omnimeter.execution import Observer
+
+    class Bars(Observer):
+        def started(self, agents: Sequence[Spec], expected: int | None) -> None:
+            self.outcomes: dict[Spec, list[Outcome]] = {agent: [] for agent in agents}
+            self.tasks = {
+                agent: shown.add_task(_shortened(agent.label), total=expected, note="")
+                for agent in agents
+            }
+
+        def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
+            self.outcomes[agent].extend(outcomes)
+            payoffs = [e.payoff for e in self.outcomes[agent] if e.payoff is not None]
+            faults = len(self.outcomes[agent]) - len(payoffs)
+            note = f"mean {sum(payoffs) / len(payoffs):+.3f}" if payoffs else ""
+            if faults:
+                note += f" [red]{faults} faults[/red]"
+            shown.update(self.tasks[agent], advance=len(outcomes), note=note)
+
+    with progress(hidden=hidden) as shown:
+        yield Bars()
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= 40 else label[:37] + "..."

@@ -1,72 +1,80 @@
-"""Options that several commands share, and what evaluating commands have in common."""
+"""Options that several commands share, and how a command ends."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from omnimeter.execution import Observer, Options
-    from omnimeter.protocols import Evaluation, Result
+    from omnimeter.api import Result
+    from omnimeter.contract import Spec
+    from omnimeter.protocols import Evaluation
 
 Agents = Annotated[
     list[str] | None,
     typer.Option(
         "--agent",
         "-a",
-        help="An id (random), with parameters (random(rate=10)), or a place "
+        metavar="AGENT",
+        help="An id (random), with parameters (random(rate=10)), or a location "
         "(my_agent.py:MyAgent). May be given several times.",
     ),
 ]
 EnvironmentClass = Annotated[
-    str | None, typer.Option("--class", "-c", help="The environment class.")
+    str | None, typer.Option("--class", "-c", metavar="CLASS", help="The environment class.")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="A parameter of the class: name=value.")
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the class: name=value."),
 ]
-Seed = Annotated[int, typer.Option(help="The root of all chance.")]
-Specification = Annotated[
-    Path | None, typer.Option(help="Take the evaluation from a spec.json instead.")
-]
+Seed = Annotated[int, typer.Option(metavar="N", help="The root of all random numbers.")]
 Traces = Annotated[bool, typer.Option("--traces", help="Keep every interaction.")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes that work at once.")]
-WhereAgentsSit = Annotated[
-    str, typer.Option(help="Where agents sit: auto (files get a process), process, none.")
+Workers = Annotated[int, typer.Option(metavar="N", min=1, help="Processes that work at once.")]
+Isolation = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Which agents get a process of their own: auto (those from files), process, none.",
+    ),
 ]
 ActionTimeout = Annotated[
-    float, typer.Option(help="Seconds after which an isolated agent that hangs is ended.")
+    float,
+    typer.Option(
+        metavar="SECONDS", help="Seconds after which an isolated agent that hangs is ended."
+    ),
 ]
-Memory = Annotated[int, typer.Option(help="Megabytes that an isolated agent may use.")]
+MemoryLimit = Annotated[
+    int, typer.Option(metavar="MB", help="Megabytes that an isolated agent may use.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AGENT", help="The agent to compare the others with (by default the best)."
+    ),
+]
 
 INTERRUPTED = 128 + signal.SIGINT
 FAULTY = 3
 
 
-def refuse(context: typer.Context, names: Iterable[str], beside: str, advice: str) -> None:
-    """Refuse options that were given although another one leaves nothing for them to say."""
+def refuse(context: typer.Context, names: Iterable[str], other: str, advice: str) -> None:
+    """Refuse options that were given although another one leaves them without effect."""
     from omnimeter.contract import InvalidInputError
 
     refused = set(names)
     for option in context.command.params:
-        if option.name in refused and was_given(context, option.name):
+        source = context.get_parameter_source(option.name or "")
+        given = source is not None and source.name == "COMMANDLINE"
+        if option.name in refused and given:
             raise InvalidInputError(
-                f"The option {option.opts[0]} cannot be given together with {beside}.", advice
+                f"The option {option.opts[0]} cannot be given together with {other}.", advice
             )
-
-
-def was_given(context: typer.Context, name: str) -> bool:
-    """Whether somebody typed an option, rather than leaving it as it is."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def missing(option: str, example: str) -> Exception:
@@ -76,16 +84,11 @@ def missing(option: str, example: str) -> Exception:
     return InvalidInputError(f"The option {option} is missing.", f"For example: {example}")
 
 
-def running_options(workers: int, isolation: str, action_timeout: float, memory: int) -> Options:
-    """How to run, which does not change what comes out."""
-    from omnimeter.contract import UnknownNameError
-    from omnimeter.execution import Isolation, Options
-    from omnimeter.interaction.process import Limits
+def class_with(name: str, settings: Iterable[str] | None) -> Spec:
+    """The environment class of a name, with the parameters of ``--set``."""
+    from omnimeter.catalogue import Kind, parse, with_parameters
 
-    if isolation not in set(Isolation):
-        raise UnknownNameError("isolation", isolation, list(Isolation))
-    limits = Limits(seconds_per_action=action_timeout, memory_mb=memory)
-    return Options(workers, Isolation(isolation), limits)
+    return with_parameters(parse(Kind.ENVIRONMENT, name), settings or [])
 
 
 def default_directory(evaluation: Evaluation) -> Path:
@@ -145,8 +148,8 @@ def leave(results: Iterable[Result]) -> None:
     Raises:
         typer.Exit: Not everything is done, or some exercises ended in a fault.
     """
-    found = list(results)
-    if not all(result.complete for result in found):
+    given = list(results)
+    if not all(result.complete for result in given):
         raise typer.Exit(INTERRUPTED)
-    if any(score.faults for result in found for score in result.scores.values()):
+    if any(score.faults for result in given for score in result.scores.values()):
         raise typer.Exit(FAULTY)

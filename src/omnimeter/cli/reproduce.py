@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from omnimeter.cli import options
 from omnimeter.cli.display import console, print_json, progress
 
 if TYPE_CHECKING:
@@ -21,28 +22,29 @@ MOST_ROWS = 30
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="See: omnimeter list reproduction.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="See: omnimeter list reproduction.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Where to write (by default reproductions/NAME)."),
+        typer.Option(metavar="DIR", help="Where to write (by default reproductions/NAME)."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Run an experiment of a paper and say whether we agree.
 
     Leaves with 1 when something differs from the paper without a written reason.
     """
-    from omnimeter.catalogue import Kind, parse, resolve
+    from omnimeter.api import reproduce as repeat
+    from omnimeter.catalogue import Kind, parse
 
     spec = parse(Kind.REPRODUCTION, name)
-    experiment = resolve(Kind.REPRODUCTION, spec.id)
     short = spec.id.rpartition("-v")[0] or Path(spec.id.partition(":")[0]).stem
     directory = out or Path("reproductions") / short
     with progress(hidden=json) as bars:
         task = bars.add_task(f"Reproducing {short}", total=100, note="")
-        result: Reproduced = experiment(
-            directory,
-            lambda doing, done: bars.update(task, completed=int(100 * done), note=doing),
+        result = repeat(
+            name,
+            out=directory,
+            progress=lambda doing, done: bars.update(task, completed=int(100 * done), note=doing),
         )
         bars.update(task, completed=100, note="")
     if json:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -197,7 +196,7 @@ def _battery_evaluation(
 _EXERCISES = {
     "environments",
     "settings",
-    "together",
+    "joint",
     "exercises",
     "interactions",
     "seconds",
@@ -209,35 +208,173 @@ _EXERCISES = {
 }
 """The options that say what exercises there are."""
 
-_WHAT = _EXERCISES | {"agent", "battery", "tests", "payoff", "seed", "traces"}
+EVALUATED = EXERCISES | {"agent", "battery", "tests", "payoff", "seed", "traces", "carry_memory"}
 """The options that say what is evaluated; the others only say how to run it."""
 
 
+def run(
+    context: typer.Context,
+    agent: options.Agents = None,
+    environment_class: options.EnvironmentClass = None,
+    settings: options.Settings = None,
+    battery: Annotated[
+        str | None,
+        typer.Option(
+            "--battery",
+            "-b",
+            metavar="NAME",
+            help="Instead of a class: the name of a battery, or the path of its JSON file.",
+        ),
+    ] = None,
+    tests: Annotated[
+        int, typer.Option(metavar="N", help="How many times the battery is taken.")
+    ] = 1,
+    joint: Annotated[
+        bool, typer.Option("--joint", help="All agents are in the environments at once.")
+    ] = False,
+    carry_memory: Annotated[
+        bool,
+        typer.Option(
+            "--carry-memory",
+            help="One agent takes all exercises in order, instead of a new one for each.",
+        ),
+    ] = False,
+    exercises: Annotated[
+        int, typer.Option("--exercises", "-n", metavar="N", help="How many.")
+    ] = 20,
+    interactions: Annotated[
+        int | None,
+        typer.Option(
+            "--interactions", "-i", metavar="N", help="Length of an exercise (by default 1000)."
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", "-s", metavar="SECONDS", help="Or its length in seconds."),
+    ] = None,
+    complexity: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="NUMBER", help="The complexity of the environments; several are taken in turn."
+        ),
+    ] = None,
+    payoff: Annotated[
+        str,
+        typer.Option(
+            metavar="PAYOFF", help="What an exercise is worth; see: omnimeter list payoff."
+        ),
+    ] = "average",
+    clock: Annotated[
+        str | None,
+        typer.Option(metavar="CLOCK", help="wall or virtual (by default wall for seconds)."),
+    ] = None,
+    tick: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Virtual seconds of an undeclared action.")
+    ] = 1.0,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Seconds after which an action comes too late."),
+    ] = None,
+    timeout_rule: Annotated[
+        str,
+        typer.Option(metavar="RULE", help="What then takes its place: no-reward or random-action."),
+    ] = "no-reward",
+    seed: options.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The directory of the evaluation (by default evaluations/CLASS-HASH, "
+            "or BATTERY-HASH).",
+        ),
+    ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Take the evaluation from a spec.json instead."),
+    ] = None,
+    traces: options.Traces = False,
+    workers: options.Workers = 1,
+    isolation: options.Isolation = "auto",
+    action_timeout: options.ActionTimeout = 10.0,
+    memory_limit: options.MemoryLimit = 2048,
+    json: options.Json = False,
+) -> None:
+    """Let agents take exercises in drawn environments, and score them.
+
+    Running the same command again goes on where it was interrupted. Leaves with 3 when an
+    exercise ended in a fault.
+    """
+    from omnimeter.api.evaluation import Session, plan, running_options
+
+    if spec is not None:
+        refuse(context, EVALUATED, "--spec", "Leave it out, or give all options without --spec.")
+        evaluation = _read(spec)
+    elif not agent:
+        raise missing("--agent", EXAMPLE)
+    elif environment_class is None and battery is None:
+        raise missing("--class or --battery", EXAMPLE)
+    else:
+        if battery is not None:
+            refuse(context, EXERCISES, "--battery", "The battery says what its exercises are.")
+        else:
+            refuse(context, {"tests"}, "--class", "Give --exercises, or a --battery.")
+        evaluation, _ = plan(
+            agent,
+            None if environment_class is None else class_with(environment_class, settings),
+            battery,
+            {
+                "tests": tests,
+                "exercises": exercises,
+                "interactions": interactions,
+                "seconds": seconds,
+                "complexity": complexity or None,
+                "payoff": payoff,
+                "clock": clock,
+                "tick": tick,
+                "timeout": timeout,
+                "timeout_rule": timeout_rule,
+                "memory": "carried" if carry_memory else "fresh",
+                "seed": seed,
+            },
+            joint=joint,
+            traces=traces,
+        )
+    how = running_options(workers, isolation, action_timeout, memory_limit)
+    session = Session(evaluation, out=out or default_directory(evaluation), options=how)
+    with busy("Drawing the exercises", hidden=json):  # what is wrong is found before all else
+        session.check()
+    with bars(hidden=json) as observer:
+        result = session.run(observer)
+    with busy("Writing the report", hidden=json):
+        page = result.report()
+    if json:
+        data = {**result_json(result.judged), "memory": result.memory}
+        print_json({**data, "report": str(page), "directory": str(session.out)})
+    else:
+        print_result(result.judged)
+        if carry_memory:
+            console().print("Memory is carried from exercise to exercise.")
+        console().print(f"results: {session.out}\nreport: {page}", soft_wrap=True)
+    leave([result])
+
+
 def _read(path: Path) -> Evaluation:
+    """The evaluation of a spec.json; a battery from a file is recorded with its content."""
     import json
 
     from omnimeter.contract import InvalidInputError
     from omnimeter.protocols import Evaluation
+    from omnimeter.protocols.battery import snapshot
 
+    advice = "Give the spec.json of an evaluation."
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         evaluation = Evaluation.from_json(data.get("spec", data), str(path))
     except OSError as error:
-        raise InvalidInputError(
-            f"{path} cannot be read: {error.strerror}.", "Give the spec.json of an evaluation."
-        ) from error
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.", advice) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidInputError(
-            f"{path} is not the spec of an evaluation: {error}.",
-            "Give the spec.json of an evaluation.",
-        ) from error
-    return _with_content(evaluation)
-
-
-def _with_content(evaluation: Evaluation) -> Evaluation:
-    """The same evaluation; the battery of a file is written down with its content."""
-    from omnimeter.protocols.battery import snapshot
-
+        message = f"{path} is not the spec of an evaluation: {error}."
+        raise InvalidInputError(message, advice) from error
     protocol = evaluation.protocol
     battery = protocol.parameters.get("battery")
     if protocol.id not in ("battery", "battery-v1") or not isinstance(battery, str):

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,91 +41,6 @@ from omnimeter.reports.text import counted, duration, grouped, interval, number
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
-    from rich.progress import Progress, TaskID
-
-    from omnimeter.audits import Finding
-    from omnimeter.contract import EnvironmentClass
-
-INSTANCES = 16
-INTERACTIONS = 1260
-"""Half of what an audit takes, so that nobody waits long."""
-
-LEVEL = 0.999
-"""A class is refused only when chance would hardly do that to a balanced one."""
-
-
-def balance_of(spec: Spec, environment_class: EnvironmentClass) -> Finding:
-    """What a short audit of the balance of a class finds (anytime test, Definition 13).
-
-    Raises:
-        InvalidInputError: The class does not claim to be balanced or is found not to be, or cannot
-            be examined.
-    """
-    from omnimeter.audits.checks import check_balance
-    from omnimeter.audits.subject import Subject
-    from omnimeter.contract import InvalidInputError, OmnimeterError
-
-    subject = Subject(environment_class, INSTANCES, INTERACTIONS, 0, LEVEL, lambda _: None)
-    try:
-        finding = check_balance(subject)
-    except OmnimeterError:
-        raise
-    except Exception as error:  # a stranger's class may raise anything
-        raise InvalidInputError(
-            f"{spec.label} cannot be examined: {type(error).__name__}: {error}",
-            "omnimeter audit tells more.",
-        ) from error
-    if finding.claimed and finding.passed:
-        return finding
-    what = "is not balanced" if not finding.passed else "does not claim to be balanced"
-    raise InvalidInputError(
-        f"{spec.label} {what}. {finding.summary}",
-        "Choose another class, or insist with --unbalanced; the score then says so. "
-        "omnimeter audit examines the class.",
-    )
-
-
-class Watcher(Observer):
-    """Shows how far each agent is.
-
-    Args:
-        bars: Where to show it.
-    """
-
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._tasks: dict[Spec, TaskID] = {}
-        self._payoffs: dict[Spec, tuple[float, int]] = {}
-        self._faults: dict[Spec, int] = {}
-
-    def started(self, agents: Sequence[Spec], expected: int | None) -> None:
-        """One bar per agent."""
-        for agent in agents:
-            label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
-            self._tasks[agent] = self._bars.add_task(label, total=expected, note="")
-            self._payoffs[agent] = (0.0, 0)
-            self._faults[agent] = 0
-
-    def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
-        """A longer bar, and what the mean is now."""
-        total, count = self._payoffs[agent]
-        for outcome in outcomes:
-            if outcome.payoff is None:
-                self._faults[agent] += 1
-            else:
-                total, count = total + outcome.payoff, count + 1
-        self._payoffs[agent] = (total, count)
-        note = f"mean {total / count:+.3f}" if count else ""
-        if self._faults[agent]:
-            note += f" [red]{self._faults[agent]} faults[/red]"
-        self._bars.update(self._tasks[agent], advance=len(outcomes), note=note)
-
-
-@contextmanager
-def watching(*, hidden: bool = False) -> Iterator[Observer]:
-    """Somebody who shows the progress of an evaluation as bars."""
-    with progress(hidden=hidden) as bars:
-        yield Watcher(bars)
 
 
 _BLANK = 0x2800

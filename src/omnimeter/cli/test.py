@@ -1,215 +1,38 @@
-"""``omnimeter test`` and ``omnimeter compare``: the universal tests, parametric and anytime."""
+"""``omnimeter test``: the universal tests, parametric and anytime, for one or more agents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.options import default_directory, leave, missing, refuse, running_options
+from omnimeter.cli.display import busy, console, print_json
+from omnimeter.cli.options import class_with, default_directory, leave, missing
 
 if TYPE_CHECKING:
-    from omnimeter.cli.session import Plan
+    from omnimeter.api import Result, UniversalTest
     from omnimeter.contract import Spec
-
-LENGTHS = ("time", "interactions")
-"""The two options that say how long a test is."""
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A test of the paper.
-
-    Attributes:
-        number: Its number (anytime test).
-        protocol: Its id in the catalogue.
-        title: What it is called.
-        parameters: The options it takes, each with the name of the parameter that it becomes.
-        balanced: Whether it is for balanced environments only.
-    """
-
-    number: int
-    protocol: str
-    title: str
-    parameters: Mapping[str, str]
-    balanced: bool = True
-
-    @property
-    def name(self) -> str:
-        """The number in words."""
-        return f"Definition {self.number}"
-
-    @property
-    def length(self) -> str:
-        """The option that says how long it is."""
-        return "time" if "time" in self.parameters else "interactions"
-
-
-def _same(*options: str) -> dict[str, str]:
-    return {option: option for option in options}
-
-
-_SAMPLE = _same("exercises", "seed")
-_ADJUSTED = _SAMPLE | _same("adjustment", "unbalanced")
-_CLOCK = _same("payoff", "clock", "tick")
-_ADAPTIVE = _same("repetitions", "start_complexity", "slot", "payoff", "seed", "unbalanced")
-
-DEFINITIONS = {
-    each.number: each
-    for each in (
-        Definition(
-            10,
-            "universal-rewards-v1",
-            "Universal intelligence by accumulated rewards",
-            _SAMPLE | _same("interactions"),
-            balanced=False,
-        ),
-        Definition(
-            15,
-            "universal-adjusted-v1",
-            "Universal intelligence by adjusted rewards",
-            _ADJUSTED | _same("interactions"),
-        ),
-        Definition(
-            17,
-            "universal-timed-v1",
-            "Universal intelligence considering time",
-            _ADJUSTED | _CLOCK | {"time": "seconds"},
-        ),
-        Definition(
-            18,
-            "anytime-timed-v1",
-            "Anytime test with time",
-            _ADAPTIVE | _CLOCK | _same("time"),
-        ),
-        Definition(
-            19,
-            "anytime-untimed-v1",
-            "Anytime test without time",
-            _ADAPTIVE | _same("interactions"),
-        ),
-    )
-}
-"""All of them, by their numbers."""
-
-OPTIONS = frozenset(option for each in DEFINITIONS.values() for option in each.parameters)
-"""The options that some of them take."""
-
-
-def choose(
-    number: int | None, time: float | None, interactions: int | None, both: bool
-) -> tuple[Definition, ...]:
-    """Which tests are wanted: one, or with and without time one after the other.
-
-    Raises:
-        InvalidInputError: The options contradict each other or say too little, or there is no such
-            definition.
-    """
-    from omnimeter.contract import InvalidInputError
-
-    if number is not None and number not in DEFINITIONS:
-        known = ", ".join(map(str, DEFINITIONS))
-        raise InvalidInputError(f"No test is called Definition {number}.", f"Known: {known}.")
-    if both:
-        if number is not None:
-            raise InvalidInputError(
-                "--timed-and-untimed takes Definitions 18 and 19.",
-                "Leave out --definition, or --timed-and-untimed.",
-            )
-        if time is None:
-            raise InvalidInputError(
-                "--timed-and-untimed needs the length of the test with time.",
-                "Give --time SECONDS.",
-            )
-        return DEFINITIONS[18], DEFINITIONS[19]
-    if time is not None and interactions is not None:
-        raise InvalidInputError(
-            "A test is as long as --time or as --interactions says, not both.",
-            "Give one of them, or --timed-and-untimed for two tests one after the other.",
-        )
-    if time is None and interactions is None:
-        raise _unsaid("It is not said how long the test is.")
-    length = "interactions" if time is None else "time"
-    chosen = DEFINITIONS[number or {"time": 18, "interactions": 19}[length]]
-    if chosen.length != length:
-        raise InvalidInputError(
-            f"{chosen.name} takes --{chosen.length}, not --{length}.",
-            "--time is for Definitions 17 and 18, --interactions for 10, 15 and 19.",
-        )
-    return (chosen,)
-
-
-def _unsaid(message: str) -> Exception:
-    from omnimeter.contract import InvalidInputError
-
-    return InvalidInputError(
-        message, "Give --time SECONDS (time counts) or --interactions N (it does not)."
-    )
-
-
-def protocol_spec(definition: Definition, environments: Spec, given: Mapping[str, Any]) -> Spec:
-    """The protocol of a definition with those of the given options that it takes.
-
-    Raises:
-        InvalidInputError: A number is not finite, or not above 0, or not whole where it must be.
-    """
-    from omnimeter.catalogue import Kind, parse
-    from omnimeter.contract import Spec
-
-    taken = {
-        parameter: _number(option, given[option], definition)
-        for option, parameter in definition.parameters.items()
-        if given.get(option) is not None
-    }
-    for name, kind in (("payoff", Kind.PAYOFF), ("adjustment", Kind.ADJUSTMENT)):
-        if name in taken:
-            taken[name] = parse(kind, taken[name]).to_json()
-    return Spec(definition.protocol, {"environment_class": environments.to_json(), **taken})
-
-
-def _number(option: str, value: Any, definition: Definition) -> Any:
-    """The value of an option; one that is a number must be one that can be."""
-    from omnimeter.contract import InvalidInputError
-
-    if option == "seed" or isinstance(value, bool | str):
-        return value
-    if not (isfinite(value) and value > 0):
-        raise InvalidInputError(f"--{option} is {value}.", "Give a finite number above 0.")
-    if option == "slot" and definition.length == "interactions":
-        if value != int(value):
-            raise InvalidInputError(
-                f"The first slot is {value:g} interactions.", "Give a whole number from 1 up."
-            )
-        return int(value)
-    return value
-
 
 EXAMPLE = "omnimeter test --agent q-learning --class automata --time 60"
 
-COMPARE = """Give agents the same test and say who is better, in one table.
-
-Takes the same options as omnimeter test, and at least two agents. Differences are paired,
-repetition by repetition; their p-values are corrected by Holm's method.
-"""
-
-INTERACTIONS_OF_BOTH = 10_000
-"""How long the second test of ``--timed-and-untimed`` is when nobody says so."""
+UNTIMED_INTERACTIONS = 10_000
+"""The default length of the second test of ``--timed-and-untimed``."""
 
 
-def sit(
-    context: typer.Context,
+def test(
     agent: options.Agents = None,
-    environments: options.EnvironmentClass = None,
+    environment_class: options.EnvironmentClass = None,
     settings: options.Settings = None,
     time: Annotated[
         float | None,
         typer.Option(
-            "--time", "-t", help="Seconds of the whole test, in which time counts (Definition 18)."
+            "--time",
+            "-t",
+            metavar="SECONDS",
+            help="Seconds of the whole test, in which time counts (Definition 18).",
         ),
     ] = None,
     interactions: Annotated[
@@ -217,164 +40,253 @@ def sit(
         typer.Option(
             "--interactions",
             "-i",
+            metavar="N",
             help="Or its length in interactions, whatever time they take (Definition 19).",
         ),
     ] = None,
-    both: Annotated[
+    timed_and_untimed: Annotated[
         bool,
         typer.Option(
             "--timed-and-untimed",
-            help="First with time, then without: tells slowness from dullness.",
+            help="First with time, then without: shows whether an agent is slow or dull.",
         ),
     ] = False,
     repetitions: Annotated[
-        int, typer.Option(help="Repetitions taken side by side, each with its share of the length.")
-    ] = 10,
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Repetitions taken side by side, each with its share of the length "
+            "(by default 10).",
+        ),
+    ] = None,
     start_complexity: Annotated[
         float | None,
-        typer.Option(help="The complexity to begin with (by default the lowest of the class)."),
+        typer.Option(
+            metavar="NUMBER",
+            help="The complexity to begin with (by default the lowest of the class).",
+        ),
     ] = None,
     slot: Annotated[
         float | None,
         typer.Option(
-            help="Length of the first exercise: seconds (by default 1e-6) or interactions (1)."
+            metavar="LENGTH",
+            help="Length of the first exercise: seconds (by default 1e-6) or interactions (1).",
         ),
     ] = None,
     definition: Annotated[
         int | None,
         typer.Option(
+            metavar="NUMBER",
             help="10, 15 or 17: a fixed number of environments instead, each as long as --time or "
-            "--interactions says."
+            "--interactions says.",
         ),
     ] = None,
     exercises: Annotated[
-        int, typer.Option("--exercises", "-n", help="Definitions 10, 15, 17: how many.")
-    ] = 20,
+        int | None,
+        typer.Option(
+            "--exercises",
+            "-n",
+            metavar="N",
+            help="Definitions 10, 15, 17: how many (by default 20).",
+        ),
+    ] = None,
     adjustment: Annotated[
         str | None,
-        typer.Option(help="Definitions 15, 17: what results are weighed by (by default flat)."),
+        typer.Option(
+            metavar="NAME",
+            help="Definitions 15, 17: what results are weighed by (by default flat).",
+        ),
     ] = None,
     payoff: Annotated[
         str | None,
         typer.Option(
-            help="What an exercise is worth (by default diminishing with time, else average)."
+            metavar="PAYOFF",
+            help="What an exercise is worth (by default diminishing with time, else average).",
         ),
     ] = None,
     clock: Annotated[
-        str, typer.Option(help="wall, or virtual: believe the times that agents declare.")
-    ] = "wall",
+        str | None,
+        typer.Option(
+            metavar="CLOCK",
+            help="wall (the default), or virtual: believe the times that agents declare.",
+        ),
+    ] = None,
     tick: Annotated[
-        float | None, typer.Option(help="Virtual seconds of an undeclared action.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Virtual seconds of an undeclared action."),
     ] = None,
     unbalanced: Annotated[
         bool, typer.Option("--unbalanced", help="Insist on a class that is not balanced.")
     ] = False,
-    reference: Annotated[
-        str | None,
-        typer.Option(help="The agent to compare the others with (by default the best)."),
-    ] = None,
+    reference: options.Reference = None,
     seed: options.Seed = 0,
     out: Annotated[
         Path | None,
         typer.Option(
+            metavar="DIR",
             help="The directory of the evaluation (by default evaluations/CLASS-HASH); with "
-            "--timed-and-untimed, DIR/timed and DIR/untimed."
+            "--timed-and-untimed, DIR/timed and DIR/untimed.",
         ),
     ] = None,
     traces: options.Traces = False,
     workers: options.Workers = 1,
-    isolation: options.WhereAgentsSit = "auto",
+    isolation: options.Isolation = "auto",
     action_timeout: options.ActionTimeout = 10.0,
-    memory: options.Memory = 2048,
+    memory_limit: options.MemoryLimit = 2048,
     json: options.Json = False,
 ) -> None:
     """Give agents a universal intelligence test; Ctrl-C ends it at any time with a valid score.
 
-    Success leads to harder environments, failure to easier ones. Running the same command again
-    goes on where it was interrupted. Leaves with 3 when an exercise ended in a fault.
+    Success leads to harder environments, failure to easier ones. Several agents are compared,
+    repetition by repetition. Running the same command again goes on where it was interrupted.
+    Leaves with 3 when an exercise ended in a fault.
     """
-    from omnimeter.cli.session import Showing, give
+    from omnimeter.api import test as prepare
+    from omnimeter.api.result import agent_of
     from omnimeter.contract import InvalidInputError
 
-    comparing = context.info_name == "compare"
     if not agent:
         raise missing("--agent", EXAMPLE)
-    if environments is None:
+    if environment_class is None:
         raise missing("--class", EXAMPLE)
-    wanted = choose(definition, time, interactions, both)
-    _refuse_foreign(context, wanted)
-    given = {
-        "time": time,
-        "interactions": INTERACTIONS_OF_BOTH if both and interactions is None else interactions,
+    common: dict[str, Any] = {
+        "agents": agent,
+        "environment_class": class_with(environment_class, settings),
         "repetitions": repetitions,
         "start_complexity": start_complexity,
-        "slot": slot,
-        "exercises": exercises,
-        "adjustment": adjustment,
         "payoff": payoff,
+        "unbalanced": unbalanced,
+        "seed": seed,
+        "traces": traces,
+        "workers": workers,
+        "isolation": isolation,
+        "action_timeout": action_timeout,
+        "memory_limit": memory_limit,
+    }
+    first: dict[str, Any] = {
+        "time": time,
+        "slot": slot,
         "clock": clock,
         "tick": tick,
-        "unbalanced": unbalanced or None,
-        "seed": seed,
+        "definition": definition,
+        "exercises": exercises,
+        "adjustment": adjustment,
     }
-    plans = _plans(wanted, agent, environments, settings or [], given, traces, out)
-    chosen = _chosen_reference(reference, plans[0].evaluation.agents)
-    if comparing and len(agent) < 2:
-        raise InvalidInputError("There is nobody to compare with.", "Give --agent at least twice.")
-    how = running_options(workers, isolation, action_timeout, memory)
-    leave(give(plans, how, Showing(chosen, comparing, json)))
-
-
-def _refuse_foreign(context: typer.Context, wanted: Sequence[Definition]) -> None:
-    """Refuse options that none of the wanted tests takes."""
-    taken = {option for definition in wanted for option in definition.parameters}
-    refuse(
-        context,
-        OPTIONS - taken,
-        " and ".join(definition.name for definition in wanted),
-        "Leave it out, or choose another test: omnimeter test --help.",
-    )
-
-
-def _plans(
-    wanted: Sequence[Definition],
-    agents: Sequence[str],
-    environments: str,
-    settings: Sequence[str],
-    given: Mapping[str, Any],
-    traces: bool,
-    out: Path | None,
-) -> list[Plan]:
-    """The tests that are wanted, each with its place."""
-    from omnimeter.catalogue import Kind, parse, with_parameters
-    from omnimeter.cli.session import Plan
-    from omnimeter.protocols import Evaluation
-
-    environment_class = with_parameters(parse(Kind.ENVIRONMENT, environments), settings)
-    seats = tuple(parse(Kind.AGENT, each) for each in agents)
-    plans: list[Plan] = []
-    for definition in wanted:
-        second = bool(plans)  # the slot of --timed-and-untimed is that of the test with time
-        asked = {**given, "slot": None} if second else given
-        evaluation = Evaluation(protocol_spec(definition, environment_class, asked), seats, traces)
-        place = default_directory(evaluation) if out is None else out
-        if out is not None and len(wanted) > 1:
-            place = out / ("untimed" if second else "timed")
-        plans.append(Plan(definition, evaluation, place))
-    return plans
-
-
-def _chosen_reference(text: str | None, agents: Sequence[Spec]) -> Spec | None:
-    """The agent to compare the others with, where one is named."""
-    from omnimeter.catalogue import Kind, parse
-    from omnimeter.contract import InvalidInputError
-
-    if text is None:
-        return None
-    reference = parse(Kind.AGENT, text)
-    if reference not in agents:
+    if not timed_and_untimed:
+        tests = [prepare(**common, **first, interactions=interactions, out=out)]
+    elif time is None or definition is not None:
         raise InvalidInputError(
-            f"{reference.label} takes no part in this test.",
-            "Compare with one of: " + ", ".join(agent.label for agent in agents) + ".",
+            "--timed-and-untimed gives the tests of Definitions 18 and 19.",
+            "Give the length of the first with --time SECONDS, and no --definition.",
         )
-    return reference
+    else:
+        length = UNTIMED_INTERACTIONS if interactions is None else interactions
+        tests = [
+            prepare(**common, **first, out=out and out / "timed"),
+            prepare(**common, interactions=length, out=out and out / "untimed"),
+        ]
+    chosen = None if reference is None else agent_of(tests[0].evaluation, reference)
+    leave(_give(tests, chosen, json=json))
+
+
+def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool) -> list[Result]:
+    """Give some tests one after the other, and print what came of them.
+
+    All that is wrong with them is found before the first. When one is interrupted, the rest is not
+    given.
+    """
+    from omnimeter.cli.session import verdict
+
+    try:
+        doing = f"Examining {tests[0].environment_spec.label} and choosing the first environments"
+        with busy(doing, hidden=json, compiling=True):
+            for test in tests:
+                test.out = test.out or default_directory(test.evaluation)
+                test.balance = tests[0].balance
+                test.check()
+    except KeyboardInterrupt:
+        console(errors=True).print("Interrupted before the test began: there is no score yet.")
+        raise
+    results: list[Result] = []
+    printed = []
+    for test in tests:
+        result, page = _run(test, hidden=json)
+        results.append(result)
+        if json:
+            printed.append(_json(test, result, page, reference))
+        else:
+            _print(test, result, page, reference)
+        if not results[-1].complete:
+            break
+    verdicts = []
+    if len(results) > 1:
+        timed, untimed = (each.judged.scores for each in results)
+        verdicts = [verdict(agent, timed[agent], untimed[agent]) for agent in timed]
+    if json and len(tests) == 1:
+        print_json(printed[0])
+    elif json:
+        said = [
+            {"agent": each.agent.label, "verdict": str(each.kind), "reason": each.reason}
+            for each in verdicts
+        ]
+        both = dict(zip(("timed", "untimed"), printed, strict=False))
+        print_json({**both, "verdicts": said})
+    else:
+        for each in verdicts:
+            console().print(f"\n[bold]{each.agent.label}: {each.kind}.[/bold] {each.reason}")
+    return results
+
+
+def _run(test: UniversalTest, *, hidden: bool) -> tuple[Result, Path]:
+    from omnimeter.cli.session import display
+
+    if test.real_time:
+        with busy("Measuring the harness", hidden=hidden):
+            test.measure_harness()
+    with display(test.protocol, (test.title, test.setting), hidden=hidden) as observer:
+        result = test.run(observer)
+    with busy("Writing the report", hidden=hidden):
+        return result, result.report()
+
+
+def _print(test: UniversalTest, result: Result, page: Path, reference: Spec | None) -> None:
+    from rich.markup import escape
+
+    from omnimeter.cli import scores
+    from omnimeter.cli.session import estimated, harness_sentence, hints
+    from omnimeter.reports.scores import reliability_of
+
+    out, judged = console(), result.judged
+    out.print(f"[bold]{escape(test.title)}[/bold]\n{escape(test.setting)}\n")
+    scores.print_scores(judged)
+    scores.print_history(judged)
+    scores.print_differences(result.compare(reference))
+    scores.print_reliability(reliability_of(judged))
+    out.print(f"\n{escape(estimated(test.protocol, judged))}")
+    for hint in hints(test.protocol, judged):
+        out.print(f"[yellow]{escape(hint)}[/yellow]")
+    for cost in test.harness:
+        out.print(f"[dim]{harness_sentence(cost)}[/dim]")
+    scores.print_troubles(judged)
+    out.print(f"results: {test.out}\nreport: {page}", soft_wrap=True)
+
+
+def _json(
+    test: UniversalTest, result: Result, page: Path, reference: Spec | None
+) -> dict[str, Any]:
+    from omnimeter.cli.scores import result_json
+    from omnimeter.reports.scores import reliability_of
+
+    reliability = reliability_of(result.judged)
+    return {
+        "definition": test.definition.number,
+        "test": test.evaluation.protocol.to_json(),
+        **result_json(result.judged, reference),
+        "reliability": None
+        if reliability is None
+        else {"value": reliability.value, "interval": [reliability.low, reliability.high]},
+        "balance": None if test.balance is None else test.balance.to_json(),
+        "harness": [cost.to_json() for cost in test.harness],
+        "report": str(page),
+        "directory": str(test.out),
+    }

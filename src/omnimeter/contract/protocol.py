@@ -11,6 +11,9 @@ from typing import Protocol as StructuralType
 from omnimeter.contract.exercise import ClockKind, Exercise, Outcome, Trace
 from omnimeter.contract.spec import Spec
 
+Memory = Literal["fresh", "carried"]
+"""What an agent keeps from one exercise to the next: nothing, or all that it learnt."""
+
 
 class Interval(NamedTuple):
     """Where a true value lies, at a stated confidence."""
@@ -121,7 +124,14 @@ class Protocol(ABC):
 
     The constructor's keyword arguments are its parameters; with them and its id it is rebuilt
     exactly.
+
+    Attributes:
+        memory: ``fresh``: every exercise is taken by a new agent, so that exercises can be spread
+            over processes. ``carried``: one agent takes the whole sequence of exercises in order,
+            with ``begin`` before each.
     """
+
+    memory: Memory = "fresh"
 
     @abstractmethod
     def payoff(self) -> Payoff:

@@ -1,6 +1,6 @@
-"""Carrying out evaluations: from a protocol's exercises to durable outcomes."""
+"""Carrying out evaluations: from a protocol's exercises to stored outcomes."""
 
-from omnimeter.execution.evaluation import Observer, check, evaluate
+from omnimeter.execution.evaluation import Observer, Run, check, evaluate
 from omnimeter.execution.workers import Isolation, Options
 
-__all__ = ["Isolation", "Observer", "Options", "check", "evaluate"]
+__all__ = ["Isolation", "Observer", "Options", "Run", "check", "evaluate"]

@@ -15,7 +15,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from omnimeter.catalogue import Kind, inner_part, make
+from omnimeter.catalogue import Kind, inner_part, make, objects
 from omnimeter.contract import (
     Agent,
     Ending,
@@ -50,7 +50,9 @@ class Isolation(StrEnum):
 
 
 def is_isolated(agent: Spec, isolation: Isolation) -> bool:
-    """Whether an agent gets a process of its own."""
+    """Whether an agent gets a process of its own; a Python object never does."""
+    if objects.is_object(agent.id):
+        return False
     if isolation is Isolation.AUTO:
         inner = inner_part(Kind.AGENT, agent)
         inside = inner is not None and is_isolated(inner, isolation)
@@ -58,9 +60,13 @@ def is_isolated(agent: Spec, isolation: Isolation) -> bool:
     return isolation is Isolation.PROCESS
 
 
-@lru_cache(maxsize=16)
 def make_environment_class(spec: Spec) -> EnvironmentClass:
     """The class of a spec, made once."""
+    return _environment_class(spec, objects.generation())
+
+
+@lru_cache(maxsize=16)
+def _environment_class(spec: Spec, generation: int) -> EnvironmentClass:  # noqa: ARG001
     made: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
     return made
 
@@ -107,6 +113,21 @@ class Conductor:
         self.isolation = isolation
         self.limits = limits or Limits()
         self._processes: dict[Spec, AgentProcess] = {}
+        self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
+
+    @contextmanager
+    def carrying(self, memory: Memory) -> Iterator[None]:
+        """Under ``carried``, let one agent take all exercises that are carried out meanwhile."""
+        if memory == "fresh":
+            yield
+            return
+        self._keep(())
+        self._carried = {}
+        try:
+            yield
+        finally:
+            self._keep(())
+            self._carried = None
 
     def close(self) -> None:
         """End the agents' processes, if there are any."""
@@ -147,9 +168,14 @@ class Conductor:
     def _handle(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the handle of one in a process of its own."""
         if not is_isolated(agent, self.isolation):
-            return make_agent(agent)
+            if self._carried is None:
+                return make_agent(agent)
+            if agent not in self._carried:
+                self._carried[agent] = make_agent(agent)
+            return self._carried[agent]
         if agent not in self._processes:
-            self._processes[agent] = AgentProcess(agent, self.limits)
+            carry = self._carried is not None
+            self._processes[agent] = AgentProcess(agent, self.limits, carry=carry)
         return self._processes[agent]
 
     def _keep(self, agents: Sequence[Spec]) -> None:
@@ -202,14 +228,18 @@ class Job:
         exercises: The exercises. Those of a joint run are next to each other.
         payoff: What judges their traces.
         keep: Whether the traces are kept.
+        memory: ``carried`` when one agent takes all exercises, in this order and in any classes.
     """
 
     exercises: tuple[Exercise, ...]
     payoff: Payoff
     keep: bool
+    memory: Memory = "fresh"
 
     def singly(self) -> Iterator[Job]:
-        """The same work, one run at a time."""
+        """The same work, one run at a time; a carried sequence cannot be divided."""
+        if self.memory == "carried":
+            return iter([self])
         return (replace(self, exercises=tuple(run)) for _, run in groupby(self.exercises, run_of))
 
 
@@ -228,8 +258,10 @@ def workforce(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator[F
 
 
 def _carry_out(job: Job, conductor: Conductor) -> Iterator[Finished]:
-    for outcome, trace in conductor.outcomes(job.exercises, job.payoff, record=job.keep):
-        yield outcome, trace if job.keep else None
+    with conductor.carrying(job.memory):
+        for _, alike in groupby(job.exercises, lambda exercise: exercise.environment_class):
+            for outcome, trace in conductor.outcomes(tuple(alike), job.payoff, record=job.keep):
+                yield outcome, trace if job.keep else None
 
 
 class _Crew:
@@ -244,7 +276,7 @@ class _Crew:
             self._options.workers,
             mp_context=get_context("spawn"),
             initializer=_begin_shift,
-            initargs=(self._options.isolation, self._options.limits),
+            initargs=(self._options.isolation, self._options.limits, objects.pack()),
         )
 
     def work(self, jobs: Iterable[Job]) -> Iterator[Finished]:
@@ -303,10 +335,11 @@ _conductor: Conductor | None = None
 """The conductor of a process of the crew."""
 
 
-def _begin_shift(isolation: Isolation, limits: Limits) -> None:
+def _begin_shift(isolation: Isolation, limits: Limits, packed: bytes) -> None:
     global _conductor  # noqa: PLW0603 - a worker process has no other place for what it keeps
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
     _conductor = Conductor(isolation, limits)
+    objects.receive(packed)
 
 
 def _work(job: Job) -> list[Finished]:

@@ -330,6 +330,7 @@ class AgentProcess(AgentHandle):
         spec: Which agent.
         limits: What it may take.
         command: The program that speaks for the agent, as ``docs/wire.md`` says.
+        carry: Whether the same agent takes all exercises, as long as its process lives.
     """
 
     def __init__(
@@ -337,10 +338,13 @@ class AgentProcess(AgentHandle):
         spec: Spec,
         limits: Limits = Limits(),  # noqa: B008 - a frozen value
         command: Sequence[str] = HOST,
+        *,
+        carry: bool = False,
     ) -> None:
         self.spec = spec
         self.limits = limits
         self._command = command
+        self._carry = carry
         self._child: Child | None = None
         self._conversation: Conversation
         self._can_name_view = False  # what the process said when it was greeted
@@ -404,6 +408,7 @@ class AgentProcess(AgentHandle):
             "agent": self.spec.to_json(),
             "briefing": briefing_to_json(briefing),
             "seed": seed,
+            **({"carry": True} if self._carry else {}),
         }
         reply = self._exchange(message, self.limits.seconds_to_begin, "to begin")
         self._refuse(reply)

@@ -182,6 +182,7 @@ class Battery(FixedProtocol):
         tests: int = 1,
         payoff: SpecLike = "average-v1",
         seed: int = 0,
+        memory: Memory = "fresh",
     ) -> None:
         if tests < 1:
             raise InvalidInputError(f"There cannot be {tests} tests.", "Give a number from 1 up.")

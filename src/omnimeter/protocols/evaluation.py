@@ -13,7 +13,7 @@ from omnimeter.contract.spec import JsonData
 
 
 @lru_cache(maxsize=4)
-def _made(spec: Spec) -> Protocol:
+def _made(spec: Spec, generation: int) -> Protocol:  # noqa: ARG001 - objects may be redefined
     made: Protocol = make(Kind.PROTOCOL, spec)
     return made
 
@@ -24,7 +24,7 @@ class Evaluation(JsonData):
 
     Attributes:
         protocol: The test.
-        agents: Who takes it.
+        agents: The agents that take it.
         traces: Whether what happened is kept interaction by interaction.
     """
 
@@ -34,15 +34,15 @@ class Evaluation(JsonData):
 
     def __post_init__(self) -> None:
         if not self.agents:
-            raise InvalidInputError("There is no agent to evaluate.", "Give one with --agent.")
+            raise InvalidInputError("There is no agent to evaluate.", "Give at least one agent.")
         labels = [agent.label for agent in self.agents]
         for label in labels:
             if labels.count(label) > 1:
                 raise InvalidInputError(f"The agent {label} is given twice.", "Give it once.")
 
     def make_protocol(self) -> Protocol:
-        """The test, ready to propose exercises. It is pure, so one serves everybody."""
-        return _made(self.protocol)
+        """The test, ready to propose exercises."""
+        return _made(self.protocol, objects.generation())
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
     courses = {agent: protocol.course(done) for agent, done in ordered.items()}
     # Of a test that was interrupted, agents are compared by what all of them have had.
     moments = None if complete else min(map(len, courses.values()), default=None)
-    found = {agent: protocol.values(done, moments) for agent, done in ordered.items()}
-    values = {agent: each for agent, each in found.items() if each}
+    values = {agent: protocol.values(done, moments) for agent, done in ordered.items()}
+    values = {agent: units for agent, units in values.items() if units}
     support = _support(protocol, ordered)
     exhausted = tuple(agent for agent, done in ordered.items() if protocol.is_exhausted(done))
     return Result(

@@ -332,6 +332,7 @@ class Sample(FixedProtocol):
         timeout_rule: Literal["no-reward", "random-action"] = "no-reward",
         seed: int = 0,
         joint: list[SpecLike] | None = None,
+        memory: Memory = "fresh",
     ) -> None:
         if exercises < 1:
             raise InvalidInputError(

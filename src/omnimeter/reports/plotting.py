@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -491,8 +492,25 @@ def _rendered(figure: Figure, places: Mapping[str, int], kind: str, *, titled: b
             canvas.suptitle(
                 figure.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=style.INK
             )
-        sink = io.BytesIO()
-        canvas.savefig(
+    return canvas
+
+
+@contextmanager
+def _styled(figure: Figure) -> Iterator[None]:
+    import matplotlib.style
+
+    # Whatever the user has set up for other plots must not change what a report looks like.
+    settings = {**style.STYLE, "svg.hashsalt": figure.name}
+    with matplotlib.style.context(settings, after_reset=True), warnings.catch_warnings():
+        # An agent may have a name that the font cannot show; the page itself can.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
+def _picture(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
+    sink = io.BytesIO()
+    with _styled(figure):
+        matplotlib_figure(figure, places, titled=titled).savefig(
             sink,
             format=kind,
             metadata=dict(_UNDATED[kind]),

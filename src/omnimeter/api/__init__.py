@@ -1,0 +1,127 @@
+"""The public Python API: what the command line does, for scripts and notebooks."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omnimeter.api.evaluation import (
+    EnvironmentClassLike,
+    Session,
+    class_spec,
+    compare,
+    evaluate,
+    load,
+)
+from omnimeter.api.result import Result
+from omnimeter.api.universal import UniversalTest, test
+from omnimeter.catalogue import Entry, Kind, listing, make, objects, parse, resolve
+
+if TYPE_CHECKING:
+    from omnimeter.audits import Audit
+    from omnimeter.reproductions.shared import Reproduced
+
+__all__ = [
+    "Result",
+    "Session",
+    "UniversalTest",
+    "audit",
+    "compare",
+    "evaluate",
+    "list_agents",
+    "list_environments",
+    "list_payoffs",
+    "list_protocols",
+    "list_reproductions",
+    "load",
+    "reproduce",
+    "test",
+]
+
+
+def audit(
+    environment_class: EnvironmentClassLike,
+    *,
+    instances: int = 20,
+    interactions: int = 2520,
+    complexity: float | Sequence[float] | None = None,
+    seed: int = 0,
+    progress: Callable[[str | float], None] | None = None,
+) -> Audit:
+    """Examine an environment class: balance, sensitivity, range, determinism, rebuilding.
+
+    Args:
+        environment_class: An id, a ``Spec``, or a Python class or object.
+        instances: How many instances to draw.
+        interactions: Interactions of each random run.
+        complexity: Draw instances of complexity L - 1 to L only; of several, each in turn.
+        seed: The root of all random numbers.
+        progress: Told what is being done (a text) and which share is done (a number up to 1).
+
+    Returns:
+        One finding per check; ``ok`` says whether the class keeps what it claims.
+    """
+    from omnimeter.audits import audit as examine
+
+    spec, things = class_spec(environment_class)
+    objects.use(things)
+    if complexity is None:
+        complexities: Sequence[float] = ()
+    else:
+        complexities = [complexity] if isinstance(complexity, int | float) else complexity
+    return examine(
+        make(Kind.ENVIRONMENT, spec),
+        instances=instances,
+        interactions=interactions,
+        seed=seed,
+        complexities=complexities,
+        progress=progress,
+    )
+
+
+def reproduce(
+    name: str,
+    *,
+    out: str | Path | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> Reproduced:
+    """Run an experiment of a paper; ``agrees`` says whether our results are the published ones.
+
+    Args:
+        name: Its id (``list_reproductions()``).
+        out: Where its tables and figures are written; nothing is kept without it.
+        progress: Told what is being done and which share is done.
+    """
+    experiment = resolve(Kind.REPRODUCTION, parse(Kind.REPRODUCTION, name).id)
+    tell = progress or (lambda doing, done: None)  # noqa: ARG005 - as it is called
+    with tempfile.TemporaryDirectory() as temporary:
+        result: Reproduced = experiment(Path(temporary if out is None else out), tell)
+    return replace(result, files={}) if out is None else result
+
+
+def list_environments() -> list[Entry]:
+    """The environment classes that are installed, ours and those of other packages."""
+    return listing(Kind.ENVIRONMENT)
+
+
+def list_agents() -> list[Entry]:
+    """The agents that are installed, ours and those of other packages."""
+    return listing(Kind.AGENT)
+
+
+def list_protocols() -> list[Entry]:
+    """The protocols that are installed, ours and those of other packages."""
+    return listing(Kind.PROTOCOL)
+
+
+def list_payoffs() -> list[Entry]:
+    """The payoffs that are installed, ours and those of other packages."""
+    return listing(Kind.PAYOFF)
+
+
+def list_reproductions() -> list[Entry]:
+    """The experiments of papers that can be run again."""
+    return listing(Kind.REPRODUCTION)

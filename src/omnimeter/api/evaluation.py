@@ -1,0 +1,477 @@
+"""Evaluating agents from Python: what is given becomes specs, and a session carries it out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from omnimeter.api.result import MemoryRecord, Result, opened
+from omnimeter.catalogue import Kind, objects, parse
+from omnimeter.contract import (
+    EnvironmentClass,
+    InvalidInputError,
+    Outcome,
+    Spec,
+    UnknownNameError,
+)
+from omnimeter.contract.protocol import Memory
+from omnimeter.execution import Isolation, Observer, Options, Run, check
+from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.process import Limits
+from omnimeter.protocols import Evaluation
+
+AgentLike = Any
+"""A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
+class or an object of ``Agent``, an object with ``act`` or ``predict``, or a function."""
+
+EnvironmentClassLike = str | Spec | EnvironmentClass | type[EnvironmentClass]
+"""A spec of an environment class, or a Python class or object."""
+
+Progress = Observer | bool
+"""An observer; or whether to print one line per agent to the standard error."""
+
+
+def agent_specs(agents: AgentLike | Sequence[AgentLike]) -> tuple[tuple[Spec, ...], dict[str, Any]]:
+    """The specs of some agents, and those that were given as Python objects, by their ids.
+
+    Raises:
+        InvalidInputError: Something is no agent, or two objects have the same name.
+    """
+    given = agents if isinstance(agents, list | tuple) else [agents]
+    specs, things = [], {}
+    for each in given:
+        if isinstance(each, str):
+            specs.append(parse(Kind.AGENT, each))
+        elif isinstance(each, Spec):
+            specs.append(each)
+        else:
+            if not isinstance(each, type):
+                adapt(each)  # what is no agent is refused here
+            spec = _object_spec(each)
+            if spec.id in things:
+                raise InvalidInputError(
+                    f"Two agents have the name {spec.id}, which would give them the same "
+                    "random numbers.",
+                    "Give their classes or functions different names.",
+                )
+            things[spec.id] = each
+            specs.append(spec)
+    return tuple(specs), things
+
+
+def class_spec(environment_class: EnvironmentClassLike) -> tuple[Spec, dict[str, Any]]:
+    """The spec of an environment class and, if it is a Python object, that object by its id.
+
+    Raises:
+        InvalidInputError: It is no environment class.
+    """
+    if isinstance(environment_class, str):
+        return parse(Kind.ENVIRONMENT, environment_class), {}
+    if isinstance(environment_class, Spec):
+        return environment_class, {}
+    kind = environment_class if isinstance(environment_class, type) else type(environment_class)
+    if not issubclass(kind, EnvironmentClass):
+        raise InvalidInputError(
+            f"{environment_class!r} is no environment class.",
+            "Give an id, a Spec, or a class or object of omnimeter.EnvironmentClass.",
+        )
+    spec = _object_spec(environment_class)
+    return spec, {spec.id: environment_class}
+
+
+def _object_spec(thing: Any) -> Spec:
+    name = getattr(thing, "__name__", None) or type(thing).__name__
+    return Spec(objects.PREFIX + (re.sub(r"\W", "", name) or "object"))
+
+
+def running_options(
+    workers: int = 1,
+    isolation: str = "auto",
+    action_timeout: float = 10.0,
+    memory_limit: int | None = 2048,
+) -> Options:
+    """How to run, which does not change the result.
+
+    Raises:
+        UnknownNameError: There is no such isolation.
+    """
+    if isolation not in set(Isolation):
+        raise UnknownNameError("isolation", isolation, list(Isolation))
+    limits = Limits(seconds_per_action=action_timeout, memory_mb=memory_limit)
+    return Options(workers, Isolation(isolation), limits)
+
+
+class Session:
+    """An evaluation that is going to be carried out, at once or round by round.
+
+    Args:
+        evaluation: The protocol and the agents.
+        things: Agents and environment class that were given as Python objects, by their ids.
+        out: The directory to store it in; nothing is stored without one.
+        options: How to run it.
+
+    Attributes:
+        evaluation: The protocol and the agents.
+        out: The directory to store it in, if there is one.
+    """
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        things: Mapping[str, Any] | None = None,
+        out: str | Path | None = None,
+        options: Options = Options(),  # noqa: B008 - a frozen value
+    ) -> None:
+        self.evaluation = evaluation
+        self.out = None if out is None else Path(out)
+        self._things = dict(things or {})
+        self._options = options
+        self._memory = MemoryRecord(evaluation.to_json())
+        self._last: Result | None = None
+        self._checked = False
+        if self._things and options.isolation is Isolation.PROCESS:
+            raise InvalidInputError(
+                f"{', '.join(self._things)} cannot run in a process of its own.",
+                "Give isolation='auto', or put the agent into a file: my_agent.py:MyAgent.",
+            )
+
+    def check(self) -> None:
+        """Find out whether everything can be made, before anything is run or stored.
+
+        Raises:
+            OmnimeterError: What cannot be made, and why.
+        """
+        objects.use(self._things)
+        if not self._checked:
+            self._check()
+            self._checked = True
+
+    def _check(self) -> None:
+        if self._options.workers > 1:
+            objects.pack()
+        check(self.evaluation, self._options)
+
+    def run(self, progress: Progress = False) -> Result:
+        """Carry out what is not finished yet; Ctrl-C ends it early with a valid result.
+
+        Args:
+            progress: An observer, or whether to print how far it is.
+        """
+        try:
+            for _ in self._rounds(progress):
+                pass
+        except KeyboardInterrupt:
+            if self._last is None:  # nothing has begun
+                raise
+        assert self._last is not None  # set when the run ended
+        return self._last
+
+    def __iter__(self) -> Iterator[Result]:
+        """Carry it out; the result so far after each round. Leave the loop at any time."""
+        return self._rounds(False)
+
+    @property
+    def result(self) -> Result:
+        """The result so far; what has not been started is run to its end first."""
+        return self.run() if self._last is None else self._last
+
+    def _rounds(self, progress: Progress) -> Iterator[Result]:
+        observer = progress if isinstance(progress, Observer) else None
+        if progress is True:
+            observer = PrintedProgress()
+        self.check()
+        with self._store() as store:
+            run = Run(self.evaluation, store, self._options, observer)
+            try:
+                with closing(iter(run)) as rounds:
+                    for _ in rounds:
+                        self._last = self._so_far(run, store)
+                        yield self._last
+                        objects.use(self._things)  # the caller may have run something else
+            finally:
+                self._last = self._so_far(run, store)
+
+    def _so_far(self, run: Run, store: Any) -> Result:
+        return Result(self.evaluation, store, run.outcomes(), run.complete, self._things)
+
+    @contextmanager
+    def _store(self) -> Iterator[Any]:
+        if self.out is None:
+            yield self._memory
+            return
+        new = not self.out.exists()
+        with opened(self.evaluation, self.out) as writer:
+            try:
+                yield writer
+            except InvalidInputError:  # an agent that cannot even be loaded, in its own process
+                if new and not writer.keys():
+                    shutil.rmtree(self.out)
+                raise
+
+
+class PrintedProgress(Observer):
+    """Prints how many exercises each agent has done, on the standard error."""
+
+    def started(self, agents: Sequence[Spec], expected: int | None) -> None:
+        """Begin to count."""
+        self._done = dict.fromkeys(agents, 0)
+        self._expected = "" if expected is None else f" of {expected}"
+
+    def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
+        """Say how many are done."""
+        self._done[agent] += len(outcomes)
+        text = f"{agent.label}: {self._done[agent]}{self._expected} exercises"
+        print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)
+
+
+def evaluate(
+    agents: AgentLike | Sequence[AgentLike],
+    environment_class: EnvironmentClassLike | None = None,
+    *,
+    battery: str | Path | Mapping[str, Any] | None = None,
+    tests: int = 1,
+    exercises: int = 20,
+    interactions: int | None = None,
+    seconds: float | None = None,
+    complexity: float | Sequence[float] | None = None,
+    payoff: str | Spec = "average",
+    clock: str | None = None,
+    tick: float = 1.0,
+    timeout: float | None = None,
+    timeout_rule: str = "no-reward",
+    joint: bool = False,
+    memory: Memory = "fresh",
+    seed: int = 0,
+    traces: bool = False,
+    out: str | Path | None = None,
+    workers: int = 1,
+    isolation: str = "auto",
+    action_timeout: float = 10.0,
+    memory_limit: int | None = 2048,
+    progress: Progress = False,
+) -> Result:
+    """Let agents take exercises in drawn environments, and score them, as ``omnimeter run`` does.
+
+    Args:
+        agents: One agent or a list: specs (``"q-learning"``), ``Spec``s, classes or objects of
+            ``Agent``, objects with ``act`` or ``predict``, functions. A Python object has the id
+            ``python:NAME``, from its class or function, which keys its random numbers; it runs in
+            this process, and every exercise gets a copy of it.
+        environment_class: An id (``"lambda"``), a ``Spec``, or a Python class or object.
+        battery: Instead of a class: the name of a battery, its JSON file, or its content.
+        tests: How many times the battery is taken.
+        exercises: How many environments are drawn; every agent gets the same ones.
+        interactions: The length of an exercise; 1000 if no length is given.
+        seconds: The length of an exercise in seconds.
+        complexity: The complexity of the environments; of several, each in turn.
+        payoff: What an exercise is worth.
+        clock: ``wall`` or ``virtual``; by default wall for seconds.
+        tick: Virtual seconds of an undeclared action.
+        timeout: Seconds after which an action comes too late.
+        timeout_rule: What then takes its place: ``no-reward`` or ``random-action``.
+        joint: Whether all agents are in the environments at once.
+        memory: ``fresh`` (every exercise gets a new agent) or ``carried`` (one agent takes all
+            exercises in order).
+        seed: The root of all random numbers.
+        traces: Whether every interaction is kept.
+        out: The directory to store the evaluation in; nothing is stored without it. One that was
+            interrupted there goes on.
+        workers: How many processes carry out exercises.
+        isolation: Which agents get processes of their own: ``auto`` (those from files),
+            ``process`` (all) or ``none``.
+        action_timeout: Seconds after which an isolated agent that hangs is ended.
+        memory_limit: Megabytes that an isolated agent may use.
+        progress: An observer, or whether to print how far it is.
+
+    Returns:
+        The scores and everything behind them. Ctrl-C ends it early with the result so far.
+
+    Raises:
+        OmnimeterError: Something that was given cannot be used; the message says what to do.
+    """
+    evaluation, things = plan(
+        agents,
+        environment_class,
+        battery,
+        {
+            "tests": tests,
+            "exercises": exercises,
+            "interactions": interactions,
+            "seconds": seconds,
+            "complexity": complexity,
+            "payoff": payoff,
+            "clock": clock,
+            "tick": tick,
+            "timeout": timeout,
+            "timeout_rule": timeout_rule,
+            "memory": memory,
+            "seed": seed,
+        },
+        joint=joint,
+        traces=traces,
+    )
+    how = running_options(workers, isolation, action_timeout, memory_limit)
+    return Session(evaluation, things, out, how).run(progress)
+
+
+def plan(
+    agents: AgentLike | Sequence[AgentLike],
+    environment_class: EnvironmentClassLike | None,
+    battery: str | Path | Mapping[str, Any] | None,
+    given: Mapping[str, Any],
+    *,
+    joint: bool = False,
+    traces: bool = False,
+) -> tuple[Evaluation, dict[str, Any]]:
+    """The evaluation that ``evaluate`` carries out, and the Python objects in it.
+
+    Args:
+        agents: The agents.
+        environment_class: The environment class, or ``None`` for a battery.
+        battery: The battery, or ``None`` for a class.
+        given: The other parameters of ``evaluate`` that say what is evaluated.
+        joint: Whether all agents are in the environments at once.
+        traces: Whether every interaction is kept.
+
+    Raises:
+        InvalidInputError: There is neither a class nor a battery, or both, or a number is not
+            finite.
+    """
+    if (environment_class is None) == (battery is None):
+        raise InvalidInputError(
+            "Exercises come from an environment class or from a battery, and one of them must be "
+            "given.",
+            "Give environment_class= or battery=, for example environment_class=cups.",
+        )
+    specs, things = agent_specs(agents)
+    parameters = {name: value for name, value in given.items() if value is not None}
+    payoff = parameters["payoff"]
+    parameters["payoff"] = as_json(Kind.PAYOFF, payoff)
+    if parameters.get("memory") == "fresh":  # the default, which old records do not mention
+        del parameters["memory"]
+    for name, value in parameters.items():
+        numbers = value if isinstance(value, list | tuple) else [value]
+        if not all(isfinite(each) for each in numbers if isinstance(each, float)):
+            raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
+    if battery is not None:
+        from omnimeter.protocols.battery import snapshot
+
+        content = snapshot(str(battery) if isinstance(battery, Path) else battery)
+        chosen = {"tests", "payoff", "seed", "memory"} & parameters.keys()
+        protocol = Spec("battery-v1", {name: parameters[name] for name in sorted(chosen)})
+        protocol = replace(protocol, parameters={**protocol.parameters, "battery": content})
+        return Evaluation(protocol, specs, traces), things
+    assert environment_class is not None  # one of both is given
+    spec, own = class_spec(environment_class)
+    parameters.pop("tests", None)
+    parameters["environment_class"] = spec.to_json()
+    if "interactions" not in parameters and "seconds" not in parameters:
+        parameters["interactions"] = 1000
+    for name in {"seconds", "tick", "timeout"} & parameters.keys():
+        parameters[name] = float(parameters[name])  # the same spec for 1 and 1.0
+    if "complexity" in parameters:
+        given_one = isinstance(parameters["complexity"], int | float)
+        each = [parameters["complexity"]] if given_one else parameters["complexity"]
+        levels = [float(complexity) for complexity in each]
+        parameters["complexity"] = levels if len(levels) > 1 else levels[0]
+    if joint:
+        parameters["joint"] = [agent.to_json() for agent in specs]
+    return Evaluation(Spec("sample-v1", parameters), specs, traces), {**things, **own}
+
+
+def as_json(kind: Kind, given: str | Spec) -> dict[str, Any]:
+    """The spec of a part as plain data."""
+    return (parse(kind, given) if isinstance(given, str) else given).to_json()
+
+
+def load(
+    directory: str | Path,
+    *,
+    payoff: str | Spec | None = None,
+    environment_class: EnvironmentClassLike | None = None,
+) -> Result:
+    """The result of a stored evaluation. Runs nothing.
+
+    Args:
+        directory: Where it is stored.
+        payoff: Judge the traces that were kept by this payoff instead of its own.
+        environment_class: The environment class again, if it was a Python object, which no record
+            can rebuild.
+
+    Raises:
+        StoreError: There is no evaluation, or it is damaged.
+        InvalidInputError: Its environment class cannot be rebuilt, or no traces were kept.
+    """
+    from omnimeter.protocols import summarise
+    from omnimeter.reports.page import rejudge, with_payoff
+    from omnimeter.results import Record
+
+    record = Record(directory)
+    evaluation = Evaluation.from_json(record.spec)
+    things = {} if environment_class is None else class_spec(environment_class)[1]
+    objects.use(things)
+    chosen = parse(Kind.PAYOFF, payoff) if isinstance(payoff, str) else payoff
+    if chosen is None:
+        judged = summarise(evaluation, record.outcomes())
+    else:
+        judged, evaluation = rejudge(record, chosen), with_payoff(evaluation, chosen)
+    return Result(evaluation, record, judged.outcomes, judged.complete, things, chosen)
+
+
+def compare(*results: Result | str | Path) -> Result:
+    """Put the agents of several evaluations of the same test into one result.
+
+    Agents are compared on the same exercises, so that protocol, parameters and seed must be the
+    same. ``result.differences`` then compares all of them with the best one, and
+    ``result.compare(reference)`` with another one.
+
+    Args:
+        results: Results, or directories of stored evaluations.
+
+    Raises:
+        InvalidInputError: The tests differ, an agent is in two of them, or there is only one.
+        StoreError: A directory holds no evaluation, or it is damaged.
+    """
+    loaded = [each if isinstance(each, Result) else load(each) for each in results]
+    if not loaded:
+        raise InvalidInputError("There is nothing to compare.", "Give results or directories.")
+    first = loaded[0].evaluation.protocol
+    outcomes: dict[Spec, Sequence[Outcome]] = {}
+    things: dict[str, Any] = {}
+    for each in loaded:
+        other = each.evaluation.protocol
+        if other != first:
+            names = sorted(
+                name
+                for name in {*first.parameters, *other.parameters}
+                if first.parameters.get(name) != other.parameters.get(name)
+            )
+            what = ", ".join(names) if first.id == other.id else "protocol"
+            raise InvalidInputError(
+                f"These evaluations are not of the same test: they differ in {what}.",
+                "Only evaluations with the same protocol, parameters and seed can be compared.",
+            )
+        for agent, done in each.outcomes.items():
+            if agent in outcomes:
+                raise InvalidInputError(
+                    f"The agent {agent.label} is in two of the evaluations.",
+                    "Give each agent once.",
+                )
+            outcomes[agent] = done
+        things.update(each.objects)
+    if len(outcomes) < 2:
+        raise InvalidInputError(
+            "A comparison needs at least two agents.", "Give another evaluation of the same test."
+        )
+    evaluation = Evaluation(first, tuple(outcomes))
+    record = MemoryRecord(evaluation.to_json())
+    record.append(outcome for done in outcomes.values() for outcome in done)
+    complete = all(each.complete for each in loaded)
+    return Result(evaluation, record, outcomes, complete, things)

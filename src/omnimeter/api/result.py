@@ -1,0 +1,306 @@
+"""What an evaluation says, for scripts and notebooks: scores, differences, tables and figures."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omnimeter.catalogue import Kind, objects, parse
+from omnimeter.contract import InvalidInputError, Outcome, Score, Spec, Trace
+from omnimeter.contract.environment import fingerprint
+from omnimeter.protocols import Evaluation
+from omnimeter.protocols import Result as Judged
+from omnimeter.protocols.evaluation import judge
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from omnimeter.reports import Comparison
+    from omnimeter.results import Record
+
+
+class MemoryRecord:
+    """The outcomes of an evaluation that is not on disk; reads like ``omnimeter.results.Record``.
+
+    Args:
+        spec: What is evaluated, as plain data.
+
+    Attributes:
+        path: There is none; a report needs a file name.
+        spec: What is evaluated, as plain data.
+    """
+
+    path = Path()
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self.spec = dict(spec)
+        self._outcomes: dict[str, Outcome] = {}
+        self._traces: dict[str, Trace] = {}
+
+    @property
+    def fingerprint(self) -> str:
+        """A short name that depends on the whole spec."""
+        return fingerprint(self.spec)
+
+    def outcomes(self) -> list[Outcome]:
+        """All outcomes so far."""
+        return list(self._outcomes.values())
+
+    def traces(self) -> Iterator[tuple[str, Trace]]:
+        """All traces that were kept, with the keys of their exercises."""
+        yield from self._traces.items()
+
+    def provenance(self) -> list[dict[str, Any]]:
+        """How the results were made: in this process, now."""
+        from omnimeter.results import current_provenance
+
+        return [current_provenance()]
+
+    def append(
+        self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
+    ) -> None:
+        """Keep outcomes and traces; see ``omnimeter.results.Writer``."""
+        for outcome in outcomes:
+            self._outcomes.setdefault(outcome.exercise.key, outcome)
+        self._traces.update(traces or {})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What an evaluation says, or said at some moment.
+
+    In a notebook it is shown as a table.
+
+    Attributes:
+        evaluation: The test and its agents.
+        record: The outcomes with their provenance, on disk or in memory.
+        outcomes: What came of each agent's exercises.
+        complete: Whether all exercises are done.
+        objects: Agents and environment class that were given as Python objects, by their ids.
+        payoff: The payoff that its traces were judged by anew, if they were.
+    """
+
+    evaluation: Evaluation
+    record: Record | MemoryRecord
+    outcomes: Mapping[Spec, Sequence[Outcome]]
+    complete: bool
+    objects: Mapping[str, Any] = field(default_factory=dict)
+    payoff: Spec | None = None
+
+    @cached_property
+    def judged(self) -> Judged:
+        """The result as the packages below the API use it."""
+        objects.use(self.objects)
+        return judge(self.evaluation.make_protocol(), self.outcomes, self.complete)
+
+    @property
+    def directory(self) -> Path | None:
+        """Where the evaluation is stored, if it is."""
+        return None if isinstance(self.record, MemoryRecord) else self.record.path
+
+    @property
+    def agents(self) -> list[str]:
+        """The labels of the agents, in the order in which they were given."""
+        return [agent.label for agent in self.evaluation.agents]
+
+    @property
+    def scores(self) -> dict[str, Score]:
+        """The score of each agent, with its interval, by the label of the agent."""
+        return {agent.label: score for agent, score in self.judged.scores.items()}
+
+    @property
+    def differences(self) -> list[Comparison]:
+        """Every agent against the best one, on the same exercises; see ``compare``."""
+        return self.compare()
+
+    @property
+    def memory(self) -> str:
+        """What agents kept from one exercise to the next: ``fresh`` or ``carried``."""
+        return self.judged.memory
+
+    def compare(self, reference: str | Spec | None = None) -> list[Comparison]:
+        """Every agent against one of them, on the same exercises or repetitions.
+
+        Args:
+            reference: The agent to compare with; by default the best. A reference that was chosen
+                beforehand needs a smaller correction of p-values.
+
+        Raises:
+            InvalidInputError: The reference took no part.
+        """
+        from omnimeter.reports import comparisons
+
+        chosen = None if reference is None else agent_of(self.evaluation, reference)
+        return comparisons(self.judged, chosen)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per agent and exercise. Needs the extra ``pandas``.
+
+        Raises:
+            InvalidInputError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InvalidInputError(
+                "to_pandas() needs pandas, which is not installed.",
+                "pip install 'omnimeter[pandas]'",
+            ) from error
+        rows = [
+            {
+                "agent": agent.label,
+                "exercise": each.exercise.number,
+                "environment_class": each.exercise.environment_class.label,
+                "instance": each.exercise.instance.key,
+                "complexity": each.exercise.complexity,
+                "payoff": each.payoff,
+                "interactions": each.interactions,
+                "total_reward": each.total,
+                "seconds": each.last_time / 1e9,
+                "ending": str(each.ending),
+                "fault": None if each.fault is None else str(each.fault.kind),
+            }
+            for agent, outcomes in self.judged.outcomes.items()
+            for each in outcomes
+        ]
+        frame = pd.DataFrame(rows)
+        return frame.astype({"payoff": float}) if rows else frame
+
+    def plot(self, name: str = "scores") -> Figure:
+        """A figure of the report page, as a Matplotlib figure.
+
+        Args:
+            name: Which figure: ``scores``, or another one of the page (``differences``,
+                ``complexity``, ``learning``, ...).
+
+        Raises:
+            InvalidInputError: There is no such figure of this evaluation.
+        """
+        from omnimeter.reports import comparisons, score_table
+        from omnimeter.reports.page import figures_of
+        from omnimeter.reports.plotting import matplotlib_figure
+
+        rows, compared = score_table(self.judged), comparisons(self.judged)
+        readable: Any = self.record
+        figures = {each.name: each for each in figures_of(self.judged, readable, rows, compared)}
+        if name not in figures:
+            raise InvalidInputError(
+                f"This evaluation has no figure {name!r}.", f"Known: {', '.join(figures)}."
+            )
+        places = {label: place for place, label in enumerate(self.agents)}
+        return matplotlib_figure(figures[name], places)
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write the report page, one HTML file.
+
+        Args:
+            path: The file to write. An evaluation on disk has a default place in its directory.
+
+        Raises:
+            InvalidInputError: No path was given for an evaluation that is not on disk.
+        """
+        from omnimeter.reports import write_report
+
+        if path is None and self.directory is None:
+            raise InvalidInputError(
+                "The report of an evaluation that is not stored needs a file name.",
+                'For example result.report("page.html").',
+            )
+        objects.use(self.objects)
+        readable: Any = self.record
+        return write_report(readable, None if path is None else Path(path), self.payoff)
+
+    def save(self, directory: str | Path) -> Result:
+        """Store the evaluation in a directory, as ``out=`` would have done.
+
+        Raises:
+            StoreError: The directory holds something else, or cannot be written.
+        """
+        from omnimeter.results import Record
+
+        with opened(self.evaluation, Path(directory)) as writer:
+            kept = dict(self.record.traces())
+            done = [outcome for outcomes in self.outcomes.values() for outcome in outcomes]
+            taken = {outcome.exercise.key for outcome in done}
+            writer.append(done, {key: trace for key, trace in kept.items() if key in taken})
+        record = Record(directory)
+        return Result(self.evaluation, record, self.outcomes, self.complete, self.objects)
+
+    def __repr__(self) -> str:
+        headings, rows = self._table()
+        widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in (headings, *rows)
+        ]
+        return "\n".join([*lines, *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        """The table of scores, for a notebook."""
+        headings, rows = self._table()
+
+        def line(cells: Iterable[str], tag: str) -> str:
+            written = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+            return f"<tr>{written}</tr>"
+
+        body = "".join(line(row, "td") for row in rows)
+        remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self._remarks())
+        head = line(headings, "th")
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{remarks}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        from omnimeter.reports import score_table
+        from omnimeter.reports.text import decimals, fault_counts, interval, number
+
+        rows = score_table(self.judged)
+        places = decimals(each for row in rows for each in (row.value, row.low, row.high))
+        cells = [
+            [
+                row.label,
+                number(row.value, places),
+                interval(row.low, row.high, places),
+                str(row.count),
+                fault_counts(row.faults) or "none",
+            ]
+            for row in rows
+        ]
+        return ["agent", "score", "95 % interval", "exercises", "faults"], cells
+
+    def _remarks(self) -> list[str]:
+        remarks = ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
+        return remarks + ["Not all exercises are done."] * (not self.complete)
+
+
+def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:
+    """The agent of an evaluation that has a label or an id.
+
+    Raises:
+        InvalidInputError: It takes no part.
+    """
+    agents = {agent.label: agent for agent in evaluation.agents}
+    if isinstance(name, str) and name not in agents and not objects.is_object(name):
+        name = parse(Kind.AGENT, name)
+    label = name if isinstance(name, str) else name.label
+    if label not in agents:
+        raise InvalidInputError(
+            f"{label} takes no part in this evaluation.",
+            f"Compare with one of: {', '.join(agents)}.",
+        )
+    return agents[label]
+
+
+def opened(evaluation: Evaluation, directory: Path) -> Any:
+    """The store of an evaluation in a directory, for writing; a context manager."""
+    from omnimeter.results import writing
+
+    seed = evaluation.protocol.parameters.get("seed", 0)
+    specs = (evaluation.protocol, *evaluation.agents)
+    return writing(directory, evaluation.to_json(), seeds=[seed], specs=specs)

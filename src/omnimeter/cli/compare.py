@@ -1,0 +1,51 @@
+"""``omnimeter compare``: stored evaluations of the same test in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from omnimeter.cli import options
+from omnimeter.cli.display import print_json
+
+
+def compare(
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR", help="Stored evaluations of the same test.")
+    ],
+    reference: options.Reference = None,
+    json: options.Json = False,
+) -> None:
+    """Say which agents of stored evaluations are better, in one table. Runs nothing.
+
+    The evaluations must be of the same test: protocol, parameters and seed. Differences are
+    paired, exercise by exercise or repetition by repetition; their p-values are corrected by
+    Holm's method.
+    """
+    from omnimeter.api import compare as combine
+    from omnimeter.api.result import agent_of
+    from omnimeter.cli.scores import (
+        print_comparison,
+        print_reliability,
+        print_troubles,
+        result_json,
+    )
+    from omnimeter.reports.scores import reliability_of
+
+    result = combine(*directories)
+    chosen = None if reference is None else agent_of(result.evaluation, reference)
+    reliability = reliability_of(result.judged)
+    if json:
+        estimate = reliability and {
+            "value": reliability.value,
+            "interval": [reliability.low, reliability.high],
+        }
+        test = result.evaluation.protocol.to_json()
+        scores = result_json(result.judged, chosen)
+        print_json({"test": test, **scores, "reliability": estimate})
+        return
+    print_comparison(result.judged, result.compare(chosen))
+    print_reliability(reliability)
+    print_troubles(result.judged)
