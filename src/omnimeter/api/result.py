@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnimeter.catalogue import Kind, objects, parse
 from omnimeter.contract import InvalidInputError, Outcome, Score, Spec, Trace
-from omnimeter.contract.environment import fingerprint
+from omnimeter.contract.spec import fingerprint
 from omnimeter.protocols import Evaluation
 from omnimeter.protocols import Result as Judged
 from omnimeter.protocols.evaluation import judge
@@ -181,11 +181,11 @@ class Result:
         Raises:
             InvalidInputError: There is no such figure of this evaluation.
         """
-        from omnimeter.reports import comparisons, score_table
+        from omnimeter.reports import comparisons, score_rows
         from omnimeter.reports.page import figures_of
         from omnimeter.reports.plotting import matplotlib_figure
 
-        rows, compared = score_table(self.judged), comparisons(self.judged)
+        rows, compared = score_rows(self.judged), comparisons(self.judged)
         readable: Any = self.record
         figures = {each.name: each for each in figures_of(self.judged, readable, rows, compared)}
         if name not in figures:
@@ -232,47 +232,24 @@ class Result:
         return Result(self.evaluation, record, self.outcomes, self.complete, self.objects)
 
     def __repr__(self) -> str:
-        headings, rows = self._table()
-        widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if place else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in (headings, *rows)
-        ]
-        return "\n".join([*lines, *self._remarks()])
+        from omnimeter.reports import score_table
+
+        return "\n".join([str(score_table(self.judged)), *self._remarks()])
 
     def _repr_html_(self) -> str:
         """The table of scores, for a notebook."""
-        headings, rows = self._table()
+        from omnimeter.reports import score_table
+
+        table = score_table(self.judged)
 
         def line(cells: Iterable[str], tag: str) -> str:
             written = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
             return f"<tr>{written}</tr>"
 
-        body = "".join(line(row, "td") for row in rows)
+        body = "".join(line([cell.text for cell in row], "td") for row in table.rows)
         remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self._remarks())
-        head = line(headings, "th")
+        head = line(table.headings, "th")
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{remarks}"
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        from omnimeter.reports import score_table
-        from omnimeter.reports.text import decimals, fault_counts, interval, number
-
-        rows = score_table(self.judged)
-        places = decimals(each for row in rows for each in (row.value, row.low, row.high))
-        cells = [
-            [
-                row.label,
-                number(row.value, places),
-                interval(row.low, row.high, places),
-                str(row.count),
-                fault_counts(row.faults) or "none",
-            ]
-            for row in rows
-        ]
-        return ["agent", "score", "95 % interval", "exercises", "faults"], cells
 
     def _remarks(self) -> list[str]:
         remarks = ["Memory is carried from exercise to exercise."] * (self.memory == "carried")

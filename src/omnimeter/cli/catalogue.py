@@ -105,7 +105,7 @@ def _print(found: Any) -> None:
     from rich.table import Table
 
     out = console()
-    origin = f"{found.package}, {found.location}" if found.package else found.location
+    origin = f"{found.package}, {found.place}" if found.package else found.place
     out.print(f"[bold]{found.id}[/bold]  [dim]{origin}[/dim]\n")
     out.print(_flowing(found.doc), markup=False)
     if not found.parameters:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import print_json
+from omnimeter.cli.display import console, print_json
 
 
 def compare(
@@ -26,13 +26,11 @@ def compare(
     """
     from omnimeter.api import compare as combine
     from omnimeter.api.result import agent_of
-    from omnimeter.cli.scores import (
-        print_comparison,
-        print_reliability,
-        print_troubles,
-        result_json,
-    )
+    from omnimeter.cli.scores import print_table, print_troubles
+    from omnimeter.reports import result_json
     from omnimeter.reports.scores import reliability_of
+    from omnimeter.reports.summary import reliability_sentence
+    from omnimeter.reports.tables import comparison_table
 
     result = combine(*directories)
     chosen = None if reference is None else agent_of(result.evaluation, reference)
@@ -46,6 +44,7 @@ def compare(
         scores = result_json(result.judged, chosen)
         print_json({"test": test, **scores, "reliability": estimate})
         return
-    print_comparison(result.judged, result.compare(chosen))
-    print_reliability(reliability)
+    print_table(comparison_table(result.judged, result.compare(chosen)))
+    if sentence := reliability_sentence(reliability):
+        console().print(f"\n{sentence}")
     print_troubles(result.judged)

@@ -100,46 +100,12 @@ def default_directory(evaluation: Evaluation) -> Path:
 
 
 def _subject(parameters: Mapping[str, Any]) -> str:
-    """What exercises are taken, in a word: a class, a battery by its name or its title."""
-    said = parameters.get("environment_class", parameters.get("battery", {}))
-    if isinstance(said, str):
-        return said
-    title = re.sub(r"[^a-z0-9]+", "-", str(said.get("title", "")).lower()).strip("-")
-    return str(said.get("id") or title[:40] or "evaluation")
-
-
-def carry_out(
-    evaluation: Evaluation,
-    directory: Path,
-    options: Options,
-    watched: AbstractContextManager[Observer],
-) -> Result:
-    """Run what is not finished yet, with somebody watching, and keep it in the directory."""
-    from omnimeter.contract import InvalidInputError
-    from omnimeter.execution import evaluate
-    from omnimeter.results import open_writer
-
-    new = not directory.exists()
-    seed = evaluation.protocol.parameters.get("seed", 0)
-    specs = (evaluation.protocol, *evaluation.agents)
-    with (
-        open_writer(directory, evaluation.to_json(), seeds=[seed], specs=specs) as writer,
-        watched as observer,
-    ):
-        try:
-            return evaluate(evaluation, writer, options, observer)
-        except InvalidInputError:  # an agent that cannot even be loaded, in its own process
-            if new and not writer.keys():
-                shutil.rmtree(directory)
-            raise
-
-
-def write_page(directory: Path) -> Path:
-    """Write the report page of the evaluation in a directory."""
-    from omnimeter.reports import write_report
-    from omnimeter.results import Record
-
-    return write_report(Record(directory))
+    """The environment class, or the name or title of the battery."""
+    subject = parameters.get("environment_class", parameters.get("battery", {}))
+    if isinstance(subject, str):
+        return subject
+    title = re.sub(r"[^a-z0-9]+", "-", str(subject.get("title", "")).lower()).strip("-")
+    return str(subject.get("id") or title[:40] or "evaluation")
 
 
 def leave(results: Iterable[Result]) -> None:

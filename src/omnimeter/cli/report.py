@@ -28,10 +28,8 @@ def report(
     json: options.Json = False,
 ) -> None:
     """Score a stored evaluation again and write its report page. Runs nothing."""
-    from omnimeter.catalogue import Kind, parse
-    from omnimeter.protocols import Evaluation, summarise
-    from omnimeter.reports import latex_table, rejudge, result_json, write_report
-    from omnimeter.results import Record
+    from omnimeter.api import load
+    from omnimeter.reports import latex_table
 
     result = load(directory, payoff=payoff)
     if latex:
@@ -40,6 +38,8 @@ def report(
     with busy("Writing the report", hidden=json):
         page = result.report(out)
     if json:
+        from omnimeter.reports import result_json
+
         data = {**result_json(result.judged), "memory": result.memory}
         print_json({**data, "report": str(page), "directory": str(directory)})
         return

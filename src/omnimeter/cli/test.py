@@ -195,7 +195,7 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
     All that is wrong with them is found before the first. When one is interrupted, the rest is not
     given.
     """
-    from omnimeter.cli.session import verdict
+    from omnimeter.reports.summary import characterise
 
     try:
         doing = f"Examining {tests[0].environment_spec.label} and choosing the first environments"
@@ -221,7 +221,7 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
     verdicts = []
     if len(results) > 1:
         timed, untimed = (each.judged.scores for each in results)
-        verdicts = [verdict(agent, timed[agent], untimed[agent]) for agent in timed]
+        verdicts = [characterise(agent, timed[agent], untimed[agent]) for agent in timed]
     if json and len(tests) == 1:
         print_json(printed[0])
     elif json:
@@ -252,29 +252,29 @@ def _run(test: UniversalTest, *, hidden: bool) -> tuple[Result, Path]:
 def _print(test: UniversalTest, result: Result, page: Path, reference: Spec | None) -> None:
     from rich.markup import escape
 
-    from omnimeter.cli import scores
-    from omnimeter.cli.session import estimated, harness_sentence, hints
+    from omnimeter.cli.scores import print_scores, print_troubles
+    from omnimeter.cli.session import harness_sentence
     from omnimeter.reports.scores import reliability_of
+    from omnimeter.reports.summary import estimate_sentence, hints, reliability_sentence
 
     out, judged = console(), result.judged
     out.print(f"[bold]{escape(test.title)}[/bold]\n{escape(test.setting)}\n")
-    scores.print_scores(judged)
-    scores.print_history(judged)
-    scores.print_differences(result.compare(reference))
-    scores.print_reliability(reliability_of(judged))
-    out.print(f"\n{escape(estimated(test.protocol, judged))}")
-    for hint in hints(test.protocol, judged):
+    print_scores(judged, result.compare(reference))
+    if sentence := reliability_sentence(reliability_of(judged)):
+        out.print(f"\n{sentence}")
+    out.print(f"\n{escape(estimate_sentence(judged))}")
+    for hint in hints(judged):
         out.print(f"[yellow]{escape(hint)}[/yellow]")
     for cost in test.harness:
         out.print(f"[dim]{harness_sentence(cost)}[/dim]")
-    scores.print_troubles(judged)
+    print_troubles(judged)
     out.print(f"results: {test.out}\nreport: {page}", soft_wrap=True)
 
 
 def _json(
     test: UniversalTest, result: Result, page: Path, reference: Spec | None
 ) -> dict[str, Any]:
-    from omnimeter.cli.scores import result_json
+    from omnimeter.reports import result_json
     from omnimeter.reports.scores import reliability_of
 
     reliability = reliability_of(result.judged)

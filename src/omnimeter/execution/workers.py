@@ -28,6 +28,7 @@ from omnimeter.contract import (
     Spec,
     Trace,
 )
+from omnimeter.contract.protocol import Memory
 from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled

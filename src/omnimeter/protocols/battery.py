@@ -22,6 +22,7 @@ from omnimeter.contract import (
     UnknownNameError,
 )
 from omnimeter.contract.exercise import FOREVER
+from omnimeter.contract.protocol import Memory
 from omnimeter.contract.spec import JsonData, read_json
 from omnimeter.protocols.sample import FixedProtocol, Planned, SpecLike, draw
 
@@ -174,6 +175,8 @@ class Battery(FixedProtocol):
         tests: How many times the sequence is taken.
         payoff: What turns a trace into a number.
         seed: The root of all randomness.
+        memory: ``fresh`` (a new agent for every exercise) or ``carried`` (one agent takes all
+            exercises in order).
     """
 
     def __init__(
@@ -189,6 +192,7 @@ class Battery(FixedProtocol):
         self.plan = find_battery(battery)
         self.parts = len(self.plan.exercises)
         self.tests = tests
+        self.memory = memory
         super().__init__(payoff, seed)
 
     @cached_property

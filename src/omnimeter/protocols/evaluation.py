@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
-from omnimeter.catalogue import Kind, make
+from omnimeter.catalogue import Kind, make, objects
 from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
-from omnimeter.contract.protocol import Design, Moment
-from omnimeter.contract.spec import JsonData
+from omnimeter.contract.protocol import Design, Memory, Moment
 
 
 @lru_cache(maxsize=4)
@@ -19,7 +19,7 @@ def _made(spec: Spec, generation: int) -> Protocol:  # noqa: ARG001 - objects ma
 
 
 @dataclass(frozen=True)
-class Evaluation(JsonData):
+class Evaluation:
     """Some agents, one test.
 
     Attributes:
@@ -44,6 +44,23 @@ class Evaluation(JsonData):
         """The test, ready to propose exercises."""
         return _made(self.protocol, objects.generation())
 
+    def to_json(self) -> dict[str, Any]:
+        """The evaluation as plain data."""
+        return {
+            "protocol": self.protocol.to_json(),
+            "agents": [agent.to_json() for agent in self.agents],
+            "traces": self.traces,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Evaluation:
+        """The evaluation that ``to_json`` wrote."""
+        return Evaluation(
+            protocol=Spec.from_json(data["protocol"]),
+            agents=tuple(Spec.from_json(agent) for agent in data["agents"]),
+            traces=data["traces"],
+        )
+
 
 @dataclass(frozen=True)
 class Result:
@@ -58,6 +75,7 @@ class Result:
         values: The independent values of each agent, by their unit, where they are not simply the
             payoffs (``Protocol.values``).
         courses: How the test of each agent went, where it could be stopped after every round.
+        memory: What agents kept from one exercise to the next: ``fresh`` or ``carried``.
         design: What the test says of itself.
         exhausted: Agents whose test ended early because no environment was left for them.
     """
@@ -69,6 +87,7 @@ class Result:
     strata: Mapping[int, int] = field(default_factory=dict)
     values: Mapping[Spec, Mapping[int, float]] = field(default_factory=dict)
     courses: Mapping[Spec, Sequence[Moment]] = field(default_factory=dict)
+    memory: Memory = "fresh"
     design: Design = Design()
     exhausted: tuple[Spec, ...] = ()
 
@@ -93,7 +112,16 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
     support = _support(protocol, ordered)
     exhausted = tuple(agent for agent, done in ordered.items() if protocol.is_exhausted(done))
     return Result(
-        scores, ordered, complete, support, strata, values, courses, protocol.describe(), exhausted
+        scores=scores,
+        outcomes=ordered,
+        complete=complete,
+        support=support,
+        strata=strata,
+        values=values,
+        courses=courses,
+        memory=protocol.memory,
+        design=protocol.describe(),
+        exhausted=exhausted,
     )
 
 

@@ -32,7 +32,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.contract.exercise import check_joint, is_own_fault
-from omnimeter.contract.protocol import Design
+from omnimeter.contract.protocol import Design, Memory
 from omnimeter.estimation import Estimate, stratified_mean
 
 SpecLike = str | dict[str, Any]
@@ -316,6 +316,8 @@ class Sample(FixedProtocol):
         seed: The root of all randomness.
         joint: The agents that act in the same environments at once, in the order of their seats;
             by default each agent is alone. Only these agents can be evaluated.
+        memory: ``fresh`` (a new agent for every exercise) or ``carried`` (one agent takes all
+            exercises in order).
     """
 
     def __init__(
@@ -339,6 +341,7 @@ class Sample(FixedProtocol):
                 f"There cannot be {exercises} exercises.", "Give a number from 1 up."
             )
         self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
+        self.memory = memory
         self.exercises = exercises
         self.budget = Budget(interactions, seconds)
         kind = clock or ("virtual" if seconds is None else "wall")

@@ -196,6 +196,9 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
         "Time-out of an action": _all(_timeout(exercise.timeout) for exercise in exercises),
         "Payoff": "the protocol's own" if payoff is None else _described(Kind.PAYOFF, payoff),
         "Adjustment": "" if adjustment is None else _described(Kind.ADJUSTMENT, adjustment),
+        "Memory": "carried: one agent took all exercises in order"
+        if protocol.memory == "carried"
+        else "",
         "Seed": _all(str(exercise.seed) for exercise in exercises),
         "Traces": "kept" if evaluation.traces else "not kept",
     }

@@ -472,15 +472,17 @@ def _adapted(tag: str, name: str) -> str:
     return tag
 
 
-def _rendered(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
-    import matplotlib.style
+def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool = True) -> Canvas:
+    """A figure drawn in the style of reports.
+
+    Args:
+        figure: What to draw.
+        places: The place of each agent, by label, which decides on its colour and marker.
+        titled: Whether the title is part of it.
+    """
     from matplotlib.figure import Figure as Canvas
 
-    # The user's settings for other plots must not change the style of a report.
-    settings = {**style.STYLE, "svg.hashsalt": figure.name}
-    with matplotlib.style.context(settings, after_reset=True), warnings.catch_warnings():
-        # An agent may have a name that the font cannot show; the page itself can.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+    with _styled(figure):
         canvas = Canvas()
         if isinstance(figure, DotFigure):
             draw_dots(figure, places, canvas)
@@ -499,7 +501,7 @@ def _rendered(figure: Figure, places: Mapping[str, int], kind: str, *, titled: b
 def _styled(figure: Figure) -> Iterator[None]:
     import matplotlib.style
 
-    # Whatever the user has set up for other plots must not change what a report looks like.
+    # The user's settings for other plots must not change the style of a report.
     settings = {**style.STYLE, "svg.hashsalt": figure.name}
     with matplotlib.style.context(settings, after_reset=True), warnings.catch_warnings():
         # An agent may have a name that the font cannot show; the page itself can.
@@ -507,7 +509,7 @@ def _styled(figure: Figure) -> Iterator[None]:
         yield
 
 
-def _picture(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
+def _rendered(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
     sink = io.BytesIO()
     with _styled(figure):
         matplotlib_figure(figure, places, titled=titled).savefig(
