@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
@@ -106,11 +106,14 @@ class JsonData:
 def _json_fields(cls: type[Any]) -> list[tuple[str, Any, Any]]:
     """Name, default and number type of each field, for JSON that depends on equal values only."""
     numbers = {"float": float, "float | None": float, "int": int, "int | None": int}
-    return [(each.name, _default(each), numbers.get(str(each.type))) for each in fields(cls)]
-
-
-def _default(one: Field[Any]) -> Any:
-    return one.default if one.default_factory is MISSING else one.default_factory()
+    return [
+        (
+            each.name,
+            each.default if each.default_factory is MISSING else each.default_factory(),
+            numbers.get(str(each.type)),
+        )
+        for each in fields(cls)
+    ]
 
 
 def _plain(value: Any) -> Any:
