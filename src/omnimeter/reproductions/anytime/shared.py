@@ -1,4 +1,4 @@
-"""Running the universal tests in this process for the experiments of the anytime paper."""
+"""Running whole tests in this process, for the experiments of the anytime paper."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from omnimeter.contract import Exercise, Moment, Outcome, Payoff, Protocol, Score, Spec
+from omnimeter.execution import Isolation, Observer, Options, evaluate
 from omnimeter.execution.workers import make_agent, make_environment_class, outcome_of
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
 from omnimeter.interaction.batch import run_batch
+from omnimeter.protocols.anytime import AnytimeUntimed
 from omnimeter.protocols.evaluation import Evaluation
 from omnimeter.reproductions.shared import Report, silent
 
 
 @dataclass(frozen=True)
-class Taken:
+class CompletedTest:
     """A test that an agent has taken.
 
     Attributes:
         test: The test.
-        agent: Who took it.
-        outcomes: What came of its exercises, in the order of their numbers.
+        outcomes: The outcomes of its exercises, in the order of their numbers.
     """
 
     test: Protocol
-    agent: Spec
     outcomes: Sequence[Outcome]
 
     @cached_property
@@ -42,38 +42,73 @@ class Taken:
 
     @cached_property
     def course(self) -> Sequence[Moment]:
-        """Where an anytime test stood after each round."""
+        """The state of an anytime test after each round."""
         return self.test.course(self.outcomes)
 
 
-def taken(
-    protocol: Spec, agent: Spec, report: Report = silent, chance_of: Spec | None = None
-) -> Taken:
+def run_test(
+    protocol: Spec, agent: Spec, report: Report = silent, stream_of: Spec | None = None
+) -> CompletedTest:
     """Let an agent take a whole test.
 
     Args:
         protocol: The test.
-        agent: Who takes it.
-        report: Told which part of the test is done, where that is known.
-        chance_of: Whose chance the agent has; by default its own. Two that do the same, and have
-            the chance of the same agent, then do the same for certain.
+        agent: The agent.
+        report: Called with the share of the test that is done, where that is known.
+        stream_of: The agent whose random stream it gets; by default its own. Two agents that
+            behave alike and have the same stream then take exactly the same actions.
+
+    Raises:
+        RuntimeError: An exercise failed.
     """
-    test = Evaluation(protocol, (agent,)).make_protocol()
-    known_as = chance_of or agent
-    whole = test.expected()
-    done: list[Outcome] = []
-    while proposed := test.propose(known_as, done):
-        done += _outcomes(agent, proposed, test.payoff())
-        report(agent.label, len(done) / whole if whole else 0.0)
-    return Taken(test, agent, done)
+    evaluation = Evaluation(protocol, (agent,))
+    progress = _Progress(report)
+    if stream_of is None:
+        result = evaluate(evaluation, options=Options(isolation=Isolation.NONE), observer=progress)
+        if not result.complete:
+            raise KeyboardInterrupt
+        outcomes = list(result.outcomes[agent])
+    else:
+        outcomes = _outcomes_as(stream_of, agent, evaluation.make_protocol(), progress)
+    for outcome in outcomes:
+        if outcome.payoff is None:
+            raise RuntimeError(f"{agent.label} failed: {outcome.fault}")
+    return CompletedTest(evaluation.make_protocol(), outcomes)
+
+
+class _Progress(Observer):
+    """Reports the share of the exercises that are finished."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.expected: int | None = None
+        self.done = 0
+
+    def started(self, agents: Sequence[Spec], expected: int | None) -> None:  # noqa: ARG002
+        self.expected = expected
+
+    def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
+        self.done += len(outcomes)
+        self.report(agent.label, self.done / self.expected if self.expected else 0.0)
+
+
+def _outcomes_as(
+    stream_of: Spec, agent: Spec, test: Protocol, progress: _Progress
+) -> list[Outcome]:
+    """The outcomes of an agent in the exercises of another.
+
+    The spec in an exercise keys the agent's random stream and says which agent takes it. Here the
+    two differ, which no evaluation can express.
+    """
+    progress.started((agent,), test.expected())
+    outcomes: list[Outcome] = []
+    while exercises := test.propose(stream_of, outcomes):
+        outcomes += _outcomes(agent, exercises, test.payoff())
+        progress.finished(agent, outcomes[-len(exercises) :])
+    return outcomes
 
 
 def _outcomes(agent: Spec, exercises: Sequence[Exercise], payoff: Payoff) -> Iterator[Outcome]:
-    """What comes of some exercises if this agent takes them, whoever they were meant for.
-
-    Raises:
-        RuntimeError: An exercise did not come to its end.
-    """
     environment_class = make_environment_class(exercises[0].environment_class)
     made = make_agent(agent)
     if isinstance(environment_class, KernelEnvironmentClass) and isinstance(made, KernelAgent):
@@ -81,18 +116,22 @@ def _outcomes(agent: Spec, exercises: Sequence[Exercise], payoff: Payoff) -> Ite
     else:
         traces = (take(environment_class, make_agent(agent), each) for each in exercises)
     for exercise, trace in zip(exercises, traces, strict=True):
-        if trace.fault is not None:
-            raise RuntimeError(f"{agent.label} failed: {trace.fault.message}")
         yield outcome_of(exercise, trace, payoff)
 
 
+def whole_slots(environment_class: str, rounds: int) -> int:
+    """The interactions of the first rounds of a repetition of Definition 19."""
+    unlimited = AnytimeUntimed(environment_class, 2**62, repetitions=1)
+    return sum(unlimited.slots[:rounds])
+
+
 def part_of(report: Report, number: int, count: int, doing: str | None = None) -> Report:
-    """A report of one of several equal parts of a whole.
+    """A report for one of several equal parts of a whole.
 
     Args:
-        report: That of the whole.
+        report: The report for the whole.
         number: Which part it is, from 0 on.
         count: How many there are.
-        doing: What is done in it; by default what the part itself says.
+        doing: What is done in it; by default what the part itself reports.
     """
-    return lambda said, done: report(doing or said, (number + min(done, 1.0)) / count)
+    return lambda text, done: report(doing or text, (number + min(done, 1.0)) / count)
