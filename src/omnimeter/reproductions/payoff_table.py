@@ -159,7 +159,7 @@ AGENTS: dict[str, Callable[..., KernelAgent]] = {
 
 
 @lru_cache(maxsize=256)
-def _values(
+def values_of(
     example: Example, kind: str, parameters: tuple[tuple[str, float], ...], tau: float, runs: int
 ) -> dict[Payoff, FloatArray]:
     """The payoffs of an agent's runs, all of them computed in one pass."""
@@ -184,7 +184,7 @@ def payoffs(
         runs: How many runs.
         parameters: The parameters of the agent.
     """
-    return _values(example, kind, tuple(sorted(parameters.items())), tau, runs)[payoff]
+    return values_of(example, kind, tuple(sorted(parameters.items())), tau, runs)[payoff]
 
 
 PUBLISHED = (
