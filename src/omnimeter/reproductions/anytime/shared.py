@@ -22,7 +22,7 @@ class CompletedTest:
 
     Attributes:
         test: The test.
-        outcomes: The outcomes of its exercises, in the order of their numbers.
+        outcomes: The outcomes of its exercises, round by round.
     """
 
     test: Protocol
@@ -62,50 +62,38 @@ def run_test(
         RuntimeError: An exercise failed.
     """
     evaluation = Evaluation(protocol, (agent,))
+    test = evaluation.make_protocol()
     progress = _Progress(report)
     if stream_of is None:
-        result = evaluate(evaluation, options=Options(isolation=Isolation.NONE), observer=progress)
-        if not result.complete:
+        options = Options(isolation=Isolation.NONE)
+        if not evaluate(evaluation, options=options, observer=progress).complete:
             raise KeyboardInterrupt
-        outcomes = list(result.outcomes[agent])
     else:
-        outcomes = _outcomes_as(stream_of, agent, evaluation.make_protocol(), progress)
-    for outcome in outcomes:
+        # The spec in an exercise keys the agent's random stream and says which agent takes it.
+        # Here the two differ, which no evaluation can express.
+        progress.started((agent,), test.expected())
+        while exercises := test.propose(stream_of, progress.outcomes):
+            progress.finished(agent, list(_outcomes(agent, exercises, test.payoff())))
+    for outcome in progress.outcomes:
         if outcome.payoff is None:
             raise RuntimeError(f"{agent.label} failed: {outcome.fault}")
-    return CompletedTest(evaluation.make_protocol(), outcomes)
+    return CompletedTest(test, progress.outcomes)
 
 
 class _Progress(Observer):
-    """Reports the share of the exercises that are finished."""
+    """Collects outcomes as they are finished, and reports the share of the exercises."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
         self.expected: int | None = None
-        self.done = 0
+        self.outcomes: list[Outcome] = []
 
     def started(self, agents: Sequence[Spec], expected: int | None) -> None:  # noqa: ARG002
         self.expected = expected
 
     def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
-        self.done += len(outcomes)
-        self.report(agent.label, self.done / self.expected if self.expected else 0.0)
-
-
-def _outcomes_as(
-    stream_of: Spec, agent: Spec, test: Protocol, progress: _Progress
-) -> list[Outcome]:
-    """The outcomes of an agent in the exercises of another.
-
-    The spec in an exercise keys the agent's random stream and says which agent takes it. Here the
-    two differ, which no evaluation can express.
-    """
-    progress.started((agent,), test.expected())
-    outcomes: list[Outcome] = []
-    while exercises := test.propose(stream_of, outcomes):
-        outcomes += _outcomes(agent, exercises, test.payoff())
-        progress.finished(agent, outcomes[-len(exercises) :])
-    return outcomes
+        self.outcomes += outcomes
+        self.report(agent.label, len(self.outcomes) / self.expected if self.expected else 0.0)
 
 
 def _outcomes(agent: Spec, exercises: Sequence[Exercise], payoff: Payoff) -> Iterator[Outcome]:
