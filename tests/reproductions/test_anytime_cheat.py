@@ -65,8 +65,10 @@ def test_both_tests_have_as_many_whole_exercises_as_wanted(both):
 def test_a_run_is_what_the_test_scores():
     protocol = cheat.UNTIMED.spec(4, 8)
     test = run_test(protocol, cheat.cheat(3))
-    assert run_of(test, 4).rewards.mean() == pytest.approx(test.score.value)
-    assert run_of(test, 4).levels[-1].mean() == pytest.approx(test.score.parts["level"])
+    assert run_of(test, 4).rewards.mean() == pytest.approx(test.test.score(test.outcomes).value)
+    assert run_of(test, 4).levels[-1].mean() == pytest.approx(
+        test.test.score(test.outcomes).parts["level"]
+    )
 
 
 def test_cheats_and_limited_do_as_the_honest_until_they_meet_what_is_hard(both):

@@ -38,7 +38,9 @@ def test_scores_and_widths_are_those_of_the_test():
         assert tests.scores[0, place].mean() == pytest.approx(moment.value)
         width = moment.interval.high - moment.interval.low
         assert tests.widths[0, place] == pytest.approx(width)
-    assert tests.stabilities[0, -1] == pytest.approx(test.score.parts["stability"])
+    assert tests.stabilities[0, -1] == pytest.approx(
+        test.test.score(test.outcomes).parts["stability"]
+    )
 
 
 def test_a_longer_test_begins_as_a_shorter_one():

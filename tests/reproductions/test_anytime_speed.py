@@ -120,7 +120,7 @@ def whole(random=0.0, without=0.5, spread=0.0):
             if number in speed.UNTIMED:
                 same = made[-1].values[1]
                 made[-1] = replace(made[-1], values={1: same, 2: same + spread})
-    return speed.Results(made)
+    return {(each.agent, each.definition.number): each for each in made}
 
 
 def test_all_statements_can_hold():

@@ -207,7 +207,7 @@ def test_long_tables_are_left_to_their_file(capsys, monkeypatch):
 def test_figures_are_the_same_bytes_each_time(tmp_path):
     from matplotlib.figure import Figure
 
-    from omnimeter.reproductions.shared import write_figure
+    from omnimeter.reproductions.plots import write_figure
 
     written = []
     for name in ("one", "two"):

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,33 +20,10 @@ from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import Estimate, difference, mean, paired_difference
 from omnimeter.interaction import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, Total
-from omnimeter.reproductions.shared import (
-    PUBLISHED_FIELD,
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    contains_zero,
-    silent,
-    simulate,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, silent
 
 Example = Literal["alternating", "bananas", "bounded", "balanced"]
-Range = tuple[float, float]
-
-
-class Payoff(Protocol):
-    """A function of traces that knows its bounds."""
-
-    def __call__(self, trace: Trace, /) -> float:
-        """The payoff of a trace."""
-        ...
-
-    def bounds(self, rewards: Range, /) -> Range:
-        """The range of its values when single rewards lie in a range."""
-        ...
 
 
 RIGHT = {
@@ -91,13 +68,7 @@ BALANCED = EnvironmentKind("Balanced", "balanced", ("balanced",), lucky=0.0)
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the table.
-
-    Attributes:
-        environments: The type of environments.
-        symbol: The payoff as the table writes it.
-        payoffs: The payoff, with each parameter that it may have.
-    """
+    """One column of the table: a type of environments, and a payoff with all its parameters."""
 
     environments: EnvironmentKind
     symbol: str
@@ -136,10 +107,12 @@ class DiscountedByAll:
         """The payoff of a trace."""
         return Discounted("geometric", self.ratio)(trace) * (1 - self.ratio ** len(trace))
 
-    def bounds(self, rewards: Range) -> Range:
+    def bounds(self, rewards: tuple[float, float]) -> tuple[float, float]:
         """The range of the rewards, and 0."""
         return Discounted("geometric", self.ratio).bounds(rewards)
 
+
+Payoff = Total | Average | Discounted | Diminishing | DiscountedByAll
 
 BY_ALL = tuple(DiscountedByAll(ratio) for ratio in RATIOS)
 
@@ -166,7 +139,7 @@ def values_of(
     given = dict(parameters)
     make = AGENTS.get(kind)
     agent = Apprentice(RIGHT[example], **given) if make is None else make(**given)  # type: ignore[arg-type]
-    traces = simulate(Buttons(example), agent, tau, runs)
+    traces = shared.simulate(Buttons(example), agent, tau, runs)
     table = np.array([[payoff(trace) for payoff in PAYOFFS] for trace in traces])
     return dict(zip(PAYOFFS, table.T, strict=True))
 
@@ -244,14 +217,8 @@ LONG, RATE, POLICY_RUNS = 1000.0, 10.0, 2000
 """The seconds, actions per second and runs with which time policies are tried."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a payoff has a feature.
-
-    Attributes:
-        holds: Whether it has.
-        evidence: The numbers that decided it, as text.
-    """
+class Verdict(NamedTuple):
+    """Whether a payoff has a feature, and the numbers that decided it, as text."""
 
     holds: bool
     evidence: str
@@ -270,7 +237,7 @@ def central(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     ]
     farthest = max(estimates, key=lambda estimate: abs(estimate.value))
     return Verdict(
-        all(contains_zero(estimate) for estimate in estimates),
+        all(shared.contains_zero(estimate) for estimate in estimates),
         f"random agents average up to {farthest.value:.3g}",
     )
 
@@ -286,7 +253,7 @@ def independent(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
         ]
         for one, other in combinations(samples, 2):
             gap = difference(one, other, CONFIDENCE)
-            same = same and contains_zero(gap)
+            same = same and shared.contains_zero(gap)
             widest = max(widest, abs(gap.value))
     return Verdict(same, f"random agents differ by up to {widest:.3g} over rates and lengths")
 
@@ -508,7 +475,10 @@ def _rows(cells: list[Cell]) -> list[dict[str, str]]:
         row = {"feature": f"{number}. {question}"}
         for cell in cells:
             if cell.feature == number:
-                row |= {cell.column: cell.ours, cell.column + PUBLISHED_FIELD: cell.published}
+                row |= {
+                    cell.column: cell.ours,
+                    cell.column + shared.PUBLISHED_FIELD: cell.published,
+                }
         rows.append(row)
     return rows
 
@@ -555,7 +525,7 @@ def draw(cells: Sequence[Cell], out: Path) -> dict[str, Path]:
         fontsize=11,
         pad=12,
     )
-    return write_figure(figure, out / "table")
+    return plots.write_figure(figure, out / "table")
 
 
 def _statements(cells: list[Cell], agreeing: int, diminishing: int) -> list[Statement]:
@@ -597,8 +567,8 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     rows = _rows(cells)
     details = [cell._asdict() | {"agrees": cell.agrees} for cell in cells]
     files = {
-        "table": write_records(out / "table.csv", rows),
-        "evidence": write_records(out / "evidence.csv", details),
+        "table": shared.write_records(out / "table.csv", rows),
+        "evidence": shared.write_records(out / "evidence.csv", details),
         **draw(cells, out),
     }
     agreeing = sum(cell.agrees for cell in cells)

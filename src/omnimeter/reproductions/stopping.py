@@ -15,19 +15,8 @@ from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import mean
 from omnimeter.interaction import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    bands,
-    join,
-    plot_band,
-    silent,
-    simulate,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, join, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,17 +47,7 @@ PAYOFFS: dict[str, Total | Average | PerSecond | Discounted | Diminishing] = {
 
 @dataclass(frozen=True)
 class Curve:
-    """The expected payoff of an agent against tau, with its interval.
-
-    Attributes:
-        agent: ``stopper`` or ``random``.
-        payoff: The name of the payoff.
-        seconds: The values of tau.
-        value: The mean payoff at each.
-        low: The lower end of its 95 % interval.
-        high: The upper end of it.
-        lucky: The share of runs whose payoff is above 0 at each.
-    """
+    """The mean payoff of an agent at each tau with its 95 % interval, and the runs above 0."""
 
     agent: str
     payoff: str
@@ -95,14 +74,14 @@ class Curve:
 
 def _curves(name: str, agent: KernelAgent, ends: IntArray) -> list[Curve]:
     values: dict[str, list[FloatArray]] = {payoff: [] for payoff in PAYOFFS}
-    for trace in simulate(Buttons("balanced"), agent, LONGEST, RUNS):
+    for trace in shared.simulate(Buttons("balanced"), agent, LONGEST, RUNS):
         for what, payoff in PAYOFFS.items():
             values[what].append(payoff.along(trace, ends))
     curves = []
     for what, payoff in PAYOFFS.items():
         runs = np.array(values[what])
         estimates = [mean(column, support=payoff.bounds(REWARDS)) for column in runs.T]
-        value, low, high = bands(estimates)
+        value, low, high = shared.bands(estimates)
         lucky = (runs > 0).mean(axis=0)
         curves.append(Curve(name, what, ends / NANOSECONDS, value, low, high, lucky))
     return curves
@@ -142,7 +121,7 @@ def _draw(curves: dict[tuple[str, str], Curve], out: Path) -> dict[str, Path]:
         fontsize=10,
     )
     figure.suptitle("What stopping when lucky is worth", x=0.01, ha="left", fontweight="bold")
-    return write_figure(figure, out / "stopping")
+    return plots.write_figure(figure, out / "stopping")
 
 
 def _draw_panel(axes: Axes, what: str, stopper: Curve, constant: Curve) -> None:
@@ -151,7 +130,7 @@ def _draw_panel(axes: Axes, what: str, stopper: Curve, constant: Curve) -> None:
         (constant, "#33658a", "--", "never stops"),
     ):
         band = np.array([curve.value, curve.low, curve.high])
-        plot_band(axes, curve.seconds, band, colour, 0.18, ls=line, lw=1.8, label=label)
+        plots.plot_band(axes, curve.seconds, band, colour, 0.18, ls=line, lw=1.8, label=label)
     axes.axhline(0, color="#888888", lw=0.7)
     axes.set(xscale="log", title=what, xlabel="tau in seconds", ylabel="expected payoff")
     axes.spines[["top", "right"]].set_visible(False)
@@ -244,5 +223,5 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
             for (agent, payoff), curve in curves.items()
         },
         rows=rows,
-        files={"table": write_records(out / "curves.csv", rows), **_draw(curves, out)},
+        files={"table": shared.write_records(out / "curves.csv", rows), **_draw(curves, out)},
     )

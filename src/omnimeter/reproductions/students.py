@@ -8,7 +8,8 @@ from pathlib import Path
 from omnimeter.agents.students import STUDENTS, student
 from omnimeter.contract import NANOSECONDS
 from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
-from omnimeter.reproductions.shared import Report, Reproduced, Statement, silent, write_records
+from omnimeter.reproductions import shared
+from omnimeter.reproductions.shared import Report, Reproduced, Statement, silent
 
 PUBLISHED: dict[str, dict[str, float]] = {
     "total": {"s1": 10, "s2": 18, "s3": 4, "s4": 50},
@@ -74,5 +75,5 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
         statements=_statements(figures),
         figures=figures,
         rows=rows,
-        files={"table": write_records(out / "students.csv", rows)},
+        files={"table": shared.write_records(out / "students.csv", rows)},
     )

@@ -18,31 +18,9 @@ from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.interaction.randomness import below
 from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES, SMALL
-from omnimeter.reproductions.anytime.shared import (
-    CompletedTest,
-    part_of,
-    run_test,
-    whole_slots,
-)
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    THOUSANDS,
-    CurveEnd,
-    Report,
-    Reproduced,
-    Statement,
-    add_header,
-    bands,
-    fmt,
-    grid_and_zero,
-    label_ends,
-    panel_title,
-    silent,
-    style,
-    ticks,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.anytime.shared import CompletedTest, part_of, run_test, whole_slots
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,13 +74,7 @@ STOPS = (5, 10, 15)
 
 @dataclass(frozen=True)
 class Trial:
-    """One of the tests.
-
-    Attributes:
-        name: In rows.
-        definition: Its number in the paper.
-        title: In texts.
-    """
+    """One of the tests, by the number of its definition."""
 
     name: str
     definition: int
@@ -230,26 +202,22 @@ def run(repetitions: int, rounds: int, report: Report) -> list[Results]:
         rounds: How many exercises each of them has.
         report: Called with the progress.
     """
-    agents = [HONEST, *map(cheat, EASY), *map(limited, EASY)]
-    names = ["honest", *(f"{kind} {easy}" for kind in ("cheat", "limited") for easy in EASY)]
+    agents = {
+        "honest": HONEST,
+        **{f"cheat {easy}": cheat(easy) for easy in EASY},
+        **{f"limited {easy}": limited(easy) for easy in EASY},
+    }
     results = []
     for place, trial in enumerate(TRIALS):
-        runs = []
-        for number, (agent, name) in enumerate(zip(agents, names, strict=True)):
-            done, whole = len(agents) * place + number, len(TRIALS) * len(agents)
-            part = part_of(report, done, whole, f"{trial.title}: {name}")
+        runs = {}
+        for number, (name, agent) in enumerate(agents.items(), start=place * len(agents)):
+            part = part_of(report, number, len(TRIALS) * len(agents), f"{trial.title}: {name}")
             test = run_test(trial.spec(repetitions, rounds), agent, part, stream_of=HONEST)
-            runs.append(run_of(test, repetitions))
-        honest, *others = runs
-        cheats, limiteds = others[: len(EASY)], others[len(EASY) :]
-        results.append(
-            Results(
-                trial,
-                honest,
-                dict(zip(EASY, cheats, strict=True)),
-                dict(zip(EASY, limiteds, strict=True)),
-            )
+            runs[name] = run_of(test, repetitions)
+        cheats, limiteds = (
+            {easy: runs[f"{kind} {easy}"] for easy in EASY} for kind in ("cheat", "limited")
         )
+        results.append(Results(trial, runs["honest"], cheats, limiteds))
     return results
 
 
@@ -407,10 +375,7 @@ RULE_COLOURS = dict(zip(RULES, (MUTED, INK, SERIES[5]), strict=True))
 
 def draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw what one test shows, and what the model says of the rules."""
-    from matplotlib.figure import Figure
-
-    with style():
-        figure = Figure(figsize=(13.2, 4.9))
+    with plots.styled_figure(13.2, 4.9) as figure:
         score, level, rules = (
             figure.add_axes((left, 0.125, width, 0.635))
             for left, width in ((0.045, 0.23), (0.39, 0.21), (0.725, 0.2))
@@ -419,7 +384,7 @@ def draw(results: Results, out: Path) -> dict[str, Path]:
         _draw_levels(level, results)
         _draw_rules(rules)
         repetitions = results.honest.rewards.shape[1]
-        add_header(
+        plots.add_header(
             figure,
             "Failing on purpose, to be given easy environments again",
             f"{results.trial.title}, in automata; means of {repetitions} repetitions with 95 % "
@@ -427,7 +392,7 @@ def draw(results: Results, out: Path) -> dict[str, Path]:
             "up to 5 states,\nbut honest, and acting at random beyond. On the right, a model: a "
             "cheat gets 1 in easy environments and fails in all others.",
         )
-        return write_figure(figure, out / "cheat")
+        return plots.write_figure(figure, out / "cheat")
 
 
 def _draw_runs(
@@ -444,19 +409,19 @@ def _draw_runs(
     }
     ends = []
     for name, (each, colour) in runs.items():
-        value, low, high = bands(mean(row, support=support) for row in table(each))
+        value, low, high = shared.bands(mean(row, support=support) for row in table(each))
         known = np.isfinite(high - low)  # all of one level at first
         axes.fill_between(each.lengths, low, high, where=known, color=colour, alpha=0.16, lw=0)
         axes.plot(each.lengths, value, color=colour, lw=1.7)
         end = float(table(each)[-1].mean())
-        ends.append(CurveEnd(end, f"{name}: {end:{label}}", colour))
+        ends.append(plots.CurveEnd(end, f"{name}: {end:{label}}", colour))
     for easy, each in results.limited.items():
         curve = table(each).mean(axis=1)
         axes.plot(each.lengths, curve, ls=(0, (4, 2)), color=COLOURS[easy], lw=1.1)
     axes.set_xscale("log")
     axes.set(xlim=(1, float(results.honest.lengths[-1])), xlabel="interactions in a repetition")
-    axes.xaxis.set_major_formatter(THOUSANDS)
-    label_ends(axes, ends)
+    axes.xaxis.set_major_formatter(plots.THOUSANDS)
+    plots.label_ends(axes, ends)
 
 
 def _draw_scores(axes: Axes, results: Results) -> None:
@@ -467,8 +432,8 @@ def _draw_scores(axes: Axes, results: Results) -> None:
         f"{MAX_SCORE:.3f}", (0.02, MAX_SCORE), xycoords=("axes fraction", "data"), xytext=(0, 3),
         textcoords="offset points", fontsize=SMALL, color=MUTED,
     )  # fmt: skip
-    panel_title(axes, "score")
-    grid_and_zero(axes)
+    plots.panel_title(axes, "score")
+    plots.grid_and_zero(axes)
 
 
 def _running_scores(run: Run) -> FloatArray:
@@ -479,9 +444,9 @@ def _running_scores(run: Run) -> FloatArray:
 def _draw_levels(axes: Axes, results: Results) -> None:
     axes.set_yscale("log")
     axes.set(ylim=(10, 600), ylabel="complexity of the environments")
-    ticks(axes, [10, 20, 50, 100, 200, 500])
+    plots.ticks(axes, [10, 20, 50, 100, 200, 500])
     _draw_runs(axes, results, lambda run: run.levels, None, ".0f")
-    panel_title(axes, "level")
+    plots.panel_title(axes, "level")
     axes.grid(axis="y")
 
 
@@ -491,14 +456,14 @@ def _draw_rules(axes: Axes) -> None:
         colour = RULE_COLOURS[name]
         scores = [float(model_rewards(rule, each, DRAWN_EXERCISES).mean()) for each in BADNESS]
         axes.plot(BADNESS, scores, "o-", ms=3.5, lw=1.5, color=colour)
-        ends.append(CurveEnd(scores[-1], name, colour))
+        ends.append(plots.CurveEnd(scores[-1], name, colour))
     fine = np.linspace(0.001, 1, 200)
     axes.plot(fine, [long_run(each) for each in fine], ":", color=INK, lw=1.0)
     axes.set(xlim=(0, 1), ylim=(-0.1, 0.6), xlabel="how badly it fails, from 0 to 1")
     axes.set_ylabel(f"score after {DRAWN_EXERCISES:,} exercises")
-    panel_title(axes, "what a rule leaves to a cheat")
-    grid_and_zero(axes)
-    label_ends(axes, ends)
+    plots.panel_title(axes, "what a rule leaves to a cheat")
+    plots.grid_and_zero(axes)
+    plots.label_ends(axes, ends)
 
 
 # Statements.
@@ -513,8 +478,7 @@ def statements(results: Sequence[Results]) -> list[Statement]:
         _does_not_gain(results),
         _stays_low(results),
         _pays_for_going_back(results),
-        _with_the_same_step(),
-        _with_line_20(),
+        *_model_statements(),
         _no_agent_gains(results),
     ]
 
@@ -582,26 +546,26 @@ def _pays_for_going_back(results: Sequence[Results]) -> Statement:
     )
 
 
-def _with_the_same_step() -> Statement:
-    score = float(model_rewards(same_step, A_LITTLE, MANY).mean())
-    return Statement(
-        "If the level did not depend on the size of the reward, a cheat that gets 1 in easy "
-        f"environments and -{A_LITTLE} elsewhere would have a score around 0.5.",
-        f"In a model with the same step up and down it gets {score:.3f} in {MANY:,} exercises. "
-        f"Rule: within {AROUND} of 0.5.",
-        abs(score - 0.5) <= AROUND,
+def _model_statements() -> list[Statement]:
+    same, line_20 = (
+        float(model_rewards(rule, A_LITTLE, MANY).mean()) for rule in (same_step, published)
     )
-
-
-def _with_line_20() -> Statement:
-    score = float(model_rewards(published, A_LITTLE, MANY).mean())
-    return Statement(
-        "With line 20, where the level moves in proportion to the reward, this does not work.",
-        f"In the model this cheat gets {score:.4f} in {MANY:,} exercises, and tends to "
-        f"{long_run(A_LITTLE):.4f}: a reward of 1 must be paid with 81 of -{A_LITTLE}. "
-        f"Rule: within {NEGLIGIBLE} of 0.",
-        abs(score) <= NEGLIGIBLE,
-    )
+    return [
+        Statement(
+            "If the level did not depend on the size of the reward, a cheat that gets 1 in easy "
+            f"environments and -{A_LITTLE} elsewhere would have a score around 0.5.",
+            f"In a model with the same step up and down it gets {same:.3f} in {MANY:,} exercises. "
+            f"Rule: within {AROUND} of 0.5.",
+            abs(same - 0.5) <= AROUND,
+        ),
+        Statement(
+            "With line 20, where the level moves in proportion to the reward, this does not work.",
+            f"In the model this cheat gets {line_20:.4f} in {MANY:,} exercises, and tends to "
+            f"{long_run(A_LITTLE):.4f}: a reward of 1 must be paid with 81 of -{A_LITTLE}. "
+            f"Rule: within {NEGLIGIBLE} of 0.",
+            abs(line_20) <= NEGLIGIBLE,
+        ),
+    ]
 
 
 def _no_agent_gains(results: Sequence[Results]) -> Statement:
@@ -631,11 +595,7 @@ def _no_agent_gains(results: Sequence[Results]) -> Statement:
 
 
 def reproduce(
-    out: Path,
-    report: Report = silent,
-    *,
-    repetitions: int = REPETITIONS,
-    rounds: int = ROUNDS,
+    out: Path, report: Report = silent, *, repetitions: int = REPETITIONS, rounds: int = ROUNDS
 ) -> Reproduced:
     """Let cheats and honest agents take both anytime tests, and model the rules for the level.
 
@@ -654,8 +614,8 @@ def reproduce(
         figures=_figures(results),
         rows=rows,
         files={
-            "table": write_records(out / "gains.csv", rows),
-            "limited": write_records(out / "limited.csv", _rows(results, "limited")),
+            "table": shared.write_records(out / "gains.csv", rows),
+            "limited": shared.write_records(out / "limited.csv", _rows(results, "limited")),
             **draw(results[0], out),
         },
     )

@@ -16,27 +16,9 @@ from omnimeter.contract import FloatArray, Spec, stream
 from omnimeter.estimation import Estimate, mean, proportion, stability
 from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES
+from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import part_of, run_test, whole_slots
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    THOUSANDS,
-    CurveEnd,
-    Report,
-    Reproduced,
-    Statement,
-    add_header,
-    contains_zero,
-    fields,
-    fmt,
-    join,
-    label_ends,
-    panel_title,
-    silent,
-    style,
-    ticks,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,16 +31,7 @@ STOPS = (4, 8, 12, 16, 22)
 
 @dataclass(frozen=True)
 class Subject:
-    """An agent in a class of environments.
-
-    Attributes:
-        name: In rows.
-        title: In texts.
-        agent: The agent's id.
-        environment_class: The id of the class.
-        colour: Of its lines.
-        line: Their style.
-    """
+    """An agent in a class of environments, by their ids, and the style of its lines."""
 
     name: str
     title: str
@@ -174,15 +147,8 @@ Results = Mapping[str, Series]
 """By the names of the agents."""
 
 
-def run(seeds: int, repetitions: int, rounds: int, report: Report) -> Results:
-    """Let all agents take all tests.
-
-    Args:
-        seeds: How many tests each takes.
-        repetitions: How many repetitions each test has.
-        rounds: How many exercises each repetition has.
-        report: Called with the progress.
-    """
+def _run(seeds: int, repetitions: int, rounds: int, report: Report) -> Results:
+    """Let all agents take a test for each seed."""
     results = {}
     for place, subject in enumerate(SUBJECTS):
         part = part_of(report, place, len(SUBJECTS), f"{seeds} tests: {subject.title}")
@@ -295,8 +261,8 @@ def _law_rows(results: Results) -> list[dict[str, Any]]:
     return [
         {
             "agent": tests.subject.name,
-            **fields(exponent(tests), "power-of-exercises"),
-            **fields(variance_per_exercise(tests), "variance-per-exercise"),
+            **shared.fields(exponent(tests), "power-of-exercises"),
+            **shared.fields(variance_per_exercise(tests), "variance-per-exercise"),
             "power-of-repetitions": power_of_repetitions(tests),
             **{f"spread-of-{size}": spread for size, spread in by_repetitions(tests).items()},
         }
@@ -365,10 +331,7 @@ SHORT = 8
 
 def draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw the three panels."""
-    from matplotlib.figure import Figure
-
-    with style():
-        figure = Figure(figsize=(13.2, 4.9))
+    with plots.styled_figure(13.2, 4.9) as figure:
         scores, widths, spreads = (
             figure.add_axes((left, 0.125, width, 0.635))
             for left, width in ((0.05, 0.2), (0.385, 0.19), (0.735, 0.18))
@@ -377,7 +340,7 @@ def draw(results: Results, out: Path) -> dict[str, Path]:
         _draw_widths(widths, results)
         _draw_spreads(spreads, results)
         count, _, repetitions = next(iter(results.values())).rewards.shape
-        add_header(
+        plots.add_header(
             figure,
             "Longer tests are better, with the logarithm of their length",
             f"{count} tests of Definition 19 for each agent, each with a seed of its own and "
@@ -385,7 +348,7 @@ def draw(results: Results, out: Path) -> dict[str, Path]:
             "spread of the score falls\nfrom short repetitions on: if they get longer, by agent, "
             "and if there are more of them.",
         )
-        return write_figure(figure, out / "convergence")
+        return plots.write_figure(figure, out / "convergence")
 
 
 def _draw_scores(axes: Axes, results: Results) -> None:
@@ -395,12 +358,12 @@ def _draw_scores(axes: Axes, results: Results) -> None:
         for running in tests.scores.mean(axis=2):
             axes.plot(tests.lengths, running, color=tests.subject.colour, lw=0.5, alpha=0.55)
         end = tests.score(len(tests.lengths)).value
-        ends.append(CurveEnd(end, f"{tests.subject.title}: {end:.2f}", tests.subject.colour))
+        ends.append(plots.CurveEnd(end, f"{tests.subject.title}: {end:.2f}", tests.subject.colour))
     axes.set(ylim=(-0.4, 0.7), ylabel="score when the test is stopped here")
-    panel_title(axes, "scores of single tests")
+    plots.panel_title(axes, "scores of single tests")
     axes.axhline(0, color=MUTED, lw=0.7, zorder=1)
     _set_lengths(axes, results)
-    label_ends(axes, ends)
+    plots.label_ends(axes, ends)
 
 
 def _draw_widths(axes: Axes, results: Results) -> None:
@@ -409,13 +372,13 @@ def _draw_widths(axes: Axes, results: Results) -> None:
         width, subject = tests.widths.mean(axis=0), tests.subject
         axes.plot(tests.lengths, width, subject.line, color=subject.colour, lw=1.7)
         label = f"{subject.title}: {width[-1]:.3f}"
-        ends.append(CurveEnd(float(width[-1]), label, subject.colour))
+        ends.append(plots.CurveEnd(float(width[-1]), label, subject.colour))
     axes.set_yscale("log")
     axes.set(ylim=(0.01, 2), ylabel="mean width of the 95 % interval")
-    ticks(axes, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
-    panel_title(axes, "width of the interval")
+    plots.ticks(axes, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
+    plots.panel_title(axes, "width of the interval")
     _set_lengths(axes, results)
-    label_ends(axes, ends)
+    plots.label_ends(axes, ends)
 
 
 def _draw_spreads(axes: Axes, results: Results) -> None:
@@ -428,27 +391,27 @@ def _draw_spreads(axes: Axes, results: Results) -> None:
         times = tests.lengths[place:] / tests.lengths[place]
         relative = spread / spread[0]
         axes.plot(times, relative, subject.line, color=subject.colour, lw=1.7)
-        ends.append(CurveEnd(float(relative[-1]), subject.title, subject.colour))
+        ends.append(plots.CurveEnd(float(relative[-1]), subject.title, subject.colour))
     axes.plot(times, 1 / np.sqrt(times), ":", color=INK, lw=1.3)
-    ends.append(CurveEnd(float(1 / np.sqrt(times[-1])), "more repetitions", INK))
+    ends.append(plots.CurveEnd(float(1 / np.sqrt(times[-1])), "more repetitions", INK))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set(xlim=(1, times[-1]), ylim=(0.015, 1.1))
-    ticks(axes, [0.02, 0.05, 0.1, 0.2, 0.5, 1])
+    plots.ticks(axes, [0.02, 0.05, 0.1, 0.2, 0.5, 1])
     axes.minorticks_off()
-    axes.xaxis.set_major_formatter(THOUSANDS)
+    axes.xaxis.set_major_formatter(plots.THOUSANDS)
     axes.set(xlabel=f"times the interactions of repetitions of {tests.lengths[place]:,.0f}")
     axes.set_ylabel("spread of the score, as a part of theirs")
-    panel_title(axes, "longer repetitions, or more")
+    plots.panel_title(axes, "longer repetitions, or more")
     axes.grid(axis="y")
-    label_ends(axes, ends)
+    plots.label_ends(axes, ends)
 
 
 def _set_lengths(axes: Axes, results: Results) -> None:
     longest = max(float(tests.lengths[-1]) for tests in results.values())
     axes.set_xscale("log")
     axes.set(xlim=(1, longest), xlabel="interactions in a repetition")
-    axes.xaxis.set_major_formatter(THOUSANDS)
+    axes.xaxis.set_major_formatter(plots.THOUSANDS)
     axes.grid(axis="y")
 
 
@@ -502,13 +465,15 @@ def _random_stays_at_0(results: Results) -> Statement:
         confidence = 1 - (1 - COVERAGE) / lengths
         shares = [proportion(int(each), count, confidence) for each in contained]
         pooled = [tests.score(stop) for stop in range(1, lengths + 1)]
-        fine.append(all(each.high >= COVERAGE for each in shares) and contains_zero(pooled[-1]))
+        fine.append(
+            all(each.high >= COVERAGE for each in shares) and shared.contains_zero(pooled[-1])
+        )
         last = proportion(int(contained[-1]), count)
         texts.append(
             f"{tests.subject.title}: between {contained.min()} and {contained.max()} of {count} "
             f"intervals contain 0, in the end {fmt(last, 2)}; the mean of all {pooled[-1].count} "
             f"repetitions is {fmt(pooled[-1], 4)} in the end, and its interval contains 0 at "
-            f"{sum(map(contains_zero, pooled))} of {lengths} lengths"
+            f"{sum(map(shared.contains_zero, pooled))} of {lengths} lengths"
         )
     return Statement(
         "The expectation of a random agent is 0, however long the test.",
@@ -599,7 +564,7 @@ def reproduce(
         repetitions: How many repetitions a test has.
         rounds: How many exercises each repetition has.
     """
-    results = run(seeds, repetitions, rounds, report)
+    results = _run(seeds, repetitions, rounds, report)
     rows = _rows(results)
     return Reproduced(
         name="anytime-convergence",
@@ -608,10 +573,10 @@ def reproduce(
         figures=_figures(results),
         rows=rows,
         files={
-            "table": write_records(out / "lengths.csv", rows),
-            "laws": write_records(out / "laws.csv", _law_rows(results)),
-            "holding 0": write_records(out / "zero.csv", _zero_rows(results)),
-            "tests": write_records(out / "tests.csv", _test_rows(results)),
+            "table": shared.write_records(out / "lengths.csv", rows),
+            "laws": shared.write_records(out / "laws.csv", _law_rows(results)),
+            "holding 0": shared.write_records(out / "zero.csv", _zero_rows(results)),
+            "tests": shared.write_records(out / "tests.csv", _test_rows(results)),
             **draw(results, out),
         },
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from omnimeter.contract import Exercise, Moment, Outcome, Payoff, Protocol, Score, Spec
+from omnimeter.contract import Exercise, Moment, Outcome, Payoff, Protocol, Spec
 from omnimeter.execution import Isolation, Observer, Options, evaluate
 from omnimeter.execution.workers import make_agent, make_environment_class, outcome_of
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, take
@@ -27,11 +27,6 @@ class CompletedTest:
 
     test: Protocol
     outcomes: Sequence[Outcome]
-
-    @cached_property
-    def score(self) -> Score:
-        """The score with its interval."""
-        return self.test.score(self.outcomes)
 
     @cached_property
     def values(self) -> Mapping[int, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
@@ -13,26 +13,9 @@ import numpy as np
 from omnimeter.contract import FloatArray, Spec
 from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.reports.style import SMALL
+from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import part_of, run_test
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    add_header,
-    bands,
-    contains_zero,
-    fields,
-    fmt,
-    grid_and_zero,
-    join,
-    panel_title,
-    plot_band,
-    silent,
-    style,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,15 +55,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Definition:
-    """One of the tests.
-
-    Attributes:
-        number: That of its definition.
-        title: In texts.
-        timed: Whether it takes time into account.
-        colour: Of its line; colour-blind people can tell them apart.
-        marker: The shape of its points.
-    """
+    """One of the tests, by the number of its definition."""
 
     number: int
     title: str
@@ -117,13 +92,7 @@ DEFINITIONS = (
 
 @dataclass(frozen=True)
 class Subject:
-    """One of the agents.
-
-    Attributes:
-        name: In rows and figures.
-        title: In texts.
-        learns: Whether it improves with experience.
-    """
+    """One of the agents, and whether it improves with experience."""
 
     name: str
     title: str
@@ -186,37 +155,8 @@ class Series:
         return all(np.array_equal(first, other) for other in others)
 
 
-@dataclass(frozen=True)
-class Results:
-    """All agents by all definitions.
-
-    Attributes:
-        series: One for each agent and definition.
-    """
-
-    series: Sequence[Series]
-
-    @property
-    def slowness(self) -> Sequence[int]:
-        """How many times slower than the first the copies are."""
-        return list(self.series[0].values)
-
-    def simultaneous_scores(self, agent: Subject) -> dict[int, list[Estimate]]:
-        """An agent's scores by all definitions, with intervals that all hold at once (Bonferroni).
-
-        By the number of the definition, those of all copies.
-        """
-        own = [each for each in self.series if each.agent is agent]
-        confidence = 1 - ERROR / sum(len(each.values) for each in own)
-        return {
-            each.definition.number: [each.score(slowness, confidence) for slowness in each.values]
-            for each in own
-        }
-
-    def of(self, agent: Subject, number: int) -> Series:
-        """One agent by one definition."""
-        key = (agent, number)
-        return next(each for each in self.series if (each.agent, each.definition.number) == key)
+Results = Mapping[tuple[Subject, int], Series]
+"""By agent and number of the definition."""
 
 
 def run(sizes: Sizes, report: Report) -> Results:
@@ -227,7 +167,7 @@ def run(sizes: Sizes, report: Report) -> Results:
     Definition 18 as long as their rewards, and so their levels, are the same.
     """
     pairs = list(product(AGENTS, DEFINITIONS))
-    series = []
+    results = {}
     for place, (agent, definition) in enumerate(pairs):
         doing = f"{agent.title}, definition {definition.number}"
         part = part_of(report, place, len(pairs), doing)
@@ -237,8 +177,12 @@ def run(sizes: Sizes, report: Report) -> Results:
             copy = agent.slowed(slowness)
             test = run_test(definition.spec(sizes), copy, one, stream_of=agent.spec)
             values[slowness] = np.array([test.values[unit] for unit in sorted(test.values)])
-        series.append(Series(agent, definition, values))
-    return Results(series)
+        results[agent, definition.number] = Series(agent, definition, values)
+    return results
+
+
+def _slowness(results: Results) -> list[int]:
+    return list(next(iter(results.values())).values)
 
 
 def _rows(results: Results) -> list[dict[str, Any]]:
@@ -248,12 +192,12 @@ def _rows(results: Results) -> list[dict[str, Any]]:
             "agent": agent.name,
             "times-slower": slowness,
             **{
-                f"definition-{each.number}": results.of(agent, each.number).score(slowness).value
+                f"definition-{each.number}": results[agent, each.number].score(slowness).value
                 for each in DEFINITIONS
             },
         }
         for agent in AGENTS
-        for slowness in results.slowness
+        for slowness in _slowness(results)
     ]
 
 
@@ -263,68 +207,55 @@ def _interval_rows(results: Results) -> list[dict[str, Any]]:
             "agent": each.agent.name,
             "definition": each.definition.number,
             "times-slower": slowness,
-            **fields(each.score(slowness)),
+            **shared.fields(each.score(slowness)),
         }
-        for each in results.series
+        for each in results.values()
         for slowness in each.values
     ]
 
 
-LOWEST, HIGHEST = -0.2, 0.9
-"""The scores that are shown."""
-
-LABEL_HEIGHT = 0.15
-"""As a fraction of a panel."""
-
-LEFT, WIDTH, BETWEEN = 0.045, 0.245, 0.022
-"""Of the figure: where the first panel begins, how wide it is, and the gap to the next."""
-
-
 def draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw a panel for each agent, and label the definitions next to the last."""
-    from matplotlib.figure import Figure
-
-    with style():
-        figure = Figure(figsize=(13.2, 4.7))
+    with plots.styled_figure(13.2, 4.7) as figure:
         for place, agent in enumerate(AGENTS):
-            left = LEFT + place * (WIDTH + BETWEEN)
-            panel = figure.add_axes((left, 0.125, WIDTH, 0.675))
+            left = 0.045 + place * (0.245 + 0.022)
+            panel = figure.add_axes((left, 0.125, 0.245, 0.675))
             _draw_agent(panel, results, agent)
-            panel_title(panel, agent.title)
+            plots.panel_title(panel, agent.title)
             if place:
                 panel.set_yticklabels([])
             else:
                 panel.set_ylabel("score")
         _label_definitions(panel, results)
-        add_header(
+        plots.add_header(
             figure,
             "The same agent, slower and slower",
             f"Scores with 95 % intervals, class {ENVIRONMENT_CLASS['id'].removesuffix('-v1')}. "
             f"The fastest copy takes {1000 * PACE:g} ms per action.",
         )
-        return write_figure(figure, out / "speed")
+        return plots.write_figure(figure, out / "speed")
 
 
 def _draw_agent(axes: Axes, results: Results, agent: Subject) -> None:
     for each in DEFINITIONS:
-        series = results.of(agent, each.number)
-        band = bands(series.score(slowness) for slowness in series.values)
-        plot_band(
-            axes, results.slowness, band, each.colour, 0.14,
+        series = results[agent, each.number]
+        band = shared.bands(series.score(slowness) for slowness in series.values)
+        plots.plot_band(
+            axes, _slowness(results), band, each.colour, 0.14,
             ls=each.line, lw=1.6, marker=each.marker, ms=4,
         )  # fmt: skip
-    axes.set(xscale="log", ylim=(LOWEST, HIGHEST), xlabel="times slower")
-    axes.set_xticks(results.slowness, [f"{slowness}" for slowness in results.slowness])
+    axes.set(xscale="log", ylim=(-0.2, 0.9), xlabel="times slower")
+    axes.set_xticks(_slowness(results), [f"{slowness}" for slowness in _slowness(results)])
     axes.set_xticks([], minor=True)
-    grid_and_zero(axes)
+    plots.grid_and_zero(axes)
 
 
 def _label_definitions(axes: Axes, results: Results) -> None:
     """Label all definitions at the right, in the order in which their lines begin."""
-    fastest = results.slowness[0]
-    start = {each: results.of(AGENTS[0], each.number).score(fastest).value for each in DEFINITIONS}
+    fastest = _slowness(results)[0]
+    start = {each: results[AGENTS[0], each.number].score(fastest).value for each in DEFINITIONS}
     for place, each in enumerate(sorted(DEFINITIONS, key=lambda each: -start[each])):
-        height = 0.85 - LABEL_HEIGHT * place
+        height = 0.85 - 0.15 * place
         axes.plot(
             [1.04, 1.12], [height] * 2, each.line, color=each.colour, lw=1.6,
             marker=each.marker, ms=4, transform=axes.transAxes, clip_on=False,
@@ -349,7 +280,7 @@ def statements(results: Results) -> list[Statement]:
     """The section's statements, each with the rule by which it was decided."""
     learners = [agent for agent in AGENTS if agent.learns]
     return [
-        *(slower_is_not_better(results.of(each, number)) for number in TIMED for each in learners),
+        *(slower_is_not_better(results[each, number]) for number in TIMED for each in learners),
         *(_slower_is_the_same(results, number) for number in UNTIMED),
         _random_stays_at_0(results),
         _slow_but_intelligent(results),
@@ -375,7 +306,7 @@ def slower_is_not_better(series: Series) -> Statement:
 
 
 def _slower_is_the_same(results: Results, number: int) -> Statement:
-    series = [results.of(agent, number) for agent in AGENTS]
+    series = [results[agent, number] for agent in AGENTS]
     texts = [
         f"and exactly the same for all {len(each.values)} copies"
         if each.all_the_same
@@ -394,7 +325,12 @@ def _slower_is_the_same(results: Results, number: int) -> Statement:
 
 
 def _random_stays_at_0(results: Results) -> Statement:
-    scores = results.simultaneous_scores(RANDOM)
+    own = [each for each in results.values() if each.agent is RANDOM]
+    confidence = 1 - ERROR / sum(len(each.values) for each in own)  # Bonferroni
+    scores = {
+        each.definition.number: [each.score(slowness, confidence) for slowness in each.values]
+        for each in own
+    }
     furthest = {
         number: max(copies, key=lambda score: abs(score.value)) for number, copies in scores.items()
     }
@@ -404,14 +340,14 @@ def _random_stays_at_0(results: Results) -> Statement:
         "The score that is furthest from 0: "
         + ", ".join(f"{fmt(score)} by Definition {number}" for number, score in furthest.items())
         + ". Rule: the intervals of all copies by all definitions contain 0, all at once.",
-        all(contains_zero(score) for copies in scores.values() for score in copies),
+        all(shared.contains_zero(score) for copies in scores.values() for score in copies),
     )
 
 
 def _slow_but_intelligent(results: Results) -> Statement:
-    slowest = max(results.slowness)
+    slowest = max(_slowness(results))
     scores = {
-        agent: [results.of(agent, number).score(slowest) for number in (18, 19)] for agent in AGENTS
+        agent: [results[agent, number].score(slowest) for number in (18, 19)] for agent in AGENTS
     }
     return Statement(
         "Very bad results with Definition 18 and then very good ones with Definition 19 tell a "
@@ -444,8 +380,8 @@ def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = Sizes()) -> 
         },
         rows=rows,
         files={
-            "table": write_records(out / "speed.csv", rows),
-            "intervals": write_records(out / "intervals.csv", intervals),
+            "table": shared.write_records(out / "speed.csv", rows),
+            "intervals": shared.write_records(out / "intervals.csv", intervals),
             **draw(results, out),
         },
     )

@@ -14,24 +14,9 @@ from omnimeter.contract import Moment, Spec
 from omnimeter.estimation import Estimate, mean
 from omnimeter.execution.workers import make_environment_class
 from omnimeter.reports.style import MUTED
+from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import CompletedTest, part_of, run_test
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    CurveEnd,
-    Report,
-    Reproduced,
-    Statement,
-    add_header,
-    contains_zero,
-    fmt,
-    is_within,
-    label_ends,
-    silent,
-    style,
-    ticks,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,17 +38,8 @@ EARLY_REPETITIONS, LONG_REPETITIONS = 100, 10
 """Tests that are stopped early cost little."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A row of the table.
-
-    Attributes:
-        name: In rows and figures.
-        title: In texts.
-        learns: Whether it is intelligent.
-        pace: Seconds that an action takes.
-        colour: Of its lines; colour-blind people can tell them apart.
-    """
+class Kind(NamedTuple):
+    """A row of the table: a kind of agent, with the seconds that an action takes."""
 
     name: str
     title: str
@@ -189,15 +165,8 @@ class Results:
         return next(each for each in self.cells if (each.kind, each.stage) == (kind, stage))
 
 
-def run(setup: Setup, early: int, long: int, report: Report) -> Results:
-    """Let each agent take a short test, and a long one that also gives the stage between.
-
-    Args:
-        setup: The class.
-        early: The repetitions of the short test.
-        long: The repetitions of the long one.
-        report: Called with the progress.
-    """
+def _run(setup: Setup, early: int, long: int, report: Report) -> Results:
+    """Let each agent take a short test, and a long one that also gives the stage between."""
     cells: list[Cell] = []
     courses = {}
     for place, kind in enumerate(KINDS):
@@ -250,8 +219,6 @@ MUCH = 2.0
 NEARLY = 0.99
 """From this share of the highest level on, a level counts as the highest."""
 
-UNCLEAR = "unclear"
-
 
 class Expected(NamedTuple):
     """What the paper prints in a cell: the score, ``0`` or ``> 0``; the level, ``0`` to ``inf``.
@@ -279,8 +246,8 @@ def score_symbol(cell: Cell) -> str:
     """The score of a cell in the symbols of the table."""
     if cell.score.low > 0:
         return "> 0"
-    near = contains_zero(cell.score) and is_within(cell.score, NEAR_ZERO)
-    return "0" if near or not cell.actions else UNCLEAR
+    near = shared.contains_zero(cell.score) and shared.is_within(cell.score, NEAR_ZERO)
+    return "0" if near or not cell.actions else "unclear"
 
 
 def level_symbol(cell: Cell, setup: Setup) -> str:
@@ -295,7 +262,7 @@ def level_symbol(cell: Cell, setup: Setup) -> str:
     wanted = expected(cell.kind, cell.stage).level
     if true[wanted]:
         return wanted
-    return next((symbol for symbol, holds in true.items() if holds), UNCLEAR)
+    return next((symbol for symbol, holds in true.items() if holds), "unclear")
 
 
 def at_the_top(cell: Cell, setup: Setup) -> bool:
@@ -330,10 +297,7 @@ TIMES = {1e-6: "1 µs", 1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h"}
 
 def draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw scores and levels against the length of the test."""
-    from matplotlib.figure import Figure
-
-    with style():
-        figure = Figure(figsize=(11.5, 4.9))
+    with plots.styled_figure(11.5, 4.9) as figure:
         score = figure.add_axes((0.05, 0.12, 0.385, 0.7))
         level = figure.add_axes((0.495, 0.12, 0.325, 0.7))
         _draw_scores(score, results)
@@ -341,13 +305,13 @@ def draw(results: Results, out: Path) -> dict[str, Path]:
         for panel in (score, level):
             _draw_stages(panel)
         repetitions = results.cells[-1].score.count
-        add_header(
+        plots.add_header(
             figure,
             "Three kinds of agents in the anytime test, against its length",
             f"Definition 18 in the class {results.setup.name}. Mean of {repetitions} repetitions "
             "after each round; bands are 95 % intervals of the score.",
         )
-        return write_figure(figure, out / "table3")
+        return plots.write_figure(figure, out / "table3")
 
 
 def _draw_scores(axes: Axes, results: Results) -> None:
@@ -372,14 +336,14 @@ def _draw_levels(axes: Axes, results: Results) -> None:
         levels = [each.level for each in course]
         axes.plot([each.length for each in course], levels, color=kind.colour, lw=1.7)
         label = f"{kind.title}\n{duration(kind.pace)} per action"
-        ends.append(CurveEnd(levels[-1], label, kind.colour))
+        ends.append(plots.CurveEnd(levels[-1], label, kind.colour))
     lowest, highest = results.setup.levels
     axes.set(yscale="log", ylim=(0.85 * lowest, 1.3 * highest), ylabel="level (complexity, bits)")
     marked = [lowest, 2 * lowest, 100, 200, highest]
-    ticks(axes, marked, [f"{level:.0f}" for level in marked])
+    plots.ticks(axes, marked, [f"{level:.0f}" for level in marked])
     for edge in (lowest, highest):
         axes.axhline(edge, color=MUTED, lw=0.7, ls=(0, (4, 3)), zorder=1)
-    label_ends(axes, ends, height=0.15)
+    plots.label_ends(axes, ends, height=0.15)
 
 
 def _draw_stages(axes: Axes) -> None:
@@ -557,7 +521,7 @@ def reproduce(
         setups: The class in which the table is decided, and another one.
     """
     here, other = (
-        run(setup, early, long, part_of(report, place, len(setups)))
+        _run(setup, early, long, part_of(report, place, len(setups)))
         for place, setup in enumerate(setups)
     )
     tops = {}
@@ -576,5 +540,5 @@ def reproduce(
             for suffix, estimate in (("", cell.score), (".level", cell.level))
         },
         rows=rows,
-        files={"table": write_records(out / "cells.csv", rows), **draw(here, out)},
+        files={"table": shared.write_records(out / "cells.csv", rows), **draw(here, out)},
     )

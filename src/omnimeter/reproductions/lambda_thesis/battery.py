@@ -28,27 +28,10 @@ from omnimeter.estimation import (
 from omnimeter.execution.workers import Job, Options, workforce
 from omnimeter.protocols.battery import Battery
 from omnimeter.reports.style import INK, LINE
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    ORACLE,
-    Q_LEARNING,
-    RANDOM,
-    Reference,
-)
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    bands,
-    contains_zero,
-    fields,
-    fmt,
-    join,
-    silent,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,8 +49,8 @@ AGENTS = (
     FOLLOWER,
     ORACLE,
     Q_LEARNING,
-    Reference("sarsa", "SARSA", Sarsa, "#b5559a", "-.", "v"),
-    Reference("expected-sarsa", "Expected SARSA", ExpectedSarsa, "#c28200", "-.", "P"),
+    thesis.Reference("sarsa", "SARSA", Sarsa, "#b5559a", "-.", "v"),
+    thesis.Reference("expected-sarsa", "Expected SARSA", ExpectedSarsa, "#c28200", "-.", "P"),
 )
 
 Q = Q_LEARNING.name
@@ -177,7 +160,7 @@ class Results:
 
 
 def run_battery(
-    battery: Battery, agents: Sequence[Reference], workers: int = 1, report: Report = silent
+    battery: Battery, agents: Sequence[thesis.Reference], workers: int = 1, report: Report = silent
 ) -> Results:
     """The reward of each agent in each exercise of a battery of Lambda environments.
 
@@ -240,9 +223,9 @@ def _rows(agent: str, parts: dict[str, Results]) -> Iterator[dict[str, Any]]:
         for suffix, results in parts.items():
             chosen = results if name == "all" else results.only(place)
             numbers = {
-                **fields(chosen.mean(agent), "mean"),
+                **shared.fields(chosen.mean(agent), "mean"),
                 "sd": chosen.deviation(agent),
-                **fields(chosen.correlation(agent), "pearson"),
+                **shared.fields(chosen.correlation(agent), "pearson"),
                 "p": chosen.correlation(agent).probability,
             }
             row |= {key + suffix: value for key, value in numbers.items()}
@@ -291,7 +274,7 @@ def draw(results: Results, small: Results, out: Path) -> dict[str, Path]:
         ha="left",
         fontweight="bold",
     )
-    return write_figure(figure, out / "battery")
+    return plots.write_figure(figure, out / "battery")
 
 
 def _draw_histogram(axes: Axes, results: Results, small: Results) -> None:
@@ -391,7 +374,7 @@ def _draw_correlations(axes: Axes, results: Results, small: Results) -> None:
     """Table 6.2 as a figure: the correlation for each number of cells."""
     axes.axhline(0, color=INK, lw=0.8)
     for part, offset, fill, size in ((small, -0.12, "white", 5.5), (results, 0.12, COLOUR, 6.5)):
-        values, *ends = bands(part.correlations(Q))
+        values, *ends = shared.bands(part.correlations(Q))
         axes.errorbar(
             part.cells + offset, values, np.abs(np.array(ends) - values), fmt="o", color=COLOUR,
             mfc=fill, ms=size, lw=1.3, capsize=2.5, label=f"{part.tests:,} tests",
@@ -428,7 +411,7 @@ def _random_is_0(results: Results) -> Statement:
     return Statement(
         "Section 6.4: the expected value of a random agent is 0.",
         f"Its mean is {fmt(estimate, 4)} in {results.tests:,} tests.",
-        contains_zero(estimate),
+        shared.contains_zero(estimate),
     )
 
 
@@ -601,8 +584,8 @@ def reproduce(
         figures={**_figures(results, ""), **_figures(small, f".{few}-tests")},
         rows=rows,
         files={
-            "table": write_records(out / "table.csv", rows),
-            "exercises": write_records(out / "exercises.csv", _exercise_rows(results)),
+            "table": shared.write_records(out / "table.csv", rows),
+            "exercises": shared.write_records(out / "exercises.csv", _exercise_rows(results)),
             **draw(results, small, out),
         },
     )

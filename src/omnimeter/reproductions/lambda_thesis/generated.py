@@ -13,56 +13,19 @@ import numpy as np
 from omnimeter.contract import Exercise, FloatArray, Instance, InvalidInputError, stream
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.space import read_space
-from omnimeter.estimation import Estimate, difference, mean, paired_difference
-from omnimeter.reproductions.lambda_thesis.relations import (
-    ENVIRONMENTS,
-    SIZES,
-    STOP,
-    Sample,
-    curve_rows,
-    draw_samples,
-    draw_sizes,
-)
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    INTERACTIONS,
-    ORACLE,
-    Q_LEARNING,
-    RANDOM,
-    REFERENCES,
-    Reference,
-    converged_after,
-    crossing,
-    draw_exercises,
-    final,
-)
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    fields,
-    fmt,
-    is_within,
-    join,
-    run_exercises,
-    silent,
-    write_records,
-)
+from omnimeter.estimation import Estimate, difference, mean
+from omnimeter.reproductions import shared
+from omnimeter.reproductions.lambda_thesis import relations
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 
 @dataclass(frozen=True)
 class ReadingResult:
-    """The rewards of an agent under one reading of the text, in environments of one size.
+    """The average rewards of an agent under one reading of the text, in environments of one size.
 
-    Attributes:
-        reading: Its name.
-        cells: The size.
-        agent: The agent.
-        actions: How many actions the environments have on average.
-        averages: The average reward in each environment.
-        with_good: The share of interactions in which it was with Good.
-        with_evil: The share of interactions in which it was with Evil.
+    With the mean number of actions, and the shares of interactions with Good and with Evil.
     """
 
     reading: str
@@ -78,8 +41,8 @@ def _with_class(**parameters: Any) -> Callable[[int, int, int], list[Exercise]]:
     """Draw as everywhere else, from a class with these parameters."""
 
     def draw(cells: int, environments: int, interactions: int) -> list[Exercise]:
-        environment_class = Lambda(cells=cells, stop=STOP, **parameters)
-        return draw_exercises(environment_class, environments, interactions, seed=cells)
+        environment_class = Lambda(cells=cells, stop=relations.STOP, **parameters)
+        return thesis.draw_exercises(environment_class, environments, interactions, seed=cells)
 
     return draw
 
@@ -108,7 +71,7 @@ def _draw_actions(rng: np.random.Generator, cells: int) -> int:
 
 def _connections_anew(cells: int, rng: np.random.Generator) -> Instance:
     """The number of actions is drawn once; until the space is valid, only the rest is drawn."""
-    return Lambda(cells=cells, actions=_draw_actions(rng, cells), stop=STOP).draw(rng)
+    return Lambda(cells=cells, actions=_draw_actions(rng, cells), stop=relations.STOP).draw(rng)
 
 
 def _whole_turns(cells: int, rng: np.random.Generator) -> Instance:
@@ -121,7 +84,7 @@ def _whole_turns(cells: int, rng: np.random.Generator) -> Instance:
             for cell in steps.tolist()
         )
         try:
-            return Lambda(space=description, stop=STOP).draw(rng)
+            return Lambda(space=description, stop=relations.STOP).draw(rng)
         except InvalidInputError:
             continue
 
@@ -145,11 +108,11 @@ def run_readings(environments: int, interactions: int, report: Report) -> list[R
     results = []
     for number, (reading, draw) in enumerate(READINGS.items()):
         report(f"oracle and follower, {reading}", 0.6 + 0.3 * number / len(READINGS))
-        for cells in SIZES:
+        for cells in relations.SIZES:
             exercises = draw(cells, environments, interactions)
             actions = [read_space(each.instance.data["space"]).actions for each in exercises]
             for agent in (ORACLE, FOLLOWER):
-                traces = run_exercises(Lambda(cells=cells), agent.make(), exercises)
+                traces = shared.run_exercises(Lambda(cells=cells), agent.make(), exercises)
                 shares = np.array(
                     [[np.mean(trace.rewards > 0), np.mean(trace.rewards < 0)] for trace in traces]
                 )
@@ -165,21 +128,17 @@ def run_readings(environments: int, interactions: int, report: Report) -> list[R
     return results
 
 
-def crossing_of(sample: Sample) -> Estimate:
+def crossing_of(sample: relations.Sample) -> Estimate:
     """After how many interactions the mean curve of Q-learning is above the follower's."""
     rng = stream(sample.cells, "lambda-generated", "crossing").generator()
     learner, follower = (sample.averages[agent.name] for agent in (Q_LEARNING, FOLLOWER))
-    return crossing(sample.points, learner, follower, rng)
+    return thesis.crossing(sample.points, learner, follower, rng)
 
 
-def _rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
+def _rows(samples: Sequence[relations.Sample]) -> list[dict[str, Any]]:
     return [
-        {
-            "agent": agent.name,
-            "cells": sample.cells,
-            **fields(final(sample.averages[agent.name])),
-        }
-        for agent in REFERENCES
+        {"agent": agent.name, "cells": sample.cells, **shared.fields(sample.mean(agent.name))}
+        for agent in thesis.REFERENCES
         for sample in samples
     ]
 
@@ -191,7 +150,7 @@ def _reading_rows(readings: Sequence[ReadingResult]) -> list[dict[str, Any]]:
             "cells": each.cells,
             "agent": each.agent,
             "mean-actions": each.actions,
-            **fields(mean(each.averages, support=REWARDS)),
+            **shared.fields(mean(each.averages, support=REWARDS)),
             "with-good": each.with_good,
             "with-evil": each.with_evil,
         }
@@ -207,7 +166,9 @@ GAPS = (-2.0, 2.0)
 
 
 def statements(
-    samples: Sequence[Sample], passed: Mapping[int, Estimate], readings: Sequence[ReadingResult]
+    samples: Sequence[relations.Sample],
+    passed: Mapping[int, Estimate],
+    readings: Sequence[ReadingResult],
 ) -> list[Statement]:
     """The section's statements, each with the rule by which it was decided.
 
@@ -226,10 +187,10 @@ def statements(
     ]
 
 
-def _the_order_is_that_of_the_example(samples: Sequence[Sample]) -> Statement:
+def _the_order_is_that_of_the_example(samples: Sequence[relations.Sample]) -> Statement:
     order = (ORACLE, Q_LEARNING, FOLLOWER, RANDOM)
     gaps = [
-        paired_difference(sample.final(better.name), sample.final(worse.name), support=REWARDS)
+        sample.lead(better.name, worse.name)
         for sample in samples
         for better, worse in pairwise(order)
     ]
@@ -238,9 +199,7 @@ def _the_order_is_that_of_the_example(samples: Sequence[Sample]) -> Statement:
         "Q-learning, then the follower, then the random agent.",
         "; ".join(
             f"{sample.cells} cells: "
-            + ", ".join(
-                f"{each.title} {final(sample.averages[each.name]).value:.3f}" for each in order
-            )
+            + ", ".join(f"{each.title} {sample.mean(each.name).value:.3f}" for each in order)
             for sample in samples
         )
         + ". Rule: for each size the interval of each difference is above 0.",
@@ -249,7 +208,7 @@ def _the_order_is_that_of_the_example(samples: Sequence[Sample]) -> Statement:
 
 
 def _size_hardly_matters(
-    samples: Sequence[Sample], agent: Reference, readings: Sequence[ReadingResult]
+    samples: Sequence[relations.Sample], agent: thesis.Reference, readings: Sequence[ReadingResult]
 ) -> Statement:
     gaps = {
         (one.cells, other.cells): difference(
@@ -257,8 +216,8 @@ def _size_hardly_matters(
         )
         for one, other in combinations(samples, 2)
     }
-    holds = all(is_within(gap, SMALL_DIFFERENCE) for gap in gaps.values())
-    ends = ", ".join(fmt(final(sample.averages[agent.name])) for sample in samples)
+    holds = all(shared.is_within(gap, SMALL_DIFFERENCE) for gap in gaps.values())
+    ends = ", ".join(fmt(sample.mean(agent.name)) for sample in samples)
     return Statement(
         f"The size of the space does not matter much to the {agent.title.lower()}.",
         f"{ends} with {_sizes(samples)} cells. Differences: "
@@ -269,7 +228,7 @@ def _size_hardly_matters(
     )
 
 
-def _why_size_matters(agent: Reference, readings: Sequence[ReadingResult]) -> str:
+def _why_size_matters(agent: thesis.Reference, readings: Sequence[ReadingResult]) -> str:
     """What changes the difference between the sizes, one thing at a time; no cause is guessed."""
     gains = {}
     for reading in READINGS:
@@ -292,7 +251,7 @@ def _why_size_matters(agent: Reference, readings: Sequence[ReadingResult]) -> st
 
 
 def _follower_is_bad_in_three_cells(
-    samples: Sequence[Sample], readings: Sequence[ReadingResult]
+    samples: Sequence[relations.Sample], readings: Sequence[ReadingResult]
 ) -> Statement:
     behind = [sample.final(ORACLE.name) - sample.final(FOLLOWER.name) for sample in samples]
     gaps = [difference(behind[0], each, support=GAPS) for each in behind[1:]]
@@ -325,16 +284,11 @@ def _why_three_cells_are_not_bad(readings: Sequence[ReadingResult]) -> str:
 
 
 def _q_learning_passes_slowly(
-    samples: Sequence[Sample], passed: Mapping[int, Estimate]
+    samples: Sequence[relations.Sample], passed: Mapping[int, Estimate]
 ) -> Statement:
-    leads = [
-        paired_difference(
-            sample.final(Q_LEARNING.name), sample.final(FOLLOWER.name), support=REWARDS
-        )
-        for sample in samples
-    ]
+    leads = [sample.lead(Q_LEARNING.name, FOLLOWER.name) for sample in samples]
     learner, follower, oracle = (
-        [converged_after(sample.points, sample.averages[agent.name]) for sample in samples]
+        [thesis.converged_after(sample.points, sample.averages[agent.name]) for sample in samples]
         for agent in (Q_LEARNING, FOLLOWER, ORACLE)
     )
     slowest = all(own > max(others) for own, *others in zip(learner, follower, oracle, strict=True))
@@ -364,7 +318,9 @@ def _more_cells_are_slower(passed: Mapping[int, Estimate]) -> Statement:
     )
 
 
-def _of(readings: Sequence[ReadingResult], reading: str, agent: Reference) -> list[ReadingResult]:
+def _of(
+    readings: Sequence[ReadingResult], reading: str, agent: thesis.Reference
+) -> list[ReadingResult]:
     return [each for each in readings if (each.reading, each.agent) == (reading, agent.name)]
 
 
@@ -372,7 +328,7 @@ def _list(numbers: Iterable[float], spec: str) -> str:
     return join(numbers, spec, " and ")
 
 
-def _sizes(samples: Sequence[Sample]) -> str:
+def _sizes(samples: Sequence[relations.Sample]) -> str:
     return _list((sample.cells for sample in samples), "d")
 
 
@@ -380,11 +336,13 @@ def reproduce(
     out: Path,
     report: Report = silent,
     *,
-    environments: int = ENVIRONMENTS,
-    interactions: int = INTERACTIONS,
+    environments: int = relations.ENVIRONMENTS,
+    interactions: int = thesis.INTERACTIONS,
 ) -> Reproduced:
     """Average the four agents' rewards over generated environments of three sizes."""
-    samples = draw_samples(environments, interactions, lambda what, done: report(what, 0.6 * done))
+    samples = relations.draw_samples(
+        environments, interactions, lambda what, done: report(what, 0.6 * done)
+    )
     passed = {sample.cells: crossing_of(sample) for sample in samples}
     readings = run_readings(environments, interactions, report)
     report("drawing", 0.95)
@@ -400,9 +358,9 @@ def reproduce(
         },
         rows=rows,
         files={
-            "table": write_records(out / "agents.csv", rows),
-            "curves": write_records(out / "curves.csv", curve_rows(samples)),
-            "readings": write_records(out / "readings.csv", _reading_rows(readings)),
-            **draw_sizes(samples, title, out / "generated"),
+            "table": shared.write_records(out / "agents.csv", rows),
+            "curves": shared.write_records(out / "curves.csv", relations.curve_rows(samples)),
+            "readings": shared.write_records(out / "readings.csv", _reading_rows(readings)),
+            **relations.draw_sizes(samples, title, out / "generated"),
         },
     )

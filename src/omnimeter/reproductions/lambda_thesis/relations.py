@@ -13,38 +13,20 @@ import numpy as np
 from omnimeter.contract import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.complexity import Grade
-from omnimeter.estimation import Correlation, Estimate, Line, correlation, mean, regression
+from omnimeter.estimation import (
+    Correlation,
+    Estimate,
+    Line,
+    correlation,
+    mean,
+    paired_difference,
+    regression,
+)
 from omnimeter.reports.style import INK, SMALL
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    INTERACTIONS,
-    ORACLE,
-    Q_LEARNING,
-    RANDOM,
-    REFERENCES,
-    Reference,
-    alone_averages,
-    checkpoints,
-    draw_curves,
-    draw_exercises,
-    joint_averages,
-)
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    THOUSANDS,
-    Report,
-    Statement,
-    add_header,
-    bands,
-    fields,
-    fmt,
-    grid_and_zero,
-    is_within,
-    panel_title,
-    silent,
-    style,
-    write_figure,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
+from omnimeter.reproductions.shared import REWARDS, Report, Statement, fmt, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,22 +56,14 @@ class Measure:
 
 
 COMPRESSED = Measure(
-    "compressed-length",
-    "environment",
-    "compressed length",
-    "compressed length of space and pattern, in bytes",
-    100,
-    "100 bytes",
-)
+    "compressed-length", "environment", "compressed length",
+    "compressed length of space and pattern, in bytes", 100, "100 bytes",
+)  # fmt: skip
 PRODUCT = Measure(
-    "product",
-    "product",
-    "product",
-    "compressed length of space and pattern, times the length of the pattern",
-    10_000,
-    "10,000",
-    "product.",
-)
+    "product", "product", "product",
+    "compressed length of space and pattern, times the length of the pattern", 10_000, "10,000",
+    prefix="product.",
+)  # fmt: skip
 MEASURES = (COMPRESSED, PRODUCT)
 
 SIZES = (3, 6, 9)
@@ -123,18 +97,26 @@ class Sample:
         """An agent's average reward at the end, for each environment."""
         return self.averages[agent][:, -1]
 
+    def mean(self, agent: str) -> Estimate:
+        """The mean of these."""
+        return thesis.final(self.averages[agent])
+
+    def lead(self, first: str, second: str) -> Estimate:
+        """How much more the first of two agents gets than the second, paired by environment."""
+        return paired_difference(self.final(first), self.final(second), support=REWARDS)
+
     @cached_property
     def curves(self) -> Mapping[str, FloatArray]:
         """The mean curve of each agent with its band, in three rows."""
         return {
-            name: bands(mean(column, support=REWARDS) for column in runs.T)
+            name: shared.bands(mean(column, support=REWARDS) for column in runs.T)
             for name, runs in self.averages.items()
         }
 
 
 def draw_samples(
     environments: int = ENVIRONMENTS,
-    interactions: int = INTERACTIONS,
+    interactions: int = thesis.INTERACTIONS,
     report: Report = silent,
     *,
     joint: bool = False,
@@ -147,13 +129,13 @@ def draw_samples(
         report: Called with the progress.
         joint: Whether all agents are in an environment at once, or each is there alone.
     """
-    points = checkpoints(interactions)
+    points = thesis.checkpoints(interactions)
     samples = []
     for number, cells in enumerate(SIZES):
         report(f"{environments} environments of {cells} cells", number / len(SIZES))
         environment_class = Lambda(cells=cells, stop=STOP)
         # Another seed for each size, so that no random stream is used twice.
-        exercises = draw_exercises(environment_class, environments, interactions, seed=cells)
+        exercises = thesis.draw_exercises(environment_class, environments, interactions, seed=cells)
         complexity = {}
         for measure in MEASURES:
             measured = Lambda(grade=measure.grade)
@@ -161,11 +143,11 @@ def draw_samples(
                 [measured.complexity(exercise.instance) for exercise in exercises]
             )
         averages = (
-            joint_averages(environment_class, REFERENCES, exercises, points)
+            thesis.joint_averages(environment_class, thesis.REFERENCES, exercises, points)
             if joint
             else {
-                agent.name: alone_averages(environment_class, agent, exercises, points)
-                for agent in REFERENCES
+                agent.name: thesis.alone_averages(environment_class, agent, exercises, points)
+                for agent in thesis.REFERENCES
             }
         )
         samples.append(Sample(cells, complexity, points, averages))
@@ -175,10 +157,10 @@ def draw_samples(
 def learner_among_random(environments: int, interactions: int) -> FloatArray:
     """The final averages of Q-learning in the smallest environments among three random agents."""
     environment_class = Lambda(cells=SIZES[0], stop=STOP)
-    exercises = draw_exercises(environment_class, environments, interactions, seed=SIZES[0])
+    exercises = thesis.draw_exercises(environment_class, environments, interactions, seed=SIZES[0])
     others = [replace(RANDOM, name=f"random-{number}") for number in (1, 2, 3)]
     points = np.array([interactions])
-    averages = joint_averages(environment_class, [Q_LEARNING, *others], exercises, points)
+    averages = thesis.joint_averages(environment_class, [Q_LEARNING, *others], exercises, points)
     return averages[Q_LEARNING.name][:, -1]
 
 
@@ -213,14 +195,11 @@ def draw_sizes(
         path: Where to, without a suffix.
         alone: The rewards of each alone, to compare Q-learning with.
     """
-    from matplotlib.figure import Figure
-
-    with style():
-        figure = Figure(figsize=(13.2, 4.7))
+    with plots.styled_figure(13.2, 4.7) as figure:
         for place, sample in enumerate(samples):
             panel = figure.add_axes((0.05 + 0.325 * place, 0.125, 0.215, 0.675))
-            draw_curves(panel, sample.points, sample.curves)
-            panel_title(panel, f"{sample.cells} cells")
+            thesis.draw_curves(panel, sample.points, sample.curves)
+            plots.panel_title(panel, f"{sample.cells} cells")
             if place:
                 panel.set_ylabel("")
             if alone:
@@ -230,8 +209,10 @@ def draw_sizes(
                     0.98 * sample.points[-1], float(value[-1]) + 0.012, "Q-learning alone",
                     ha="right", va="bottom", fontsize=8, color=Q_LEARNING.colour,
                 )  # fmt: skip
-        add_header(figure, title, "Mean of the average reward so far, with its 95 % interval.")
-        return write_figure(figure, path)
+        plots.add_header(
+            figure, title, "Mean of the average reward so far, with its 95 % interval."
+        )
+        return plots.write_figure(figure, path)
 
 
 # Rewards against complexity.
@@ -299,12 +280,12 @@ def all_relations(samples: Sequence[Sample]) -> list[Relation]:
         )
         for measure in MEASURES
         for where, chosen in among(samples).items()
-        for agent in REFERENCES
+        for agent in thesis.REFERENCES
     ]
 
 
 def relations_of(
-    relations: Sequence[Relation], agent: Reference, measure: Measure
+    relations: Sequence[Relation], agent: thesis.Reference, measure: Measure
 ) -> dict[str, Relation]:
     """The relations of one agent by one measure, by the environments."""
     return {
@@ -321,8 +302,8 @@ def relation_rows(relations: Sequence[Relation]) -> list[dict[str, Any]]:
             "agent": relation.agent,
             "among": relation.among,
             "measure": relation.measure.name,
-            **fields(relation.slope, "slope"),
-            **fields(relation.correlation, "correlation"),
+            **shared.fields(relation.slope, "slope"),
+            **shared.fields(relation.correlation, "correlation"),
             "p": relation.correlation.probability,
         }
         for relation in relations
@@ -345,7 +326,7 @@ def point_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
             "cells": sample.cells,
             "environment": number,
             **{name: float(values[number]) for name, values in sample.complexity.items()},
-            **{agent.name: float(sample.final(agent.name)[number]) for agent in REFERENCES},
+            **{agent.name: float(sample.final(agent.name)[number]) for agent in thesis.REFERENCES},
         }
         for sample in samples
         for number in range(len(sample.final(ORACLE.name)))
@@ -356,10 +337,7 @@ def draw_relations(
     samples: Sequence[Sample], relations: Sequence[Relation], title: str, path: Path
 ) -> dict[str, Path]:
     """Draw two panels, for environments of the largest size and for all, in a row per measure."""
-    from matplotlib.figure import Figure
-
-    with style():
-        figure = Figure(figsize=(12.4, 9.4))
+    with plots.styled_figure(12.4, 9.4) as figure:
         for row, measure in enumerate(MEASURES):
             lines = relations_of(relations, Q_LEARNING, measure)
             for place, (where, chosen) in enumerate(among(samples).items()):
@@ -370,14 +348,14 @@ def draw_relations(
                     panel.set_ylabel("")
         handles, names = panel.get_legend_handles_labels()
         figure.legend(
-            [handles[names.index(agent.title)] for agent in REFERENCES],
-            [agent.title for agent in REFERENCES],
+            [handles[names.index(agent.title)] for agent in thesis.REFERENCES],
+            [agent.title for agent in thesis.REFERENCES],
             loc="upper right", bbox_to_anchor=(0.988, 0.978), ncols=len(names), frameon=False,
             handletextpad=0.2, columnspacing=1.4, fontsize=9.5, labelcolor="linecolor",
         )  # fmt: skip
         subtitle = "One point per agent and environment. The line is that of Q-learning."
-        add_header(figure, title, f"{subtitle} Rows: two readings of complexity.")
-        return write_figure(figure, path)
+        plots.add_header(figure, title, f"{subtitle} Rows: two readings of complexity.")
+        return plots.write_figure(figure, path)
 
 
 def _draw_panel(panel: Axes, samples: Sequence[Sample], relation: Relation) -> None:
@@ -388,7 +366,7 @@ def _draw_panel(panel: Axes, samples: Sequence[Sample], relation: Relation) -> N
             mew=0.4, alpha=0.75, color=agent.colour, label=agent.title, ls="none",
         )  # fmt: skip
     panel.set(ylim=(-0.42, 1.06), ylabel="average reward")
-    grid_and_zero(panel)
+    plots.grid_and_zero(panel)
     ends = np.array([x.min(), x.max()])
     panel.plot(ends, relation.line.at(ends), "-", color="white", lw=4.2, zorder=4)
     panel.plot(ends, relation.line.at(ends), "-", color=Q_LEARNING.colour, lw=2.2, zorder=5)
@@ -396,22 +374,15 @@ def _draw_panel(panel: Axes, samples: Sequence[Sample], relation: Relation) -> N
         fmt(each, 2).replace("-", "\N{MINUS SIGN}")
         for each in (relation.slope, relation.correlation)
     )
-    panel.text(
-        0.015,
-        0.03,
-        f"Q-learning: slope {slope} for {relation.measure.unit},\ncorrelation {strength}",
-        transform=panel.transAxes,
-        va="bottom",
-        fontsize=SMALL,
-        color=INK,
-    )
+    text = f"Q-learning: slope {slope} for {relation.measure.unit},\ncorrelation {strength}"
+    panel.text(0.015, 0.03, text, transform=panel.transAxes, va="bottom", fontsize=SMALL, color=INK)
     cells = ", ".join(str(sample.cells) for sample in samples)
-    panel_title(panel, f"{len(x)} environments of {cells} cells")
+    plots.panel_title(panel, f"{len(x)} environments of {cells} cells")
     panel.set(xlabel=relation.measure.axis)
-    panel.xaxis.set_major_formatter(THOUSANDS)
+    panel.xaxis.set_major_formatter(plots.THOUSANDS)
 
 
-def hardly_affected(relations: Sequence[Relation], agent: Reference) -> Statement:
+def hardly_affected(relations: Sequence[Relation], agent: thesis.Reference) -> Statement:
     """That complexity does not matter to an agent, by either measure."""
     by_measure = {measure: relations_of(relations, agent, measure) for measure in MEASURES}
     return Statement(
@@ -424,7 +395,7 @@ def hardly_affected(relations: Sequence[Relation], agent: Reference) -> Statemen
         )
         + f". Rule: all four intervals are within {WEAK} of 0.",
         all(
-            is_within(each.correlation, WEAK)
+            shared.is_within(each.correlation, WEAK)
             for by_place in by_measure.values()
             for each in by_place.values()
         ),
@@ -432,7 +403,10 @@ def hardly_affected(relations: Sequence[Relation], agent: Reference) -> Statemen
 
 
 def learner_falls(
-    samples: Sequence[Sample], relations: Sequence[Relation], agent: Reference, measure: Measure
+    samples: Sequence[Sample],
+    relations: Sequence[Relation],
+    agent: thesis.Reference,
+    measure: Measure,
 ) -> Statement:
     """That an agent gets less the more complex an environment is, by one measure."""
     by_place = relations_of(relations, agent, measure)
@@ -451,7 +425,7 @@ def learner_falls(
     )
 
 
-def _outlier(samples: Sequence[Sample], agent: Reference, measure: Measure) -> str:
+def _outlier(samples: Sequence[Sample], agent: thesis.Reference, measure: Measure) -> str:
     """The reason, if a single environment far from all others is it; otherwise nothing."""
     x, y = complexities(samples, measure), rewards(samples, agent.name)
     *_, second, farthest = np.sort(x).tolist()
@@ -467,7 +441,7 @@ def _outlier(samples: Sequence[Sample], agent: Reference, measure: Measure) -> s
     )
 
 
-def compare_measures(samples: Sequence[Sample], agent: Reference) -> Statement:
+def compare_measures(samples: Sequence[Sample], agent: thesis.Reference) -> Statement:
     """What difference it makes which of the two measures is meant."""
     lengths, products = (complexities(samples, measure) for measure in MEASURES)
     y = rewards(samples, agent.name)

@@ -17,16 +17,8 @@ from omnimeter.estimation import Estimate, bootstrap, mean
 from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.joint import run_joint
 from omnimeter.payoffs.functions import running_averages
-from omnimeter.reproductions import shared
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    THOUSANDS,
-    CurveEnd,
-    grid_and_zero,
-    label_ends,
-    plot_band,
-    run_exercises,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.shared import REWARDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,15 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference agent.
+    """A reference agent with the parameters of the thesis, and how it is drawn.
 
-    Attributes:
-        name: In figures and rows.
-        title: In texts.
-        make: A new one, with the parameters of the thesis.
-        colour: Of its lines and points; colour-blind people can tell them apart.
-        line: The style of its lines.
-        marker: The shape of its points.
+    Its name is that in figures and rows, its title that in texts.
     """
 
     name: str
@@ -96,7 +82,7 @@ def alone_averages(
     environment_class: Lambda, agent: Reference, exercises: Sequence[Exercise], points: IntArray
 ) -> FloatArray:
     """The average reward of an agent alone: one row per exercise, one column per point."""
-    traces = run_exercises(environment_class, agent.make(), exercises)
+    traces = shared.run_exercises(environment_class, agent.make(), exercises)
     return np.array([averages(trace, points) for trace in traces])
 
 
@@ -189,12 +175,12 @@ def draw_curves(axes: Axes, points: IntArray, curves: Mapping[str, FloatArray]) 
         if curve.ndim == 1:
             axes.plot(points, curve, agent.line, color=agent.colour, lw=1.7)
         else:
-            plot_band(axes, points, curve, agent.colour, ls=agent.line)
+            plots.plot_band(axes, points, curve, agent.colour, ls=agent.line)
         last = float(np.atleast_2d(curve)[0, -1])
         text = f"{last:z.2f}".replace("-", "\N{MINUS SIGN}")
-        ends.append(CurveEnd(last, f"{agent.title}\n{text}", agent.colour))
+        ends.append(plots.CurveEnd(last, f"{agent.title}\n{text}", agent.colour))
     axes.set(xlim=(0, int(points[-1])), ylim=(LOWEST, HIGHEST))
     axes.set(xlabel="interactions", ylabel="average reward")
-    axes.xaxis.set_major_formatter(THOUSANDS)
-    grid_and_zero(axes)
-    label_ends(axes, ends, height=0.124)
+    axes.xaxis.set_major_formatter(plots.THOUSANDS)
+    plots.grid_and_zero(axes)
+    plots.label_ends(axes, ends, height=0.124)

@@ -17,37 +17,10 @@ from omnimeter.environments.lambda_class.drawing import parse_pattern
 from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.estimation import difference, paired_difference
 from omnimeter.reports.style import INK, MUTED, SMALL
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    INTERACTIONS,
-    ORACLE,
-    PATTERN,
-    Q_LEARNING,
-    RANDOM,
-    REFERENCES,
-    SPACE,
-    alone_averages,
-    checkpoints,
-    converged_after,
-    crossing,
-    draw_curves,
-    draw_exercises,
-    final,
-)
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    add_header,
-    fields,
-    fmt,
-    is_within,
-    silent,
-    style,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,27 +52,23 @@ class Results:
         return self.averages[CYCLES[0]]
 
 
-def run(runs: int, interactions: int, report: Report) -> Results:
-    """Let each agent act alone.
-
-    Args:
-        runs: How often, with new initial places.
-        interactions: For how long.
-        report: Called with the progress.
-    """
-    points = checkpoints(interactions)
+def _run(runs: int, interactions: int, report: Report) -> Results:
+    """Let each agent act alone, so many times from new initial places."""
+    points = thesis.checkpoints(interactions)
     averages: dict[str, dict[str, FloatArray]] = {}
     for number, cycle in enumerate(CYCLES):
         report(f"{runs} runs of each agent, cycle {cycle}", number / len(CYCLES))
-        environment_class = Lambda(space=SPACE, pattern=PATTERN, cycle=cycle)
-        exercises = draw_exercises(environment_class, runs, interactions)
+        environment_class = Lambda(space=thesis.SPACE, pattern=thesis.PATTERN, cycle=cycle)
+        exercises = thesis.draw_exercises(environment_class, runs, interactions)
         averages[cycle] = {
-            agent.name: alone_averages(environment_class, agent, exercises, points)
-            for agent in REFERENCES
+            agent.name: thesis.alone_averages(environment_class, agent, exercises, points)
+            for agent in thesis.REFERENCES
         }
-    cells, actions = read_space(SPACE).successors().shape
+    cells, actions = read_space(thesis.SPACE).successors().shape
     until_swap = (1 + longest_cycle(CYCLES[0], cells, actions)) / 2
-    return Results(points, averages, optimum(SPACE, PATTERN, interactions, until_swap))
+    return Results(
+        points, averages, optimum(thesis.SPACE, thesis.PATTERN, interactions, until_swap)
+    )
 
 
 def optimum(space: str, pattern: str, interactions: int, until_swap: float) -> float:
@@ -150,24 +119,27 @@ def _rows(results: Results) -> list[dict[str, Any]]:
         {
             "agent": agent.name,
             "cycle": cycle,
-            **fields(final(averages[agent.name])),
+            **shared.fields(thesis.final(averages[agent.name])),
             "single-run": float(averages[agent.name][0, -1]),
             "spread-of-runs": float(np.std(averages[agent.name][:, -1])),
         }
         for cycle, averages in results.averages.items()
-        for agent in REFERENCES
+        for agent in thesis.REFERENCES
     ]
 
 
 def _figures(results: Results) -> dict[str, float]:
     usual = results.usual
     return {
-        **{agent.name: final(usual[agent.name]).value for agent in REFERENCES},
-        **{f"{agent.name}.single-run": float(usual[agent.name][0, -1]) for agent in REFERENCES},
+        **{agent.name: thesis.final(usual[agent.name]).value for agent in thesis.REFERENCES},
         **{
-            f"{agent.name}.cycle-{cycle}": final(results.averages[cycle][agent.name]).value
+            f"{agent.name}.single-run": float(usual[agent.name][0, -1])
+            for agent in thesis.REFERENCES
+        },
+        **{
+            f"{agent.name}.cycle-{cycle}": thesis.final(results.averages[cycle][agent.name]).value
             for cycle in CYCLES[1:]
-            for agent in REFERENCES
+            for agent in thesis.REFERENCES
         },
         "optimum": results.optimum,
     }
@@ -189,30 +161,25 @@ OUTSIDE = 1.24
 
 
 def _draw(results: Results, out: Path) -> dict[str, Path]:
-    from matplotlib.figure import Figure
-
-    with style():
-        figure = Figure(figsize=(11, 5.2))
+    with plots.styled_figure(11, 5.2) as figure:
         graph = figure.add_axes((0.0, 0.03, 0.4, 0.85))
         panel = figure.add_axes((0.46, 0.11, 0.42, 0.75))
-        _draw_space(graph, SPACE)
-        draw_curves(panel, results.points, {name: runs[0] for name, runs in results.usual.items()})
+        _draw_space(graph, thesis.SPACE)
+        thesis.draw_curves(
+            panel, results.points, {name: runs[0] for name, runs in results.usual.items()}
+        )
         panel.axhline(results.optimum, color=MUTED, lw=0.8, ls=(0, (4, 3)))
         panel.text(
-            0.99 * results.points[-1],
-            results.optimum + 0.012,
-            f"optimum: {results.optimum:.2f}",
-            ha="right",
-            va="bottom",
-            fontsize=SMALL,
-            color=MUTED,
-        )
-        add_header(
+            0.99 * results.points[-1], results.optimum + 0.012, f"optimum: {results.optimum:.2f}",
+            ha="right", va="bottom", fontsize=SMALL, color=MUTED,
+        )  # fmt: skip
+        plots.add_header(
             figure,
             "Four agents in the eight-cell space",
-            f"Each alone, one run. Good and Evil repeat {PATTERN}. Action a0 stays everywhere.",
+            f"Each alone, one run. Good and Evil repeat {thesis.PATTERN}. "
+            "Action a0 stays everywhere.",
         )
-        return write_figure(figure, out / "simple")
+        return plots.write_figure(figure, out / "simple")
 
 
 def _draw_space(axes: Axes, description: str) -> None:
@@ -265,13 +232,9 @@ def _draw_arrow(axes: Axes, start: Point, end: Point, leading: list[int], bend: 
         rest**2 * x0 + 2 * rest * part * x1 + part**2 * x2,
         rest**2 * y0 + 2 * rest * part * y1 + part**2 * y2,
         ",".join(f"a{action}" for action in leading),
-        ha="center",
-        va="center",
-        fontsize=SMALL - 1,
-        color=colour,
-        zorder=2,
+        ha="center", va="center", fontsize=SMALL - 1, color=colour, zorder=2,
         bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none"},
-    )
+    )  # fmt: skip
 
 
 NEAR_ZERO = 0.01
@@ -297,12 +260,12 @@ def statements(results: Results) -> list[Statement]:
 
 
 def _random_tends_to_0(results: Results) -> Statement:
-    estimate = final(results.usual[RANDOM.name])
+    estimate = thesis.final(results.usual[RANDOM.name])
     return Statement(
         "The random agent soon converges to its expected average, which is 0.",
         f"{fmt(estimate, 4)} over {estimate.count} runs. "
         f"Rule: the interval lies within {NEAR_ZERO} of 0.",
-        is_within(estimate, NEAR_ZERO),
+        shared.is_within(estimate, NEAR_ZERO),
     )
 
 
@@ -312,14 +275,15 @@ def _follower_is_below_the_oracle(results: Results) -> Statement:
     return Statement(
         "Following Good is a good policy, but only up to a point: the follower stays well below "
         "the oracle.",
-        f"Follower {fmt(final(follower))}, oracle {fmt(final(oracle))}; the oracle is ahead by "
-        f"{fmt(gap)}. Rule: both are above 0, and the interval of the difference is too.",
-        gap.low > 0 and final(follower).low > 0,
+        f"Follower {fmt(thesis.final(follower))}, oracle {fmt(thesis.final(oracle))}; the oracle "
+        f"is ahead by {fmt(gap)}. Rule: both are above 0, and the interval of the difference is "
+        "too.",
+        gap.low > 0 and thesis.final(follower).low > 0,
     )
 
 
 def _oracle_is_nearly_optimal(results: Results) -> Statement:
-    oracle = final(results.usual[ORACLE.name])
+    oracle = thesis.final(results.usual[ORACLE.name])
     share = oracle.value / results.optimum
     return Statement(
         "The oracle is nearly optimal, but does not reach 1.",
@@ -334,14 +298,16 @@ def _q_learning_is_slow_and_passes_the_follower(results: Results) -> Statement:
     learner, follower = results.usual[Q_LEARNING.name], results.usual[FOLLOWER.name]
     lead = paired_difference(learner[:, -1], follower[:, -1], support=REWARDS)
     rng = stream(0, "lambda-simple", "crossing").generator()
-    passed = crossing(results.points, learner, follower, rng)
-    slow = {name: converged_after(results.points, runs) for name, runs in results.usual.items()}
+    passed = thesis.crossing(results.points, learner, follower, rng)
+    slow = {
+        name: thesis.converged_after(results.points, runs) for name, runs in results.usual.items()
+    }
     slowest = max(slow, key=lambda name: slow[name])
     return Statement(
         "Q-learning converges very slowly, and in the end passes the follower.",
-        f"It ends at {fmt(final(learner))}, {fmt(lead)} above the follower, and its mean curve "
-        f"is above the follower's from interaction {fmt(passed, 0)} on. It comes within 0.02 of "
-        f"where it ends after {slow[Q_LEARNING.name]:,} interactions, the follower after "
+        f"It ends at {fmt(thesis.final(learner))}, {fmt(lead)} above the follower, and its mean "
+        f"curve is above the follower's from interaction {fmt(passed, 0)} on. It comes within 0.02 "
+        f"of where it ends after {slow[Q_LEARNING.name]:,} interactions, the follower after "
         f"{slow[FOLLOWER.name]:,}, the oracle after {slow[ORACLE.name]:,}. "
         "Rule: its lead at the end has an interval above 0, and it is the last to come so close.",
         lead.low > 0 and slowest == Q_LEARNING.name,
@@ -352,7 +318,7 @@ def _averages_fluctuate_at_first(results: Results) -> Statement:
     early = int(np.searchsorted(results.points, EARLY))
     spreads = {
         agent.title: [float(np.std(results.usual[agent.name][:, at])) for at in (early, -1)]
-        for agent in REFERENCES
+        for agent in thesis.REFERENCES
     }
     return Statement(
         "At first the average rewards of all four agents fluctuate a lot.",
@@ -367,18 +333,13 @@ def _effect_of_the_clause(results: Results) -> Statement:
     usual, *others = results.averages
     texts = []
     for cycle in others:
-        changes = (
-            (
-                agent.title,
-                difference(
-                    results.averages[cycle][agent.name][:, -1],
-                    results.usual[agent.name][:, -1],
-                    support=REWARDS,
-                ),
+        changes = []
+        for agent in thesis.REFERENCES:
+            ours, other = (
+                each[agent.name][:, -1] for each in (results.usual, results.averages[cycle])
             )
-            for agent in REFERENCES
-        )
-        texts.append(f"With {cycle}: {', '.join(f'{name} {fmt(each)}' for name, each in changes)}.")
+            changes.append(f"{agent.title} {fmt(difference(other, ours, support=REWARDS))}")
+        texts.append(f"With {cycle}: {', '.join(changes)}.")
     return Statement(
         "How often Good and Evil change places can be read in several ways: up to cells to the "
         "power of actions between two swaps, up to their product, or never.",
@@ -389,14 +350,10 @@ def _effect_of_the_clause(results: Results) -> Statement:
 
 
 def reproduce(
-    out: Path,
-    report: Report = silent,
-    *,
-    runs: int = RUNS,
-    interactions: int = INTERACTIONS,
+    out: Path, report: Report = silent, *, runs: int = RUNS, interactions: int = thesis.INTERACTIONS
 ) -> Reproduced:
     """Let the four agents act in the eight cells, each alone, and compare where they end."""
-    results = run(runs, interactions, report)
+    results = _run(runs, interactions, report)
     rows = _rows(results)
     return Reproduced(
         name="lambda-simple",
@@ -405,5 +362,5 @@ def reproduce(
         statements=statements(results),
         figures=_figures(results),
         rows=rows,
-        files={"table": write_records(out / "agents.csv", rows), **_draw(results, out)},
+        files={"table": shared.write_records(out / "agents.csv", rows), **_draw(results, out)},
     )

@@ -10,83 +10,48 @@ import numpy as np
 
 from omnimeter.contract import FloatArray
 from omnimeter.estimation import Estimate, paired_difference
-from omnimeter.reproductions.lambda_thesis.relations import (
-    COMPRESSED,
-    ENVIRONMENTS,
-    MEASURES,
-    Relation,
-    Sample,
-    all_relations,
-    among,
-    complexities,
-    curve_rows,
-    draw_relations,
-    draw_samples,
-    draw_sizes,
-    learner_among_random,
-    learner_falls,
-    point_rows,
-    relate,
-    relation_figures,
-    relation_rows,
-    rewards,
-)
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    INTERACTIONS,
-    ORACLE,
-    Q_LEARNING,
-    REFERENCES,
-    Reference,
-    final,
-)
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    fields,
-    fmt,
-    is_within,
-    join,
-    silent,
-    write_records,
-)
+from omnimeter.reproductions import shared
+from omnimeter.reproductions.lambda_thesis import relations
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 NEAR_ZERO = 0.01
 """A change whose interval is within this distance of 0 counts as none."""
 
 
-def changes(alone: Sequence[Sample], joint: Sequence[Sample]) -> dict[str, list[Estimate]]:
+def changes(
+    alone: Sequence[relations.Sample], joint: Sequence[relations.Sample]
+) -> dict[str, list[Estimate]]:
     """By agent and size how much more it gets among others, paired by environment."""
     return {
         agent.name: [
             paired_difference(there.final(agent.name), here.final(agent.name), support=REWARDS)
             for here, there in zip(alone, joint, strict=True)
         ]
-        for agent in REFERENCES
+        for agent in thesis.REFERENCES
     }
 
 
 def _rows(
-    joint: Sequence[Sample], changed: Mapping[str, Sequence[Estimate]]
+    joint: Sequence[relations.Sample], changed: Mapping[str, Sequence[Estimate]]
 ) -> list[dict[str, Any]]:
     return [
         {
             "agent": agent.name,
             "cells": sample.cells,
-            **fields(final(sample.averages[agent.name])),
-            **fields(change, "change"),
+            **shared.fields(sample.mean(agent.name)),
+            **shared.fields(change, "change"),
         }
-        for agent in REFERENCES
+        for agent in thesis.REFERENCES
         for sample, change in zip(joint, changed[agent.name], strict=True)
     ]
 
 
 def statements(
-    alone: Sequence[Sample],
-    joint: Sequence[Sample],
-    relations: Sequence[Relation],
+    alone: Sequence[relations.Sample],
+    joint: Sequence[relations.Sample],
+    related: Sequence[relations.Relation],
     among_random: FloatArray,
 ) -> list[Statement]:
     """The section's statements, each with the rule by which it was decided.
@@ -94,7 +59,7 @@ def statements(
     Args:
         alone: The rewards of the agents, each alone.
         joint: Their rewards with all of them at once.
-        relations: How the latter depend on complexity.
+        related: How the latter depend on complexity.
         among_random: The rewards of Q-learning in the smallest environments among random agents.
     """
     changed = changes(alone, joint)
@@ -102,24 +67,29 @@ def statements(
         _not_affected(ORACLE, joint, changed),
         _not_affected(FOLLOWER, joint, changed),
         _learner_is_worse(alone, joint, changed, among_random),
-        *(learner_falls(joint, relations, Q_LEARNING, measure) for measure in MEASURES),
+        *(
+            relations.learner_falls(joint, related, Q_LEARNING, measure)
+            for measure in relations.MEASURES
+        ),
         _slope_is_steeper(alone, joint),
     ]
 
 
 def _not_affected(
-    agent: Reference, joint: Sequence[Sample], changed: Mapping[str, Sequence[Estimate]]
+    agent: thesis.Reference,
+    joint: Sequence[relations.Sample],
+    changed: Mapping[str, Sequence[Estimate]],
 ) -> Statement:
     return Statement(
         f"The {agent.title.lower()} is not affected by the others.",
         f"{_list(joint, changed[agent.name])}. Rule: the intervals are within {NEAR_ZERO} of 0.",
-        all(is_within(change, NEAR_ZERO) for change in changed[agent.name]),
+        all(shared.is_within(change, NEAR_ZERO) for change in changed[agent.name]),
     )
 
 
 def _learner_is_worse(
-    alone: Sequence[Sample],
-    joint: Sequence[Sample],
+    alone: Sequence[relations.Sample],
+    joint: Sequence[relations.Sample],
     changed: Mapping[str, Sequence[Estimate]],
     among_random: FloatArray,
 ) -> Statement:
@@ -133,7 +103,9 @@ def _learner_is_worse(
     )
 
 
-def _why_not_worse(alone: Sample, joint: Sample, among_random: FloatArray) -> str:
+def _why_not_worse(
+    alone: relations.Sample, joint: relations.Sample, among_random: FloatArray
+) -> str:
     before, among_others = alone.final(Q_LEARNING.name), joint.final(Q_LEARNING.name)
     worse, better = int((among_others < before).sum()), int((among_others > before).sum())
     loss = paired_difference(among_random, before, support=REWARDS)
@@ -146,14 +118,22 @@ def _why_not_worse(alone: Sample, joint: Sample, among_random: FloatArray) -> st
     )
 
 
-def _slope_is_steeper(alone: Sequence[Sample], joint: Sequence[Sample]) -> Statement:
+def _slope_is_steeper(
+    alone: Sequence[relations.Sample], joint: Sequence[relations.Sample]
+) -> Statement:
     """The slope of the paired differences is the difference of the slopes."""
-    steeper: list[Relation] = []
-    for (where, here), there in zip(among(alone).items(), among(joint).values(), strict=True):
-        change = rewards(there, Q_LEARNING.name) - rewards(here, Q_LEARNING.name)
+    steeper: list[relations.Relation] = []
+    for (where, here), there in zip(
+        relations.among(alone).items(), relations.among(joint).values(), strict=True
+    ):
+        change = relations.rewards(there, Q_LEARNING.name) - relations.rewards(
+            here, Q_LEARNING.name
+        )
         steeper += [
-            relate(Q_LEARNING.name, where, measure, complexities(here, measure), change)
-            for measure in MEASURES
+            relations.relate(
+                Q_LEARNING.name, where, measure, relations.complexities(here, measure), change
+            )
+            for measure in relations.MEASURES
         ]
     holds = all(each.falls for each in steeper)
     return Statement(
@@ -169,9 +149,11 @@ def _slope_is_steeper(alone: Sequence[Sample], joint: Sequence[Sample]) -> State
     )
 
 
-def _why_not_steeper(alone: Sample, joint: Sample) -> str:
+def _why_not_steeper(alone: relations.Sample, joint: relations.Sample) -> str:
     """Fifths of the environments, from the simplest to the most complex."""
-    fifths = np.array_split(np.argsort(alone.complexity[COMPRESSED.name], kind="stable"), 5)
+    fifths = np.array_split(
+        np.argsort(alone.complexity[relations.COMPRESSED.name], kind="stable"), 5
+    )
     before, among_others = alone.final(Q_LEARNING.name), joint.final(Q_LEARNING.name)
     losses = [float((among_others - before)[fifth].mean()) for fifth in fifths]
     last = fifths[-1]
@@ -184,7 +166,7 @@ def _why_not_steeper(alone: Sample, joint: Sample) -> str:
     )
 
 
-def _list(joint: Sequence[Sample], changed: Sequence[Estimate]) -> str:
+def _list(joint: Sequence[relations.Sample], changed: Sequence[Estimate]) -> str:
     return "Change against being alone: " + ", ".join(
         f"{sample.cells} cells {fmt(change)}" for sample, change in zip(joint, changed, strict=True)
     )
@@ -194,43 +176,47 @@ def reproduce(
     out: Path,
     report: Report = silent,
     *,
-    environments: int = ENVIRONMENTS,
-    interactions: int = INTERACTIONS,
+    environments: int = relations.ENVIRONMENTS,
+    interactions: int = thesis.INTERACTIONS,
 ) -> Reproduced:
     """Put all agents into each environment at once, and compare with each being there alone."""
-    alone = draw_samples(environments, interactions, lambda what, done: report(what, 0.3 * done))
-    joint = draw_samples(
+    alone = relations.draw_samples(
+        environments, interactions, lambda what, done: report(what, 0.3 * done)
+    )
+    joint = relations.draw_samples(
         environments,
         interactions,
         lambda what, done: report(f"{what}, all agents at once", 0.3 + 0.55 * done),
         joint=True,
     )
     report("Q-learning among random agents", 0.85)
-    among_random = learner_among_random(environments, interactions)
+    among_random = relations.learner_among_random(environments, interactions)
     report("drawing", 0.95)
     rows = _rows(joint, changes(alone, joint))
-    relations = all_relations(joint)
+    related = relations.all_relations(joint)
     title = f"Four agents at once in {environments} generated environments of each size"
-    scatter = draw_relations(
-        joint, relations, f"{title}: reward and complexity", out / "complexity"
+    scatter = relations.draw_relations(
+        joint, related, f"{title}: reward and complexity", out / "complexity"
     )
     return Reproduced(
         name="lambda-social",
         title=title,
-        statements=statements(alone, joint, relations, among_random),
+        statements=statements(alone, joint, related, among_random),
         figures={
             **{f"{row['agent']}.{row['cells']}-cells": row["value"] for row in rows},
             **{f"{row['agent']}.{row['cells']}-cells.change": row["change"] for row in rows},
             "q-learning.3-cells.among-random": float(among_random.mean()),
-            **relation_figures(relations),
+            **relations.relation_figures(related),
         },
         rows=rows,
         files={
-            "table": write_records(out / "agents.csv", rows),
-            "curves": write_records(out / "curves.csv", curve_rows(joint)),
-            "relations": write_records(out / "relations.csv", relation_rows(relations)),
-            "points": write_records(out / "points.csv", point_rows(joint)),
-            **draw_sizes(joint, title, out / "social", alone),
+            "table": shared.write_records(out / "agents.csv", rows),
+            "curves": shared.write_records(out / "curves.csv", relations.curve_rows(joint)),
+            "relations": shared.write_records(
+                out / "relations.csv", relations.relation_rows(related)
+            ),
+            "points": shared.write_records(out / "points.csv", relations.point_rows(joint)),
+            **relations.draw_sizes(joint, title, out / "social", alone),
             **{f"{name}, complexity": path for name, path in scatter.items()},
         },
     )

@@ -19,21 +19,10 @@ from omnimeter.contract import Exercise, FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.reports.style import INK
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.relations import SIZES, STOP
-from omnimeter.reproductions.lambda_thesis.shared import INTERACTIONS, draw_exercises
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    fields,
-    fmt,
-    plot_band,
-    run_exercises,
-    silent,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,12 +151,11 @@ def session_rewards(agent: QLearning, sessions: int, interactions: int) -> Float
         sessions: Sessions with each number of cells.
         interactions: How long each session lasts.
     """
-    return np.array(
-        [
-            [trace.rewards.mean() for trace in run_exercises(environment_class, agent, exercises)]
-            for environment_class, exercises in _sessions(sessions, interactions)
-        ]
-    )
+    rewards = []
+    for environment_class, exercises in _sessions(sessions, interactions):
+        traces = shared.run_exercises(environment_class, agent, exercises)
+        rewards.append([trace.rewards.mean() for trace in traces])
+    return np.array(rewards)
 
 
 @lru_cache(maxsize=1)
@@ -175,7 +163,10 @@ def _sessions(sessions: int, interactions: int) -> list[tuple[Lambda, list[Exerc
     """The sessions, drawn once in each process, always the same."""
     classes = [(cells, Lambda(cells=cells, stop=STOP)) for cells in SIZES]
     return [
-        (environment_class, draw_exercises(environment_class, sessions, interactions, seed=cells))
+        (
+            environment_class,
+            thesis.draw_exercises(environment_class, sessions, interactions, seed=cells),
+        )
         for cells, environment_class in classes
     ]
 
@@ -207,7 +198,9 @@ def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
                 "mean": estimate.value,
                 "low": estimate.low,
                 "high": estimate.high,
-                **fields(paired_difference(ours, theirs, support=REWARDS), "against-published"),
+                **shared.fields(
+                    paired_difference(ours, theirs, support=REWARDS), "against-published"
+                ),
             }
         )
     return rows
@@ -233,7 +226,7 @@ def draw(grid: Grid, best: Index, published: Index, out: Path) -> dict[str, Path
         ha="left",
         fontweight="bold",
     )
-    return write_figure(figure, out / "tuning")
+    return plots.write_figure(figure, out / "tuning")
 
 
 def _draw_map(axes: Axes, grid: Grid, best: Index, published: Index) -> None:
@@ -281,7 +274,7 @@ def _draw_curves(axes: Axes, grid: Grid, published: Index) -> None:
         low, high = means[row] - 1.96 * errors[row], means[row] + 1.96 * errors[row]
         label = f"alpha {grid.alphas[row]:.2f}"
         band = np.array([means[row], low, high])
-        plot_band(axes, grid.gammas, band, colour, 0.13, marker="o", ms=3, label=label)
+        plots.plot_band(axes, grid.gammas, band, colour, 0.13, marker="o", ms=3, label=label)
     axes.axvline(0.5, color=INK, lw=0.8, ls=":")
     axes.annotate(
         "beyond, a reward of 0 for ever is\nworth more than the initial value,\n"
@@ -366,7 +359,7 @@ def describe(grid: Grid, raised: FloatArray, out: Path) -> Reproduced:
         },
         rows=rows,
         files={
-            "table": write_records(out / "grid.csv", rows),
+            "table": shared.write_records(out / "grid.csv", rows),
             **draw(grid, best, published, out),
         },
     )
@@ -375,6 +368,6 @@ def describe(grid: Grid, raised: FloatArray, out: Path) -> Reproduced:
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Try 20 x 20 combinations of learning rate and discount factor."""
     workers = min(2, os.cpu_count() or 1)
-    grid = run_grid(SESSIONS, INTERACTIONS, workers, report=report)
+    grid = run_grid(SESSIONS, thesis.INTERACTIONS, workers, report=report)
     raised = QLearning(alpha=PUBLISHED[0], gamma=BEYOND, initial=RAISED)
-    return describe(grid, session_rewards(raised, SESSIONS, INTERACTIONS), out)
+    return describe(grid, session_rewards(raised, SESSIONS, thesis.INTERACTIONS), out)
