@@ -9,6 +9,7 @@ import pytest
 
 from omnimeter.cli import reproduce
 from omnimeter.estimation import Estimate
+from omnimeter.payoffs import Total
 from omnimeter.reproductions import payoff_table, stopping, students
 from omnimeter.reproductions.shared import Reproduced, Statement
 
@@ -100,7 +101,7 @@ def test_few_runs_are_undecided(monkeypatch):
 def test_policies_that_change_nothing_have_finite_intervals(monkeypatch):
     monkeypatch.setattr(payoff_table, "POLICY_RUNS", 100)
     unmoved = payoff_table.gain_of(
-        payoff_table.BOUNDED, payoff_table.Total(), "stopper", threshold=0.5
+        payoff_table.BOUNDED, Total(), "stopper", threshold=0.5
     )
     assert unmoved.value == 0
     assert -0.5 < unmoved.low < 0 < unmoved.high < 0.5

@@ -320,7 +320,7 @@ def _draw_scores(axes: Axes, results: Results) -> None:
         times = [each.length for each in course]
         axes.plot(times, [each.value for each in course], color=kind.colour, lw=1.7)
         low, high = zip(*(each.interval[:2] for each in course if each.interval), strict=True)
-        # Before the first reward all repetitions are alike, and an interval has no meaning.
+        # Before the first reward all repetitions are alike, and there is no interval.
         begun = next((place for place, each in enumerate(course) if each.value), len(course))
         axes.fill_between(
             times[begun:], low[begun:], high[begun:], color=kind.colour, alpha=0.16, lw=0
