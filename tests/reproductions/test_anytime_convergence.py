@@ -9,7 +9,7 @@ from omnimeter.contract import Spec
 from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reproductions.anytime import convergence
 from omnimeter.reproductions.anytime.convergence import SUBJECTS, Series
-from omnimeter.reproductions.anytime.shared import taken
+from omnimeter.reproductions.anytime.shared import run_test
 
 RANDOM, LEARNER, *_ = SUBJECTS
 SMALL = {"seeds": 3, "repetitions": 4, "rounds": 10}
@@ -23,14 +23,14 @@ def made_up(rng, spreads, means=0.0, subject=RANDOM, tests=20):
     return Series(subject, LENGTHS, np.clip(shifted, -1, 1))
 
 
-def verdict(found, word):
-    (statement,) = [each for each in convergence.statements(found) if word in each.claim]
+def verdict(results, word):
+    (statement,) = [each for each in convergence.statements(results) if word in each.claim]
     return statement
 
 
 def test_scores_and_widths_are_those_of_the_test():
     protocol = LEARNER.test(seed=3, repetitions=5, rounds=9)
-    test = taken(protocol, Spec(LEARNER.agent))
+    test = run_test(protocol, Spec(LEARNER.agent))
     table = Repetitions(5, test.outcomes).table()
     tests = Series(LEARNER, LENGTHS[:9], table[np.newaxis])
     assert len(test.course) == 9
@@ -38,12 +38,14 @@ def test_scores_and_widths_are_those_of_the_test():
         assert tests.scores[0, place].mean() == pytest.approx(moment.value)
         width = moment.interval.high - moment.interval.low
         assert tests.widths[0, place] == pytest.approx(width)
-    assert tests.stabilities[0, -1] == pytest.approx(test.score.parts["stability"])
+    assert tests.stabilities[0, -1] == pytest.approx(
+        test.test.score(test.outcomes).parts["stability"]
+    )
 
 
 def test_a_longer_test_begins_as_a_shorter_one():
     short, long = (
-        Repetitions(3, taken(LEARNER.test(1, 3, rounds), Spec(LEARNER.agent)).outcomes).table()
+        Repetitions(3, run_test(LEARNER.test(1, 3, rounds), Spec(LEARNER.agent)).outcomes).table()
         for rounds in (6, 8)
     )
     assert np.array_equal(short, long[:6])
@@ -51,12 +53,12 @@ def test_a_longer_test_begins_as_a_shorter_one():
 
 def test_the_law_of_rewards_that_vary_alike_is_a_root():
     tests = made_up(np.random.default_rng(0), 0.2, tests=100)
-    found = convergence.exponent(tests)
-    assert found.low < -0.5 < found.high
+    power = convergence.exponent(tests)
+    assert power.low < -0.5 < power.high
     assert convergence.variance_per_exercise(tests).value == pytest.approx(0.04, abs=0.01)
 
 
-def test_the_law_of_luck_at_first_only_is_a_reciprocal():
+def test_the_law_of_noise_at_first_only_is_a_reciprocal():
     tests = made_up(np.random.default_rng(0), [0.3] * 4 + [0.0] * 16)
     assert convergence.exponent(tests).value == pytest.approx(-1, abs=1e-9)
     assert convergence.variance_per_exercise(tests).value == pytest.approx(0, abs=1e-9)
@@ -69,9 +71,9 @@ def test_more_repetitions_narrow_like_a_root():
     assert convergence.power_of_repetitions(tests) == pytest.approx(-0.5, abs=0.1)
 
 
-def test_a_tenth_of_the_length_is_found():
+def test_a_tenth_of_the_length():
     tests = made_up(np.random.default_rng(0), 0.2)
-    ratio = LENGTHS[-1] / LENGTHS[convergence.tenth(tests)]
+    ratio = LENGTHS[-1] / LENGTHS[tests.tenth()]
     assert 8 < ratio < 12.5
 
 
@@ -93,10 +95,10 @@ def test_a_random_agent_away_from_0_differs_and_learners_do_not_matter():
 
 
 def test_it_runs_and_writes_and_is_the_same_again(tmp_path):
-    told = []
+    reports = []
     first, second = (
         convergence.reproduce(
-            tmp_path / name, lambda doing, done: told.append((doing, done)), **SMALL
+            tmp_path / name, lambda doing, done: reports.append((doing, done)), **SMALL
         )
         for name in ("one", "two")
     )
@@ -106,5 +108,5 @@ def test_it_runs_and_writes_and_is_the_same_again(tmp_path):
         assert path.read_bytes() == second.files[name].read_bytes()
     assert [row["exercises"] for row in first.rows] == [4, 8, 10] * len(SUBJECTS)
     assert json.loads(json.dumps(first.to_json()))["name"] == "anytime-convergence"
-    assert all(0 <= done <= 1 for _, done in told)
-    assert told[-1][1] == 1.0
+    assert all(0 <= done <= 1 for _, done in reports)
+    assert reports[-1][1] == 1.0

@@ -20,10 +20,10 @@ def small(tmp_path_factory):
     return speed.reproduce(tmp_path_factory.mktemp("speed"), sizes=SMALL)
 
 
-def test_a_copy_with_the_chance_of_the_original_does_the_same():
-    original = shared.taken(UNTIMED, RANDOM.spec)
-    twin = shared.taken(UNTIMED, RANDOM.slowed(7), chance_of=RANDOM.spec)
-    other = shared.taken(UNTIMED, RANDOM.slowed(7))
+def test_a_copy_with_the_random_stream_of_the_original_does_the_same():
+    original = shared.run_test(UNTIMED, RANDOM.spec)
+    twin = shared.run_test(UNTIMED, RANDOM.slowed(7), stream_of=RANDOM.spec)
+    other = shared.run_test(UNTIMED, RANDOM.slowed(7))
     assert twin.values == original.values
     assert twin.outcomes[0].last_time != original.outcomes[0].last_time
     assert other.values != original.values
@@ -31,7 +31,7 @@ def test_a_copy_with_the_chance_of_the_original_does_the_same():
 
 def test_an_agent_that_fails_is_not_averaged_over():
     with pytest.raises(RuntimeError, match="scripted-v1"):
-        shared.taken(UNTIMED, Spec("scripted-v1", {"actions": [7]}))
+        shared.run_test(UNTIMED, Spec("scripted-v1", {"actions": [7]}))
 
 
 def test_an_agent_without_kernels_takes_the_same_tests(tmp_path):
@@ -43,18 +43,20 @@ def test_an_agent_without_kernels_takes_the_same_tests(tmp_path):
         "        return 1\n"
     )
     spec = DEFINITIONS[0].spec(replace(SMALL, environments=2))
-    plain = shared.taken(spec, Spec(f"{file}:Always"))
-    compiled = shared.taken(spec, Spec("constant-v1", {"action": 1}))
-    assert not isinstance(make_agent(plain.agent), KernelAgent)
+    always = Spec(f"{file}:Always")
+    plain = shared.run_test(spec, always)
+    compiled = shared.run_test(spec, Spec("constant-v1", {"action": 1}))
+    assert not isinstance(make_agent(always), KernelAgent)
     assert plain.values == compiled.values
+    assert shared.run_test(spec, always, stream_of=Spec("random-v1")).values == compiled.values
 
 
 def test_parts_of_a_report_make_a_whole():
-    told = []
-    part = shared.part_of(lambda doing, done: told.append((doing, done)), 1, 4, "second")
+    reports = []
+    part = shared.part_of(lambda doing, done: reports.append((doing, done)), 1, 4, "second")
     part("whatever", 0.5)
     shared.part_of(part, 1, 2)("whatever", 3.0)
-    assert told == [("second", 0.375), ("second", 0.5)]
+    assert reports == [("second", 0.375), ("second", 0.5)]
 
 
 def test_a_slower_copy_has_less_with_time_and_the_same_without(small):
@@ -77,18 +79,18 @@ def test_at_a_constant_pace_time_is_a_number_of_actions(small):
         assert with_time == pytest.approx(small.figures[f"{agent.name}.definition-15.1"])
 
 
-def test_it_is_found_again_to_the_last_byte(small, tmp_path):
-    told = []
-    again = speed.reproduce(tmp_path, lambda _, done: told.append(done), sizes=SMALL)
+def test_it_is_reproduced_to_the_last_byte(small, tmp_path):
+    reports = []
+    again = speed.reproduce(tmp_path, lambda _, done: reports.append(done), sizes=SMALL)
     assert again.figures == small.figures
     for name, path in small.files.items():
         assert path.read_bytes() == again.files[name].read_bytes()
-    assert told == sorted(told)
-    assert told[-1] <= 1
+    assert reports == sorted(reports)
+    assert reports[-1] <= 1
 
 
 def series(number, *copies, agent=MODEL_LEARNER, noise=0.02):
-    """Copies with these scores, with noise that belongs together."""
+    """Copies with these scores, with paired noise."""
     (definition,) = [each for each in DEFINITIONS if each.number == number]
     spread = noise * np.random.default_rng(number).standard_normal(40)
     values = {2**place: score + (place + 1) * spread for place, score in enumerate(copies)}
@@ -105,11 +107,11 @@ def series(number, *copies, agent=MODEL_LEARNER, noise=0.02):
     ],
 )
 def test_slower_must_be_lower_in_the_end_and_never_higher(copies, holds):
-    assert speed._slower_is_not_better(series(17, *copies)).holds is holds
+    assert speed.slower_is_not_better(series(17, *copies)).holds is holds
 
 
 def whole(random=0.0, without=0.5, spread=0.0):
-    """What could have been found with all agents by all definitions."""
+    """Possible results of all agents by all definitions."""
     made = []
     for agent in AGENTS:
         top = without if agent.learns else random
@@ -118,13 +120,13 @@ def whole(random=0.0, without=0.5, spread=0.0):
             if number in speed.UNTIMED:
                 same = made[-1].values[1]
                 made[-1] = replace(made[-1], values={1: same, 2: same + spread})
-    return speed.Found(made)
+    return {(each.agent, each.definition.number): each for each in made}
 
 
 def test_all_statements_can_hold():
-    told = speed.statements(whole())
-    assert len(told) == 8
-    assert all(each.holds for each in told)
+    statements = speed.statements(whole())
+    assert len(statements) == 8
+    assert all(each.holds for each in statements)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Table 3 of the anytime test: how its cells are found and decided, and that they can differ."""
+"""Table 3 of the anytime test: how its cells are computed and decided, and that they can differ."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from omnimeter.reproductions.anytime.table3 import (
 from omnimeter.reproductions.shared import silent
 
 LOWEST, HIGHEST = AUTOMATA.levels
-SMALL = (replace(AUTOMATA, longest=(24, 26)), replace(TORUS, longest=(20, 22)))
+SMALL = (replace(AUTOMATA, fast_rounds=(24, 26)), replace(TORUS, fast_rounds=(20, 22)))
 
 
 def cell(kind, stage, score=(0.0, -0.01, 0.01), level=(20.0, 19.0, 21.0), levels=None, actions=50):
@@ -34,7 +34,7 @@ def cell(kind, stage, score=(0.0, -0.01, 0.01), level=(20.0, 19.0, 21.0), levels
 
 
 def small(out, report=silent):
-    return table3.reproduce(out, report, early=6, long=3, worlds=SMALL)
+    return table3.reproduce(out, report, early=6, long=3, setups=SMALL)
 
 
 def test_every_cell_of_the_printed_table_is_there():
@@ -52,8 +52,8 @@ def test_lengths_are_those_of_the_slots():
 @pytest.mark.parametrize(
     ("seconds", "text"), [(5e-6, "5 µs"), (0.00087, "0.87 ms"), (168, "2.8 min"), (73537, "20 h")]
 )
-def test_times_are_said_in_a_fitting_unit(seconds, text):
-    assert table3.spoken(seconds) == text
+def test_durations_have_a_fitting_unit(seconds, text):
+    assert table3.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_times_are_said_in_a_fitting_unit(seconds, text):
     ],
 )
 def test_a_score_is_0_only_if_it_is_near_0(score, word):
-    assert table3.score_is(cell(RANDOM, "early", score)) == word
+    assert table3.score_symbol(cell(RANDOM, "early", score)) == word
 
 
-def test_who_never_acted_has_0_whatever_the_interval_says():
-    assert table3.score_is(cell(SLOW_LEARNER, "early", (0.0, -0.3, 0.3), actions=0)) == "0"
+def test_an_agent_that_never_acted_has_0_whatever_the_interval_says():
+    assert table3.score_symbol(cell(SLOW_LEARNER, "early", (0.0, -0.3, 0.3), actions=0)) == "0"
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_who_never_acted_has_0_whatever_the_interval_says():
     ],
 )
 def test_a_level_is_what_the_table_expects_if_that_is_true(kind, stage, level, levels, word):
-    assert table3.level_is(cell(kind, stage, level=level, levels=levels), AUTOMATA) == word
+    assert table3.level_symbol(cell(kind, stage, level=level, levels=levels), AUTOMATA) == word
 
 
-def found_with(changed):
+def results_with(changed):
     """A table in which one cell is another, and all others are as expected."""
     scores = {"0": (0.0, -0.01, 0.01), "> 0": (0.3, 0.2, 0.4)}
     levels = {
@@ -106,12 +106,12 @@ def found_with(changed):
             made.append(cell(kind, stage, scores[wanted.score], levels[wanted.level]))
             if (kind, stage) == (changed.kind, changed.stage):
                 made[-1] = changed
-    return table3.Found(AUTOMATA, made, {})
+    return table3.Results(AUTOMATA, made, {})
 
 
 def test_a_level_of_a_random_agent_that_stays_low_is_explained():
-    told = table3.statements(found_with(cell(RANDOM, "late")))
-    (differs,) = [each for each in told[:9] if not each.holds]
+    statements = table3.statements(results_with(cell(RANDOM, "late")))
+    (differs,) = [each for each in statements[:9] if not each.holds]
     assert "for ever" in differs.claim
     assert "4,308 at or below level 29" in differs.reason
     assert "10^752 seconds" in differs.reason
@@ -125,18 +125,18 @@ def test_a_level_of_a_random_agent_that_stays_low_is_explained():
         cell(FAST_LEARNER, "late", score=(0.3, 0.2, 0.4)),
     ],
 )
-def test_anything_else_that_differs_has_no_excuse(changed):
-    told = table3.statements(found_with(changed))
-    (differs,) = [each for each in told[:9] if not each.holds]
+def test_anything_else_that_differs_has_no_reason(changed):
+    statements = table3.statements(results_with(changed))
+    (differs,) = [each for each in statements[:9] if not each.holds]
     assert not differs.reason
 
 
 def test_a_test_that_is_stopped_is_the_beginning_of_a_longer_one():
-    world = replace(AUTOMATA, longest=(12, 18))
-    shorter = replace(AUTOMATA, longest=(12, 12))
-    long = table3._taken(world, FAST_LEARNER, "late", 4, silent)
-    short = table3._taken(shorter, FAST_LEARNER, "late", 4, silent)
-    stopped = table3.cell_of(world, FAST_LEARNER, "later", long, 4)
+    setup = replace(AUTOMATA, fast_rounds=(12, 18))
+    shorter = replace(AUTOMATA, fast_rounds=(12, 12))
+    long = table3.run_to(setup, FAST_LEARNER, "late", 4)
+    short = table3.run_to(shorter, FAST_LEARNER, "late", 4)
+    stopped = table3.cell_of(setup, FAST_LEARNER, "later", long, 4)
     assert stopped == replace(
         table3.cell_of(shorter, FAST_LEARNER, "late", short, 4), stage="later"
     )
@@ -145,21 +145,23 @@ def test_a_test_that_is_stopped_is_the_beginning_of_a_longer_one():
     assert stopped.level.value == pytest.approx(long.course[11].level)
 
 
-def test_a_small_table_is_found_again_to_the_last_byte(tmp_path):
-    told = []
-    first = small(tmp_path / "first", lambda doing, done: told.append((doing, done)))
+def test_a_small_table_is_reproduced_to_the_last_byte(tmp_path):
+    reports = []
+    first = small(tmp_path / "first", lambda doing, done: reports.append((doing, done)))
     second = small(tmp_path / "second")
     assert first.figures == second.figures
-    assert [each.found for each in first.statements] == [each.found for each in second.statements]
+    assert [each.evidence for each in first.statements] == [
+        each.evidence for each in second.statements
+    ]
     for name, path in first.files.items():
         assert path.read_bytes() == second.files[name].read_bytes()
-    shares = [done for _, done in told]
+    shares = [done for _, done in reports]
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
-    assert "automata: random very fast agent" in {doing for doing, _ in told}
+    assert "automata: random very fast agent" in {doing for doing, _ in reports}
 
 
-def test_who_has_no_time_stays_at_the_lowest_level_with_0(tmp_path):
+def test_an_agent_without_time_stays_at_the_lowest_level_with_0(tmp_path):
     figures = small(tmp_path).figures
     assert figures["automata.slow.early"] == 0
     assert figures["automata.slow.early.level"] == LOWEST

@@ -18,11 +18,11 @@ CELLS = np.arange(3, 10)
 
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory):
-    return battery.reproduce_with(tmp_path_factory.mktemp("battery"), few=4, many=8, workers=1)
+    return battery.reproduce(tmp_path_factory.mktemp("battery"), few=4, many=8, workers=1)
 
 
 def made_up(rng, tests=400, strength=-0.03, trend=0.0, spread=lambda cells: 1.5 / cells):
-    """Results as the thesis says they are, unless told otherwise."""
+    """Results as the thesis says they are, unless given otherwise."""
     complexity = 9.0 + rng.geometric(0.2, size=(tests, 7))
     noise = rng.normal(size=(tests, 7)) * spread(CELLS)
     learner = np.clip(0.3 + strength * (complexity - 14) + trend * CELLS + 0.3 * noise, -1, 1)
@@ -33,14 +33,14 @@ def made_up(rng, tests=400, strength=-0.03, trend=0.0, spread=lambda cells: 1.5 
 NAMES = [agent.name for agent in battery.AGENTS]
 
 
-def verdict(found, word):
-    (statement,) = [each for each in found if word in each.claim]
+def verdict(given, word):
+    (statement,) = [each for each in given if word in each.claim]
     return statement
 
 
 def test_what_agents_get_is_what_the_protocol_scores():
     test = Battery("thesis-table-6-1", tests=3)
-    results = battery.take_battery(test, [RANDOM, Q_LEARNING])
+    results = battery.run_battery(test, [RANDOM, Q_LEARNING])
     conductor = Conductor()
     proposed = test.propose(Q_LEARNING.spec, [])
     outcomes = [
@@ -56,7 +56,7 @@ def test_what_agents_get_is_what_the_protocol_scores():
 
 def test_a_smaller_battery_is_the_beginning_of_a_larger_one():
     one, three = (Battery("thesis-table-6-1", tests=tests) for tests in (1, 3))
-    small, large = (battery.take_battery(each, [Q_LEARNING]) for each in (one, three))
+    small, large = (battery.run_battery(each, [Q_LEARNING]) for each in (one, three))
     begin = large.first(1)
     assert np.array_equal(begin.complexity, small.complexity)
     assert np.array_equal(begin.rewards["q-learning"], small.rewards["q-learning"])
@@ -87,20 +87,20 @@ def test_the_table_has_a_row_for_each_agent_and_number_of_cells(small_run):
 
 
 def test_results_like_the_published_ones_agree():
-    found = statements(made_up(np.random.default_rng(7)), few=20)
-    assert verdict(found, "variances").holds
-    assert verdict(found, "analysis of variance").holds
-    assert verdict(found, "(Pearson)").holds
-    assert verdict(found, "the same holds").holds
-    assert all(each.holds is not False or each.reason for each in found)
+    stated = statements(made_up(np.random.default_rng(7)), few=20)
+    assert verdict(stated, "variances").holds
+    assert verdict(stated, "analysis of variance").holds
+    assert verdict(stated, "(Pearson)").holds
+    assert verdict(stated, "the same holds").holds
+    assert all(each.holds is not False or each.reason for each in stated)
 
 
 def test_results_unlike_the_published_ones_differ():
     rng = np.random.default_rng(2)
-    found = statements(made_up(rng, strength=0.03, spread=lambda cells: cells / 5), few=20)
-    assert verdict(found, "variances").holds is False
-    assert verdict(found, "(Pearson)").holds is False
-    assert verdict(found, "the same holds").holds is False
+    stated = statements(made_up(rng, strength=0.03, spread=lambda cells: cells / 5), few=20)
+    assert verdict(stated, "variances").holds is False
+    assert verdict(stated, "(Pearson)").holds is False
+    assert verdict(stated, "the same holds").holds is False
     steep = verdict(statements(made_up(rng, trend=0.05), few=20), "analysis of variance")
     assert steep.holds is False
     assert "differ" in steep.reason
@@ -160,8 +160,8 @@ def test_choosing_among_equals_gains_nothing():
         grid.gammas,
         np.random.default_rng(6).uniform(-0.5, 0.5, size=grid.rewards.shape),
     )
-    published = noisy.place(*tuning.PUBLISHED)
-    assert noisy.means[noisy.best()] - noisy.means[published] > 0.03  # nothing but luck
+    published = noisy.nearest(*tuning.PUBLISHED)
+    assert noisy.means[noisy.best()] - noisy.means[published] > 0.03  # by selection alone
     gain = tuning.gain_of_choosing(noisy, published)
     assert gain.low <= 0 <= gain.high
 
@@ -180,7 +180,7 @@ def test_the_grid_holds_the_published_combination():
     from omnimeter.reproductions.lambda_thesis.tuning import ALPHAS, GAMMAS
 
     grid = Grid(ALPHAS, GAMMAS, np.zeros((20, 20, 3, 2)))
-    assert grid.named(grid.place(*tuning.PUBLISHED)) == "alpha 0.05, gamma 0.35"
+    assert grid.label(grid.nearest(*tuning.PUBLISHED)) == "alpha 0.05, gamma 0.35"
     assert grid.means.size == 400
 
 

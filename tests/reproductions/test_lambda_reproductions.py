@@ -19,9 +19,6 @@ from omnimeter.reproductions.lambda_thesis import (
     simple,
     social,
 )
-from omnimeter.reproductions.lambda_thesis import generated as generated_words
-from omnimeter.reproductions.lambda_thesis import simple as simple_words
-from omnimeter.reproductions.lambda_thesis import social as social_words
 from omnimeter.reproductions.lambda_thesis.relations import COMPRESSED, MEASURES, PRODUCT
 from omnimeter.reproductions.lambda_thesis.shared import (
     FOLLOWER,
@@ -46,7 +43,7 @@ def step_by_step(monkeypatch):
 
 
 def test_points_are_few_rise_and_end_with_the_run():
-    points = shared.points_along(10_000)
+    points = shared.checkpoints(10_000)
     assert points[0] == 1
     assert points[-1] == 10_000
     assert 200 <= len(points) <= 400
@@ -63,13 +60,13 @@ def test_averages_are_those_of_the_ordinary_loop(agent):
 
 
 def test_agents_look_different_in_every_way():
-    for look in ("name", "title", "colour", "marker"):
-        assert len({getattr(agent, look) for agent in REFERENCES}) == len(REFERENCES)
+    for attribute in ("name", "title", "colour", "marker"):
+        assert len({getattr(agent, attribute) for agent in REFERENCES}) == len(REFERENCES)
 
 
-def test_everybody_gets_the_same_environments_alone_and_together(step_by_step):
-    apart = relations.samples(environments=2, interactions=30)
-    joint = relations.samples(environments=2, interactions=30, social=True)
+def test_environments_are_the_same_alone_and_jointly(step_by_step):
+    apart = relations.draw_samples(environments=2, interactions=30)
+    joint = relations.draw_samples(environments=2, interactions=30, joint=True)
     for one, other in zip(apart, joint, strict=True):
         for measure in MEASURES:
             assert np.array_equal(one.complexity[measure.name], other.complexity[measure.name])
@@ -98,7 +95,7 @@ def flat(height, noise=0.01, count=40):
 
 
 def test_a_curve_passes_where_the_lines_cross():
-    passed = shared.passes(POINTS, rising(1.0), flat(0.6), np.random.default_rng(0))
+    passed = shared.crossing(POINTS, rising(1.0), flat(0.6), np.random.default_rng(0))
     assert passed.value == pytest.approx(24, abs=0.3)
     assert passed.low < 24 < passed.high
     assert passed.high - passed.low < 1
@@ -106,29 +103,29 @@ def test_a_curve_passes_where_the_lines_cross():
 
 @pytest.mark.parametrize(("height", "expected"), [(-0.5, POINTS[0]), (1.5, POINTS[-1])])
 def test_a_curve_may_always_or_never_be_above(height, expected):
-    passed = shared.passes(POINTS, rising(1.0), flat(height), np.random.default_rng(0))
+    passed = shared.crossing(POINTS, rising(1.0), flat(height), np.random.default_rng(0))
     assert passed.value == expected
 
 
-def test_a_curve_settles_when_it_stays_near_its_end():
-    assert shared.settled_after(POINTS, rising(1.0), within=0.3) == 30
-    assert shared.settled_after(POINTS, flat(0.5)) == POINTS[0]
+def test_a_curve_has_converged_when_it_stays_near_its_end():
+    assert shared.converged_after(POINTS, rising(1.0), within=0.3) == 30
+    assert shared.converged_after(POINTS, flat(0.5)) == POINTS[0]
 
 
-def test_the_most_is_everything_where_good_stays_within_reach():
+def test_the_optimum_is_1_where_good_stays_within_reach():
     assert simple.optimum("ring-3", "0", 50, until_swap=1e12) == pytest.approx(1.0)
 
 
-def test_the_most_is_more_than_the_oracle_gets():
-    most = simple.optimum(shared.SPACE, shared.PATTERN, 2000, until_swap=4097 / 2)
-    taken = shared.exercises(EIGHT, 10, interactions=2000)
-    oracle = shared.alone(EIGHT, ORACLE, taken, np.array([2000]))
-    assert oracle.max() < most < 1
+def test_the_optimum_is_more_than_the_oracle_gets():
+    optimum = simple.optimum(shared.SPACE, shared.PATTERN, 2000, until_swap=4097 / 2)
+    exercises = shared.draw_exercises(EIGHT, 10, interactions=2000)
+    oracle = shared.alone_averages(EIGHT, ORACLE, exercises, np.array([2000]))
+    assert oracle.max() < optimum < 1
 
 
 @pytest.mark.parametrize("action", range(4))
 def test_good_and_evil_move_as_in_the_environment(action):
-    heads, tails = simple._moved(EIGHT.space.successors()[:, action])
+    heads, tails = simple.moved_pairs(EIGHT.space.successors()[:, action])
     environment = EIGHT.build(EIGHT.draw(np.random.default_rng(0)))
     state = environment.state._replace(pattern=np.array([action]))
     for pair in range(64):
@@ -156,7 +153,7 @@ def eight_cells(**changed):
         random=flat(0.0, 0.003),
     )
     usual |= by_agent(**changed)
-    return simple.Found(POINTS, dict.fromkeys(simple.CYCLES, usual), 0.93)
+    return simple.Results(POINTS, dict.fromkeys(simple.CYCLES, usual), 0.93)
 
 
 def holds(statements):
@@ -164,7 +161,7 @@ def holds(statements):
 
 
 def test_the_example_agrees_when_it_should():
-    first = holds(simple_words.statements(eight_cells()))
+    first = holds(simple.statements(eight_cells()))
     assert first[:4] == [True] * 4
     assert first[5] is None
 
@@ -181,7 +178,7 @@ def test_the_example_agrees_when_it_should():
     ],
 )
 def test_the_example_can_disagree(changed, place):
-    assert simple_words.statements(eight_cells(**changed))[place].holds is False
+    assert simple.statements(eight_cells(**changed))[place].holds is False
 
 
 def sample_of(cells, slope=-0.002, **heights):
@@ -195,31 +192,33 @@ def sample_of(cells, slope=-0.002, **heights):
     return relations.Sample(cells, complexity, POINTS, averages)
 
 
-def generated_statements(found):
-    passed = {sample.cells: generated.crossing(sample) for sample in found}
+def generated_statements(samples):
+    passed = {sample.cells: generated.crossing_of(sample) for sample in samples}
     read = [
-        generated.Read(reading, sample.cells, agent.name, 3.0, sample.final(agent.name), 0.5, 0.2)
+        generated.ReadingResult(
+            reading, sample.cells, agent.name, 3.0, sample.final(agent.name), 0.5, 0.2
+        )
         for reading in generated.READINGS
-        for sample in found
+        for sample in samples
         for agent in (ORACLE, FOLLOWER)
     ]
-    return generated_words.statements(found, passed, read)
+    return generated.statements(samples, passed, read)
 
 
 def test_sizes_that_do_not_matter_agree_and_a_slower_learner_is_seen():
     same = {"follower": flat(0.3)}
-    found = [
+    samples = [
         sample_of(3, q_learning=rising(0.8), oracle=flat(0.85), **same),
         sample_of(6, q_learning=rising(0.6), oracle=flat(0.8), **same),
         sample_of(9, q_learning=rising(0.5), oracle=flat(0.8), **same),
     ]
-    found[0].averages["oracle"][:] = flat(0.86)
-    assert holds(generated_statements(found)) == [True] * 6
+    samples[0].averages["oracle"][:] = flat(0.86)
+    assert holds(generated_statements(samples)) == [True] * 6
 
 
 def test_sizes_that_matter_are_a_difference_with_its_reason():
-    found = [sample_of(cells, oracle=flat(height)) for cells, height in ((3, 0.6), (9, 0.9))]
-    order, oracle, follower, *_ = generated_statements(found)
+    samples = [sample_of(cells, oracle=flat(height)) for cells, height in ((3, 0.6), (9, 0.9))]
+    order, oracle, follower, *_ = generated_statements(samples)
     assert order.holds is True
     assert oracle.holds is False
     assert "only the connections" in oracle.reason
@@ -227,13 +226,13 @@ def test_sizes_that_matter_are_a_difference_with_its_reason():
     assert follower.reason == ""
 
 
-def test_complexity_is_felt_by_the_learner_alone():
-    found = [sample_of(3), sample_of(9)]
-    related = relations.relations(found)
+def test_complexity_affects_the_learner_only():
+    samples = [sample_of(3), sample_of(9)]
+    related = relations.all_relations(samples)
     assert relations.hardly_affected(related, Q_LEARNING).holds is False
     for measure in MEASURES:
         learner, random = (
-            relations.learner_falls(found, related, agent, measure)
+            relations.learner_falls(samples, related, agent, measure)
             for agent in (Q_LEARNING, RANDOM)
         )
         assert learner.holds is True
@@ -244,7 +243,7 @@ def test_complexity_is_felt_by_the_learner_alone():
 
 
 def test_both_measures_have_rows_and_figures_of_their_own():
-    related = relations.relations([sample_of(3), sample_of(9)])
+    related = relations.all_relations([sample_of(3), sample_of(9)])
     rows = relations.relation_rows(related)
     assert {row["measure"] for row in rows} == {"compressed-length", "product"}
     figures = relations.relation_figures(related)
@@ -255,28 +254,28 @@ def test_both_measures_have_rows_and_figures_of_their_own():
 
 
 def test_one_environment_far_out_is_a_reason():
-    found = [sample_of(3), sample_of(9)]
-    found[0].complexity[PRODUCT.name][0] = 1e6
-    related = relations.relations(found)
+    samples = [sample_of(3), sample_of(9)]
+    samples[0].complexity[PRODUCT.name][0] = 1e6
+    related = relations.all_relations(samples)
     short, far = (
-        relations.learner_falls(found, related, Q_LEARNING, measure) for measure in MEASURES
+        relations.learner_falls(samples, related, Q_LEARNING, measure) for measure in MEASURES
     )
     assert short.holds is True
     assert far.holds is False
     assert "1,000,000" in far.reason
-    reading = relations.what_the_reading_does(found, Q_LEARNING)
+    reading = relations.compare_measures(samples, Q_LEARNING)
     assert reading.holds is None
-    assert "lowest 1%" in reading.found
+    assert "lowest 1%" in reading.evidence
 
 
 def test_complexities_are_those_of_the_class():
-    (found, *_) = relations.samples(environments=3, interactions=10)
-    taken = shared.exercises(Lambda(cells=3, stop=0.01), 3, 10, seed=3)
-    for number, exercise in enumerate(taken):
+    (samples, *_) = relations.draw_samples(environments=3, interactions=10)
+    exercises = shared.draw_exercises(Lambda(cells=3, stop=0.01), 3, 10, seed=3)
+    for number, exercise in enumerate(exercises):
         length = Lambda().complexity(exercise.instance)
         pattern = len(exercise.instance.data["pattern"])
-        assert found.complexity["compressed-length"][number] == length
-        assert found.complexity["product"][number] == length * pattern
+        assert samples.complexity["compressed-length"][number] == length
+        assert samples.complexity["product"][number] == length * pattern
 
 
 def test_no_setting_of_the_library_gives_both_printed_lengths():
@@ -291,24 +290,24 @@ def test_no_setting_of_the_library_gives_both_printed_lengths():
 
 @pytest.mark.parametrize("reading", generated.READINGS)
 def test_every_reading_gives_valid_environments(reading):
-    taken = generated.READINGS[reading](6, 5, 10)
-    for exercise in taken:
+    exercises = generated.READINGS[reading](6, 5, 10)
+    for exercise in exercises:
         assert Lambda().build(exercise.instance).actions >= 2
         assert len(exercise.instance.data["space"].split("|")) == 6
-    assert taken == generated.READINGS[reading](6, 5, 10)
+    assert exercises == generated.READINGS[reading](6, 5, 10)
 
 
-def test_company_changes_the_learner_and_its_slope():
+def test_other_agents_change_the_learner_and_its_slope():
     others = {"oracle": flat(0.801), "follower": flat(0.301)}
     apart = [sample_of(cells) for cells in (3, 9)]
     same = [sample_of(cells, q_learning=rising(0.501), **others) for cells in (3, 9)]
     worse = [sample_of(cells, -0.004, q_learning=rising(0.35), **others) for cells in (3, 9)]
-    strangers = apart[0].final(Q_LEARNING.name) + flat(-0.1)[:, 0]
-    said = social_words.statements(apart, worse, relations.relations(worse), strangers)
-    assert holds(said) == [True] * 6
-    nothing = social_words.statements(apart, same, relations.relations(same), strangers)
-    assert holds(nothing) == [True, True, False, True, True, False]
-    assert all(statement.reason for statement in nothing if statement.holds is False)
+    among_random = apart[0].final(Q_LEARNING.name) + flat(-0.1)[:, 0]
+    changed = social.statements(apart, worse, relations.all_relations(worse), among_random)
+    assert holds(changed) == [True] * 6
+    unchanged = social.statements(apart, same, relations.all_relations(same), among_random)
+    assert holds(unchanged) == [True, True, False, True, True, False]
+    assert all(statement.reason for statement in unchanged if statement.holds is False)
 
 
 SMALL = {"environments": 6, "interactions": 60}
@@ -324,7 +323,7 @@ SMALL = {"environments": 6, "interactions": 60}
     ],
     ids=lambda given: given if isinstance(given, str) else "",
 )
-def test_a_small_experiment_is_written_down(experiment, name, size, tmp_path, step_by_step):
+def test_a_small_experiment_is_written(experiment, name, size, tmp_path, step_by_step):
     parts = []
     result = experiment.reproduce(tmp_path, lambda _, done: parts.append(done), **size)
     assert result.name == name

@@ -9,6 +9,7 @@ import pytest
 
 from omnimeter.cli import reproduce
 from omnimeter.estimation import Estimate
+from omnimeter.payoffs import Total
 from omnimeter.reproductions import payoff_table, stopping, students
 from omnimeter.reproductions.shared import Reproduced, Statement
 
@@ -89,7 +90,7 @@ def test_gains_are_judged_by_their_intervals(gains, holds, evidence):
 
 
 def test_few_runs_are_undecided(monkeypatch):
-    monkeypatch.setattr(payoff_table, "TEMPTED", 3)
+    monkeypatch.setattr(payoff_table, "POLICY_RUNS", 3)
     verdict = payoff_table.stopping_resisted(
         payoff_table.BALANCED, payoff_table.COLUMNS[4].payoffs[0]
     )
@@ -98,32 +99,32 @@ def test_few_runs_are_undecided(monkeypatch):
 
 
 def test_policies_that_change_nothing_have_finite_intervals(monkeypatch):
-    monkeypatch.setattr(payoff_table, "TEMPTED", 100)
-    unmoved = payoff_table._gain(
-        payoff_table.BOUNDED, payoff_table.Total(), "stopper", threshold=0.5
+    monkeypatch.setattr(payoff_table, "POLICY_RUNS", 100)
+    unmoved = payoff_table.gain_of(
+        payoff_table.BOUNDED, Total(), "stopper", threshold=0.5
     )
     assert unmoved.value == 0
     assert -0.5 < unmoved.low < 0 < unmoved.high < 0.5
 
 
 def test_the_payoff_decides_not_the_paper(monkeypatch):
-    """A payoff that pays for standing still is found out, whatever the column says."""
+    """A payoff that pays for inactivity is recognised, whatever the column says."""
 
-    class Stillness:
+    class Inactivity:
         def __call__(self, trace):
             return -float(len(trace))
 
-    monkeypatch.setattr("omnimeter.reproductions.payoff_table.PAYOFFS", [Stillness()])
+    monkeypatch.setattr("omnimeter.reproductions.payoff_table.PAYOFFS", [Inactivity()])
     from omnimeter.reproductions import payoff_table
 
     payoff = payoff_table.PAYOFFS[0]
-    payoff_table._values.cache_clear()
+    payoff_table.values_of.cache_clear()
     try:
         assert not payoff_table.speed_rewarded(payoff_table.BALANCED, payoff).holds
         assert not payoff_table.bounded(payoff_table.BALANCED, payoff).holds
         assert payoff_table.scale_independent(payoff_table.BALANCED, payoff).holds
     finally:
-        payoff_table._values.cache_clear()
+        payoff_table.values_of.cache_clear()
 
 
 def test_stopping_curves(tmp_path, monkeypatch):
@@ -140,7 +141,7 @@ def test_stopping_curves(tmp_path, monkeypatch):
 
 
 def curve(payoff, value):
-    """A curve that stays where it is, or goes where it is told."""
+    """A constant curve, or one with these values."""
     seconds = np.geomspace(0.1, 3000, 46)
     values = np.broadcast_to(value, seconds.shape).astype(float)
     return stopping.Curve(
@@ -150,21 +151,21 @@ def curve(payoff, value):
 
 def test_statements_about_stopping_can_fail():
     flat = {
-        (who, payoff): curve(payoff, 0.05)
-        for who in ("stopper", "random")
+        (agent, payoff): curve(payoff, 0.05)
+        for agent in ("stopper", "random")
         for payoff in stopping.PAYOFFS
     }
-    above, below, tends, unmoved = stopping._statements(flat)
-    assert [each.holds for each in (above, below, tends, unmoved)] == [False, False, False, None]
-    assert "above 0 at 0 of 35 points" in above.found
-    assert "at most 0.0500" in below.found
-    assert "shrinks in 0 of 3 steps" in tends.found
-    assert "holds 0 at 35 of 35 points" in unmoved.found
+    above, below, tends, total = stopping.statements(flat)
+    assert [each.holds for each in (above, below, tends, total)] == [False, False, False, None]
+    assert "above 0 at 0 of 35 points" in above.evidence
+    assert "at most 0.0500" in below.evidence
+    assert "shrinks in 0 of 3 steps" in tends.evidence
+    assert "contains 0 at 35 of 35 points" in total.evidence
     high = flat | {("stopper", "total"): curve("total", 2), ("random", "diminishing"): curve("", 1)}
-    *_, tends, unmoved = stopping._statements(high)
-    assert "does not hold 0" in tends.found
-    assert "holds 0 at 0 of 35 points" in unmoved.found
-    assert "0.0 % of the runs end above 0" in unmoved.found
+    *_, tends, total = stopping.statements(high)
+    assert "does not contain 0" in tends.evidence
+    assert "contains 0 at 0 of 35 points" in total.evidence
+    assert "0.0 % of the runs end above 0" in total.evidence
 
 
 def test_students(tmp_path):
@@ -207,7 +208,7 @@ def test_long_tables_are_left_to_their_file(capsys, monkeypatch):
 def test_figures_are_the_same_bytes_each_time(tmp_path):
     from matplotlib.figure import Figure
 
-    from omnimeter.reproductions.shared import write_figure
+    from omnimeter.reproductions.plots import write_figure
 
     written = []
     for name in ("one", "two"):
@@ -223,7 +224,7 @@ def test_figures_are_the_same_bytes_each_time(tmp_path):
     [(True, "", True), (None, "", True), (False, "because", True), (False, "", False)],
 )
 def test_only_an_unexplained_difference_disagrees(holds, reason, agrees):
-    statement = Statement("said", "found", holds, reason)
+    statement = Statement("claim", "evidence", holds, reason)
     assert Reproduced("name", "title", [statement], {}).agrees is agrees
 
 

@@ -126,6 +126,6 @@ def _print_statements(statements: Sequence[Statement]) -> None:
             sign = "[green]agrees [/green]"
         else:
             sign = "[yellow]differs[/yellow]" if each.reason else "[red]DIFFERS[/red]"
-        out.print(f"{sign} {each.claim}\n        {each.found}")
+        out.print(f"{sign} {each.claim}\n        {each.evidence}")
         if each.reason:
             out.print(f"        [yellow]because:[/yellow] {each.reason}")

@@ -1,1 +1,1 @@
-"""Experiments of the papers, one command each: ours beside the published, with a verdict."""
+"""Experiments of the papers, one command each: our results against the published ones."""

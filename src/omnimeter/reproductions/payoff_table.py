@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -21,31 +21,10 @@ from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import Estimate, difference, mean, paired_difference
 from omnimeter.kernels import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, Total
-from omnimeter.reproductions.shared import (
-    PUBLISHED_FIELD,
-    Report,
-    Reproduced,
-    Statement,
-    silent,
-    simulate,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, silent
 
 Example = Literal["alternating", "bananas", "bounded", "balanced"]
-Range = tuple[float, float]
-
-
-class Payoff(Protocol):
-    """What judges traces, and knows where its values lie."""
-
-    def __call__(self, trace: Trace, /) -> float:
-        """What the trace is worth."""
-        ...
-
-    def bounds(self, rewards: Range, /) -> Range:
-        """Where its values lie when single rewards lie in a range."""
-        ...
 
 
 RIGHT = {
@@ -65,15 +44,15 @@ RATIOS = (0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True)
-class EnvironmentType:
-    """A type of environments.
+class EnvironmentKind:
+    """A type of environments, a column heading of the table.
 
     Attributes:
         name: Its name in the table.
         example: The example on which agents are compared.
-        members: All examples of the type, on which its promises are examined.
-        lucky: An average reward with which a random agent of the example is lucky.
-        largest_total: What no total in the example exceeds, above or below 0.
+        members: All examples of the type, on which its properties are examined.
+        lucky: The average reward above which a random agent in the example is lucky.
+        largest_total: The largest absolute total in the example.
     """
 
     name: str
@@ -83,46 +62,35 @@ class EnvironmentType:
     largest_total: float = inf
 
 
-GENERAL = EnvironmentType("General", "bananas", ("alternating", "bananas", "bounded"), lucky=0.5)
-BOUNDED = EnvironmentType("Bounded", "bounded", ("bounded",), lucky=0.25, largest_total=1.0)
-BALANCED = EnvironmentType("Balanced", "balanced", ("balanced",), lucky=0.0)
+GENERAL = EnvironmentKind("General", "bananas", ("alternating", "bananas", "bounded"), lucky=0.5)
+BOUNDED = EnvironmentKind("Bounded", "bounded", ("bounded",), lucky=0.25, largest_total=1.0)
+BALANCED = EnvironmentKind("Balanced", "balanced", ("balanced",), lucky=0.0)
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
+    """One column of the table: a type of environments, and a payoff with all its parameters."""
 
-    Attributes:
-        environments: The type of environments.
-        symbol: The payoff as the table writes it.
-        payoffs: The payoff, with each parameter that it may have.
-    """
-
-    environments: EnvironmentType
+    environments: EnvironmentKind
     symbol: str
     payoffs: tuple[Payoff, ...]
 
     @property
     def name(self) -> str:
-        """A short name for programs."""
+        """Its name in rows and figures."""
         return f"{self.environments.name.lower()}-{self.symbol.lower()}"
 
 
-_TOTAL: tuple[str, tuple[Payoff, ...]] = ("total", (Total(),))
-_AVERAGE: tuple[str, tuple[Payoff, ...]] = ("average", (Average(),))
-_DISCOUNTED: tuple[str, tuple[Payoff, ...]] = (
-    "discounted",
-    tuple(Discounted("geometric", ratio) for ratio in RATIOS),
-)
+_DISCOUNTED = tuple(Discounted("geometric", ratio) for ratio in RATIOS)
 
 COLUMNS = (
-    Column(GENERAL, *_TOTAL),
-    Column(BOUNDED, *_TOTAL),
-    Column(BALANCED, *_TOTAL),
-    Column(GENERAL, *_AVERAGE),
-    Column(BALANCED, *_AVERAGE),
-    Column(GENERAL, *_DISCOUNTED),
-    Column(BALANCED, *_DISCOUNTED),
+    Column(GENERAL, "total", (Total(),)),
+    Column(BOUNDED, "total", (Total(),)),
+    Column(BALANCED, "total", (Total(),)),
+    Column(GENERAL, "average", (Average(),)),
+    Column(BALANCED, "average", (Average(),)),
+    Column(GENERAL, "discounted", _DISCOUNTED),
+    Column(BALANCED, "discounted", _DISCOUNTED),
     Column(BALANCED, "diminishing", (Diminishing(),)),
 )
 
@@ -132,21 +100,20 @@ class DiscountedByAll:
     """The discounted reward divided by the sum of all weights, not of those so far.
 
     Not what the definition says, but what the text around it describes: such values grow with tau.
-
-    Attributes:
-        ratio: The ratio of the geometric weights.
     """
 
     ratio: float
 
     def __call__(self, trace: Trace) -> float:
-        """What the trace is worth."""
+        """The payoff of a trace."""
         return Discounted("geometric", self.ratio)(trace) * (1 - self.ratio ** len(trace))
 
-    def bounds(self, rewards: Range) -> Range:
+    def bounds(self, rewards: tuple[float, float]) -> tuple[float, float]:
         """The range of the rewards, and 0."""
         return Discounted("geometric", self.ratio).bounds(rewards)
 
+
+Payoff = Total | Average | Discounted | Diminishing | DiscountedByAll
 
 BY_ALL = tuple(DiscountedByAll(ratio) for ratio in RATIOS)
 
@@ -166,14 +133,14 @@ AGENTS: dict[str, Callable[..., KernelAgent]] = {
 
 
 @lru_cache(maxsize=256)
-def _values(
+def values_of(
     example: Example, kind: str, parameters: tuple[tuple[str, float], ...], tau: float, runs: int
 ) -> dict[Payoff, FloatArray]:
-    """The runs of an agent, judged by all payoffs of the table while they pass by."""
+    """The payoffs of an agent's runs, all of them computed in one pass."""
     given = dict(parameters)
     make = AGENTS.get(kind)
     agent = Apprentice(RIGHT[example], **given) if make is None else make(**given)  # type: ignore[arg-type]
-    traces = simulate(Buttons(example), agent, tau, runs)
+    traces = shared.simulate(Buttons(example), agent, tau, runs)
     table = np.array([[payoff(trace) for payoff in PAYOFFS] for trace in traces])
     return dict(zip(PAYOFFS, table.T, strict=True))
 
@@ -181,17 +148,17 @@ def _values(
 def payoffs(
     payoff: Payoff, example: Example, kind: str, tau: float, runs: int = 1000, **parameters: float
 ) -> FloatArray:
-    """The payoff of each run of an agent: run k has the same chances for every agent.
+    """The payoff of each run of an agent: run k has the same random streams for every agent.
 
     Args:
-        payoff: What judges the traces.
+        payoff: The payoff.
         example: The environment.
         kind: ``random``, ``stopper``, ``rester``, ``waiter`` or ``apprentice``.
         tau: How long, in seconds.
         runs: How many runs.
         parameters: The parameters of the agent.
     """
-    return _values(example, kind, tuple(sorted(parameters.items())), tau, runs)[payoff]
+    return values_of(example, kind, tuple(sorted(parameters.items())), tau, runs)[payoff]
 
 
 PUBLISHED = (
@@ -220,8 +187,8 @@ _MARTINGALE = (
     "and a few far below; the paper's own measure is the expectation"
 )
 _DIVISOR = (
-    "the definition divides by the weights so far, which makes it a weighted average, and luck "
-    "that ends the run is kept. Divided by the sum of all weights, as the text around the "
+    "the definition divides by the weights so far, which makes it a weighted average, so that a "
+    "lucky end of the run is kept. Divided by the sum of all weights, as the text around the "
     "definition describes it, the cell is as printed"
 )
 
@@ -238,51 +205,45 @@ REASONS: dict[tuple[int, str], str] = {
 """Why a cell differs, by feature and column."""
 
 
-LEVEL = 0.999
-"""Of every interval in a decision: with some hundred decisions, chance decides none of them."""
+CONFIDENCE = 0.999
+"""Of every interval in a decision: high enough for some hundred decisions at once."""
 
 ROUNDING = 1e-12
-"""What a difference between numbers of the size of rewards may come to by rounding."""
+"""The largest difference by rounding between numbers of the size of rewards."""
 
-FELT = 0.02
-"""A gain below this part of the distance between random and perfect is called none."""
+NEGLIGIBLE = 0.02
+"""A gain below this share of the distance between random and perfect is negligible."""
 
-LONG, RATE, TEMPTED = 1000.0, 10.0, 2000
-"""The seconds, the actions per second and the runs with which policies are tempted to gain."""
+LONG, RATE, POLICY_RUNS = 1000.0, 10.0, 2000
+"""The seconds, actions per second and runs with which time policies are tried."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a payoff has a feature.
-
-    Attributes:
-        holds: Whether it has.
-        evidence: The numbers that decided, for a reader.
-    """
+class Verdict(NamedTuple):
+    """Whether a payoff has a feature, and the numbers that decided it, as text."""
 
     holds: bool
     evidence: str
 
 
-Feature = Callable[[EnvironmentType, Payoff], Verdict]
+Feature = Callable[[EnvironmentKind, Payoff], Verdict]
 
 
-def central(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def central(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """1: random agents get 0 on average, at every rate and length."""
     estimates = [
-        mean(payoffs(payoff, example, "random", tau, rate=rate), LEVEL)
+        mean(payoffs(payoff, example, "random", tau, rate=rate), CONFIDENCE)
         for example in kind.members
         for rate in (1, 10)
         for tau in (10, 100)
     ]
     farthest = max(estimates, key=lambda estimate: abs(estimate.value))
     return Verdict(
-        all(estimate.low <= 0 <= estimate.high for estimate in estimates),
+        all(shared.contains_zero(estimate) for estimate in estimates),
         f"random agents average up to {farthest.value:.3g}",
     )
 
 
-def independent(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def independent(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """2: a random agent's value is the same for every rate and length."""
     same, widest = True, 0.0
     for example in kind.members:
@@ -292,47 +253,51 @@ def independent(kind: EnvironmentType, payoff: Payoff) -> Verdict:
             for tau in (1, 10, 100)
         ]
         for one, other in combinations(samples, 2):
-            gap = difference(one, other, LEVEL)
-            same = same and gap.low <= 0 <= gap.high
+            gap = difference(one, other, CONFIDENCE)
+            same = same and shared.contains_zero(gap)
             widest = max(widest, abs(gap.value))
     return Verdict(same, f"random agents differ by up to {widest:.3g} over rates and lengths")
 
 
-def mediocrity_avoided(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def mediocrity_avoided(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """3: a competent slow agent beats one a hundred times faster and hardly better than random."""
     competent = payoffs(payoff, kind.example, "apprentice", 100, 300, explores=20, rate=1)
     fast = payoffs(payoff, kind.example, "apprentice", 100, 300, skill=0.05, rate=100)
-    gap = difference(competent, fast, LEVEL)
+    gap = difference(competent, fast, CONFIDENCE)
     return Verdict(
         gap.low > 0,
         f"competent and slow {competent.mean():.3g}, mediocre and fast {fast.mean():.3g}",
     )
 
 
-def infinite_rates(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def infinite_rates(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """4: as rates grow, a learner's value stays bounded and tends to that of its final skill."""
-    learner, expert, chance = (
-        payoffs(payoff, kind.example, who, 100, 100, rate=300, **how).mean()
-        for who, how in (("apprentice", {"explores": 20}), ("apprentice", {}), ("random", {}))
+    learner, expert, random = (
+        payoffs(payoff, kind.example, agent, 100, 100, rate=300, **parameters).mean()
+        for agent, parameters in (
+            ("apprentice", {"explores": 20}),
+            ("apprentice", {}),
+            ("random", {}),
+        )
     )
-    share = (learner - chance) / (expert - chance)
+    share = (learner - random) / (expert - random)
     return Verdict(
         bool(abs(expert) <= 1 and share > 0.95),
         f"at 300 actions/s a perfect agent gets {expert:.3g}, a learner {share:.0%} of its lead",
     )
 
 
-def better_before_faster(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def better_before_faster(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """5: a better agent beats a worse one that is twenty times faster."""
     better = payoffs(payoff, kind.example, "apprentice", 100, explores=20, rate=1)
     worse = payoffs(payoff, kind.example, "apprentice", 100, explores=20, skill=0.5, rate=20)
-    gap = difference(better, worse, LEVEL)
+    gap = difference(better, worse, CONFIDENCE)
     return Verdict(
         gap.low > 0, f"better and slower {better.mean():.3g}, worse and faster {worse.mean():.3g}"
     )
 
 
-def speed_rewarded(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def speed_rewarded(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """6: of two agents that do the same, the faster never scores less in any run, and some more."""
     gaps = [
         payoffs(payoff, kind.example, "apprentice", tau, explores=5, rate=10)
@@ -345,17 +310,17 @@ def speed_rewarded(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     )
 
 
-def early_like_late(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def early_like_late(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """7: being good in the first half is worth as much as in the second."""
-    early, late, expert, chance = (
-        payoffs(payoff, kind.example, "apprentice", 100, rate=1, **how)
-        for how in ({"competent": 50}, {"explores": 50}, {}, {"skill": 0})
+    early, late, expert, unskilled = (
+        payoffs(payoff, kind.example, "apprentice", 100, rate=1, **parameters).mean()
+        for parameters in ({"competent": 50}, {"explores": 50}, {}, {"skill": 0})
     )
-    gap = (early.mean() - late.mean()) / (expert.mean() - chance.mean())
+    gap = (early - late) / (expert - unskilled)
     return Verdict(bool(abs(gap) < 0.05), f"the first half is worth {gap:+.0%} of the whole more")
 
 
-def bounded(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def bounded(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """8: a perfect agent's value stays within the range of single rewards for every length."""
     values = [
         payoffs(payoff, kind.example, "apprentice", tau, 20, rate=10).mean()
@@ -367,7 +332,7 @@ def bounded(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     )
 
 
-def slowing_tolerated(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def slowing_tolerated(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """9: a learner that needs longer and longer beats a hasty agent that is hardly competent."""
     gaps = [
         difference(
@@ -375,7 +340,7 @@ def slowing_tolerated(kind: EnvironmentType, payoff: Payoff) -> Verdict:
                 payoff, kind.example, "apprentice", tau, 300, explores=20, rate=10, slowing=0.01
             ),
             payoffs(payoff, kind.example, "apprentice", tau, 200, skill=0.05, rate=10),
-            LEVEL,
+            CONFIDENCE,
         )
         for tau in (100, 1000, 3000)
     ]
@@ -386,52 +351,51 @@ def slowing_tolerated(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     )
 
 
-def _gain(kind: EnvironmentType, payoff: Payoff, who: str, **how: float) -> Estimate:
+def gain_of(kind: EnvironmentKind, payoff: Payoff, agent: str, **parameters: float) -> Estimate:
     """What a random agent gains by choosing its times, as a share of what skill gains.
 
     Every run is compared with the same run of an agent that goes on at a constant rate.
     """
-    tempted, constant = (
-        payoffs(payoff, kind.example, name, LONG, TEMPTED, rate=RATE, **more)
-        for name, more in ((who, how), ("random", {}))
+    modulated, constant = (
+        payoffs(payoff, kind.example, name, LONG, POLICY_RUNS, rate=RATE, **given)
+        for name, given in ((agent, parameters), ("random", {}))
     )
     expert = payoffs(payoff, kind.example, "apprentice", LONG, 50, rate=RATE)
-    low, high = payoff.bounds((-1.0, 1.0))
+    low, high = payoff.bounds(REWARDS)
     largest = min(kind.largest_total, RATE * LONG)  # one reward for each action, at most 1
     support = max(low, -largest), min(high, largest)
-    gap = paired_difference(tempted, constant, LEVEL, support)
+    gap = paired_difference(modulated, constant, CONFIDENCE, support)
     skill = float(expert.mean() - constant.mean())
     return Estimate(gap.value / skill, gap.low / skill, gap.high / skill, gap.confidence, gap.count)
 
 
 def judge_gains(gains: Mapping[str, Estimate]) -> Verdict:
-    """Whether none of the policies gains anything that is felt.
+    """Decide whether the gains of all policies are negligible.
 
-    Yes when the interval of every policy ends below ``FELT``, No when that of some policy begins
-    above it. Otherwise the runs were too few to tell: this is no Yes, and the evidence says so.
+    Yes when the interval of every policy ends below ``NEGLIGIBLE``, No when that of some policy
+    begins above it. Otherwise the runs were too few: this is no Yes, and the evidence says so.
     """
-    tempting = max(gains, key=lambda policy: gains[policy].low)
-    hopeful = max(gains, key=lambda policy: gains[policy].high)
-    if gains[hopeful].high < FELT:
-        best, word = hopeful, ""
-    elif gains[tempting].low > FELT:
-        best, word = tempting, ""
-    else:
-        best, word = hopeful, "undecided: "
+    best = max(gains, key=lambda policy: gains[policy].high)
+    holds = gains[best].high < NEGLIGIBLE
+    clearest = max(gains, key=lambda policy: gains[policy].low)
+    undecided = not holds and gains[clearest].low <= NEGLIGIBLE
+    if not holds and not undecided:
+        best = clearest
     value, low, high = (
         f"{100 * share:z.1f} %" for share in (gains[best].value, gains[best].low, gains[best].high)
     )
     return Verdict(
-        gains[hopeful].high < FELT,
-        f"{word}the best policy tried, {best}, gains {value} [{low}, {high}] of what skill does",
+        holds,
+        f"{'undecided: ' if undecided else ''}the best policy tried, {best}, gains {value} "
+        f"[{low}, {high}] of what skill does",
     )
 
 
-def stopping_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def stopping_resisted(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """10: no random agent gains in the long run by stopping when its average is good."""
     return judge_gains(
         {
-            f"stopping above an average of {threshold:g}": _gain(
+            f"stopping above an average of {threshold:g}": gain_of(
                 kind, payoff, "stopper", threshold=threshold
             )
             for threshold in (0.0, 0.25, 0.5)
@@ -439,7 +403,7 @@ def stopping_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
     )
 
 
-def modulation_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def modulation_resisted(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """11: no random agent gains by resting while its average is good or after good rewards."""
     rests = {
         "resting for half of the time so far": {"rest": 0.1, "growth": 0.5},
@@ -447,13 +411,13 @@ def modulation_resisted(kind: EnvironmentType, payoff: Payoff) -> Verdict:
         "resting to the end": {"rest": 1e4},
     }
     gains = {
-        policy: _gain(kind, payoff, "rester", threshold=kind.lucky, **how)
-        for policy, how in rests.items()
+        policy: gain_of(kind, payoff, "rester", threshold=kind.lucky, **parameters)
+        for policy, parameters in rests.items()
     }
-    return judge_gains(gains | {"waiting for 10 s": _gain(kind, payoff, "waiter", wait=10)})
+    return judge_gains(gains | {"waiting for 10 s": gain_of(kind, payoff, "waiter", wait=10)})
 
 
-def scale_independent(kind: EnvironmentType, payoff: Payoff) -> Verdict:
+def scale_independent(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     """12: in minutes instead of seconds, every run has the same value."""
     seconds = payoffs(payoff, kind.example, "apprentice", 60, 100, explores=20, rate=1, slowing=0.1)
     minutes = payoffs(
@@ -477,6 +441,47 @@ FEATURES: tuple[tuple[str, Feature], ...] = (
     ("Is it robust against time modulation policies?", modulation_resisted),
     ("Is it scale independent (other time units)?", scale_independent),
 )
+
+
+class Cell(NamedTuple):
+    """One cell of the table: our answer and the published one."""
+
+    feature: int
+    column: str
+    ours: str
+    published: str
+    evidence: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both are the same."""
+        return self.ours == self.published
+
+
+ANSWERS = {"Yes": 1.0, "*": 0.5, "No": 0.0}
+
+
+def _decide(feature: Feature, kind: EnvironmentKind, payoffs: Sequence[Payoff]) -> tuple[str, str]:
+    """Yes or No for every parameter of a payoff, or a star when it depends on it; the evidence."""
+    verdicts = [feature(kind, payoff) for payoff in payoffs]
+    answers = {verdict.holds for verdict in verdicts}
+    answer = "*" if len(answers) > 1 else "Yes" if True in answers else "No"
+    return answer, "; ".join(verdict.evidence for verdict in verdicts)
+
+
+def _rows(cells: list[Cell]) -> list[dict[str, str]]:
+    """The table as records: our answer and the published one for each column."""
+    rows = []
+    for number, (question, _) in enumerate(FEATURES, start=1):
+        row = {"feature": f"{number}. {question}"}
+        for cell in cells:
+            if cell.feature == number:
+                row |= {
+                    cell.column: cell.ours,
+                    cell.column + shared.PUBLISHED_FIELD: cell.published,
+                }
+        rows.append(row)
+    return rows
 
 
 COLOURS = {"Yes": "#cfe8dc", "No": "#f6ddd3", "*": "#ece7f2"}
@@ -521,82 +526,7 @@ def draw(cells: Sequence[Cell], out: Path) -> dict[str, Path]:
         fontsize=11,
         pad=12,
     )
-    return write_figure(figure, out / "table")
-
-
-class Cell(NamedTuple):
-    """One cell of the table: what we found and what is published."""
-
-    feature: int
-    column: str
-    ours: str
-    published: str
-    evidence: str
-
-    @property
-    def agrees(self) -> bool:
-        """Whether we found what is published."""
-        return self.ours == self.published
-
-
-def reproduce(out: Path, report: Report = silent) -> Reproduced:
-    """Decide the twelve features of eight payoffs by running agents under the virtual clock."""
-    cells: list[Cell] = []
-    for number, (question, feature) in enumerate(FEATURES, start=1):
-        report(question, (number - 1) / len(FEATURES))
-        for column, published in zip(COLUMNS, PUBLISHED[number - 1], strict=True):
-            cells.append(_decide(number, feature, column, published))
-    rows = _rows(cells)
-    evidence = [cell._asdict() | {"agrees": cell.agrees} for cell in cells]
-    files = {
-        "table": write_records(out / "table.csv", rows),
-        "evidence": write_records(out / "evidence.csv", evidence),
-        **draw(cells, out),
-    }
-    agreeing = sum(cell.agrees for cell in cells)
-    diminishing = sum(c.ours == "Yes" for c in cells if c.column == COLUMNS[-1].name)
-    return Reproduced(
-        name="payoff-table",
-        title="Twelve features of eight payoffs: ours and the published ones",
-        statements=_statements(cells, agreeing, diminishing),
-        figures={
-            "cells": len(cells),
-            "cells.agreeing": agreeing,
-            "cells.explained": sum((c.feature, c.column) in REASONS for c in cells if not c.agrees),
-            "diminishing.yes": diminishing,
-            **{f"{c.feature}.{c.column}": _as_number(c.ours) for c in cells},
-        },
-        rows=rows,
-        files=files,
-    )
-
-
-def _decide(number: int, feature: Feature, column: Column, published: str) -> Cell:
-    verdicts = [feature(column.environments, payoff) for payoff in column.payoffs]
-    evidence = "; ".join(verdict.evidence for verdict in verdicts)
-    return Cell(number, column.name, _word(verdicts), published, evidence)
-
-
-def _word(verdicts: list[Verdict]) -> str:
-    """Yes or No for every parameter, or a star when it depends on the parameter."""
-    answers = {verdict.holds for verdict in verdicts}
-    return "*" if len(answers) > 1 else "Yes" if True in answers else "No"
-
-
-def _as_number(word: str) -> float:
-    return {"Yes": 1.0, "No": 0.0, "*": 0.5}[word]
-
-
-def _rows(cells: list[Cell]) -> list[dict[str, str]]:
-    """The table as records: in each cell our answer, and the published one beside it."""
-    rows = []
-    for number, (question, _) in enumerate(FEATURES, start=1):
-        row = {"feature": f"{number}. {question}"}
-        for cell in cells:
-            if cell.feature == number:
-                row |= {cell.column: cell.ours, cell.column + PUBLISHED_FIELD: cell.published}
-        rows.append(row)
-    return rows
+    return plots.write_figure(figure, out / "table")
 
 
 def _statements(cells: list[Cell], agreeing: int, diminishing: int) -> list[Statement]:
@@ -621,12 +551,40 @@ def _statements(cells: list[Cell], agreeing: int, diminishing: int) -> list[Stat
         if not cell.agrees
     ]
     for number, feature in ((10, stopping_resisted), (11, modulation_resisted)):
-        verdicts = [feature(GENERAL, payoff) for payoff in BY_ALL]
-        statements.append(
-            Statement(
-                f"Feature {number}, general-discounted, divided by the sum of all weights: Yes.",
-                f"{_word(verdicts)}: {'; '.join(each.evidence for each in verdicts)}.",
-                _word(verdicts) == "Yes",
-            )
-        )
+        answer, evidence = _decide(feature, GENERAL, BY_ALL)
+        claim = f"Feature {number}, general-discounted, divided by the sum of all weights: Yes."
+        statements.append(Statement(claim, f"{answer}: {evidence}.", answer == "Yes"))
     return statements
+
+
+def reproduce(out: Path, report: Report = silent) -> Reproduced:
+    """Decide the twelve features of eight payoffs by running agents under the virtual clock."""
+    cells: list[Cell] = []
+    for number, (question, feature) in enumerate(FEATURES, start=1):
+        report(question, (number - 1) / len(FEATURES))
+        for column, published in zip(COLUMNS, PUBLISHED[number - 1], strict=True):
+            answer, evidence = _decide(feature, column.environments, column.payoffs)
+            cells.append(Cell(number, column.name, answer, published, evidence))
+    rows = _rows(cells)
+    details = [cell._asdict() | {"agrees": cell.agrees} for cell in cells]
+    files = {
+        "table": shared.write_records(out / "table.csv", rows),
+        "evidence": shared.write_records(out / "evidence.csv", details),
+        **draw(cells, out),
+    }
+    agreeing = sum(cell.agrees for cell in cells)
+    diminishing = sum(c.ours == "Yes" for c in cells if c.column == COLUMNS[-1].name)
+    return Reproduced(
+        name="payoff-table",
+        title="Twelve features of eight payoffs: ours and the published ones",
+        statements=_statements(cells, agreeing, diminishing),
+        figures={
+            "cells": len(cells),
+            "cells.agreeing": agreeing,
+            "cells.explained": sum((c.feature, c.column) in REASONS for c in cells if not c.agrees),
+            "diminishing.yes": diminishing,
+            **{f"{c.feature}.{c.column}": ANSWERS[c.ours] for c in cells},
+        },
+        rows=rows,
+        files=files,
+    )

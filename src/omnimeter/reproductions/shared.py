@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from omnimeter.contract import Agent, Budget, EnvironmentClass, Exercise, Spec, Trace, stream
 from omnimeter.contract.errors import StoreError
@@ -16,33 +16,35 @@ from omnimeter.interaction import run_single
 from omnimeter.reports.style import MUTED, SMALL, STYLE, moved_apart
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    pass
 
 Report = Callable[[str, float], None]
-"""Told what is being done and which part of the whole is finished."""
+"""Called with what is being done and which share of the whole is finished."""
 
 PUBLISHED_FIELD = ".published"
 """Ends the name of a field of a row that holds what the paper prints for the field before it."""
 
+REWARDS = (-1.0, 1.0)
+"""The lowest and the highest reward, and therefore average reward."""
+
 
 def silent(doing: str, done: float) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Something that the paper says, and whether our runs say it too.
+    """A claim of the paper, and whether our runs agree with it.
 
     Attributes:
-        claim: What the paper says, in our words.
-        found: What our runs found, with numbers.
+        claim: What the paper says, paraphrased.
+        evidence: What our runs show, with numbers.
         holds: Whether they agree; ``None`` where the paper gives nothing to compare with.
         reason: Why we differ, where we know it. A difference with a reason is not a failure.
     """
 
     claim: str
-    found: str
+    evidence: str
     holds: bool | None
     reason: str = ""
 
@@ -56,8 +58,8 @@ class Reproduced:
         title: What it shows, in a line.
         statements: What was compared.
         figures: Named numbers, flat.
-        rows: The table, as records with the same fields, where there is one. Beside the field
-            ``x`` there may be a field ``x.published``.
+        rows: The table, as records with the same fields, where there is one. A field ``x`` may be
+            followed by a field ``x.published``.
         files: What was written, by a short name; the rows under ``table``.
     """
 
@@ -70,7 +72,7 @@ class Reproduced:
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing differs without a written reason."""
+        """Whether every difference has a written reason."""
         return all(each.holds is not False or each.reason for each in self.statements)
 
     def to_json(self) -> dict[str, Any]:
@@ -80,68 +82,21 @@ class Reproduced:
             "agrees": self.agrees,
             "figures": dict(self.figures),
             "rows": [dict(row) for row in self.rows],
-            "statements": [
-                {"claim": s.claim, "found": s.found, "holds": s.holds, "reason": s.reason}
-                for s in self.statements
-            ],
+            "statements": [asdict(statement) for statement in self.statements],
             "files": {name: str(path) for name, path in self.files.items()},
         }
 
 
-@contextmanager
-def writing_to(path: Path) -> Iterator[None]:
-    """Make the directory; say clearly when it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{path} cannot be written: {error.strerror}.", "Choose another place with --out."
-        ) from error
-
-
-def write_records(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:
-    """Records with the same fields, as CSV."""
-    with writing_to(path), path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(records[0]))
-        writer.writeheader()
-        writer.writerows(records)
-    return path
-
-
-def write_figure(figure: Figure, path: Path) -> dict[str, Path]:
-    """A figure as PNG and SVG, the same bytes each time. The path has no ending yet."""
-    import matplotlib as mpl
-
-    png, svg = path.with_suffix(".png"), path.with_suffix(".svg")
-    with writing_to(png), mpl.rc_context({"svg.hashsalt": "omnimeter", "svg.fonttype": "none"}):
-        figure.savefig(png, dpi=150, metadata={"Software": None})
-        figure.savefig(svg, metadata={"Date": None})
-    return {"figure": png, "figure (vector)": svg}
-
-
-REWARDS = (-1.0, 1.0)
-"""The lowest and the highest reward, and so average."""
-
-
-def said(estimate: Estimate, digits: int = 3) -> str:
-    """An estimate with its interval, for a reader."""
-    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
-
-
-def fields(estimate: Estimate) -> Mapping[str, float]:
-    """An estimate with its interval, as fields of a row."""
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-
+# Runs.
 
 SIMULATED = Spec("simulated-v1")
-"""Every simulated agent has this name, so that all get the same chances: runs are paired."""
+"""The spec of every simulated agent, so that all have the same random streams: runs are paired."""
 
 
-def exercises(
+def draw_exercises(
     environment_class: EnvironmentClass, budget: Budget, runs: int, seed: int = 0
 ) -> list[Exercise]:
-    """The same exercises for every agent, each in an environment of its own drawing."""
+    """The same exercises for every agent, each in an environment of its own."""
     return [
         Exercise(
             agent=SIMULATED,
@@ -153,6 +108,13 @@ def exercises(
         )
         for number in range(runs)
     ]
+
+
+def run_exercises(
+    environment_class: KernelEnvironmentClass, agent: KernelAgent, exercises: Sequence[Exercise]
+) -> Iterator[Trace]:
+    """The traces of one agent, exercise by exercise, so that memory stays flat."""
+    return run_batch(environment_class, agent, exercises)
 
 
 def simulate(
@@ -167,57 +129,60 @@ def simulate(
     return run_single(environment_class, agent, taken)
 
 
-HEIGHT_OF_TITLE = 0.26
-"""In inches."""
+# Estimates, in statements and in tables.
+
+
+def fmt(estimate: Estimate, digits: int = 3) -> str:
+    """An estimate with its interval, as text."""
+    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def join(numbers: Iterable[float], spec: str, last: str = ", ") -> str:
+    """Numbers in this format, separated by commas, the last one by another separator."""
+    *first, final = (format(number, spec) for number in numbers)
+    return last.join([", ".join(first), final]) if first else final
+
+
+def fields(estimate: Estimate, name: str = "") -> dict[str, float]:
+    """An estimate with its interval, as fields of a row: named, or value, low and high."""
+    names = (name, f"{name}-low", f"{name}-high") if name else ("value", "low", "high")
+    return dict(zip(names, (estimate.value, estimate.low, estimate.high), strict=True))
+
+
+def contains_zero(estimate: Estimate) -> bool:
+    """Whether 0 lies in the interval."""
+    return estimate.low <= 0 <= estimate.high
+
+
+def is_within(estimate: Estimate, distance: float) -> bool:
+    """Whether the whole interval is closer to 0 than this."""
+    return -distance < estimate.low and estimate.high < distance
+
+
+def bands(estimates: Iterable[Estimate]) -> FloatArray:
+    """Three rows for a curve: the values, the lower and the upper ends of the intervals."""
+    return np.array([(each.value, each.low, each.high) for each in estimates]).T
+
+
+# Files.
 
 
 @contextmanager
-def look() -> Iterator[None]:
-    """Within it figures look as those of reports do; panels are placed by hand."""
-    import matplotlib as mpl
-
-    style: dict[Any, Any] = {**STYLE, "figure.constrained_layout.use": False}
-    with mpl.rc_context(style):
+def writing_to(path: Path) -> Iterator[None]:
+    """Make the directory; report clearly when it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be written: {error.strerror}.", "Choose another place with --out."
+        ) from error
 
 
-def head(figure: Figure, title: str, below: str) -> None:
-    """What a figure shows, in bold, and how it was made."""
-    figure.suptitle(title, x=0.012, y=0.985, ha="left", va="top", fontweight="bold", fontsize=12)
-    under = 0.985 - HEIGHT_OF_TITLE / figure.get_figheight()
-    figure.text(0.012, under, below, ha="left", va="top", fontsize=SMALL, color=MUTED)
-
-
-class End(NamedTuple):
-    """Where a curve ends, and who it is."""
-
-    value: float
-    name: str
-    colour: str
-
-
-def name_ends(axes: Axes, ends: Sequence[End], room: float) -> None:
-    """Write the names of curves at the right of a panel, each as near to its end as there is room.
-
-    Args:
-        axes: The panel, with its final limits.
-        ends: The curves.
-        room: The height that a name takes, as a part of the panel's.
-    """
-    heights = [_height(axes, end.value) for end in ends]
-    for end, height in zip(ends, moved_apart(heights, [room] * len(heights)), strict=True):
-        axes.annotate(
-            end.name,
-            (1.02, height),
-            xycoords="axes fraction",
-            va="center",
-            fontsize=SMALL,
-            color=end.colour,
-            linespacing=1.05,
-            annotation_clip=False,
-        )
-
-
-def _height(axes: Axes, value: float) -> float:
-    """The height of a value in a panel, from 0 at its bottom to 1 at its top."""
-    return float(axes.transAxes.inverted().transform(axes.transData.transform((1, value)))[1])
+def write_records(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:
+    """Write records with the same fields as CSV."""
+    with writing_to(path), path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(records[0]))
+        writer.writeheader()
+        writer.writerows(records)
+    return path

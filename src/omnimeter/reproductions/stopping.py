@@ -16,27 +16,26 @@ from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import mean
 from omnimeter.kernels import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
-from omnimeter.reproductions.shared import (
-    Report,
-    Reproduced,
-    Statement,
-    silent,
-    simulate,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, join, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
 RUNS = 4000
+
+
 LONGEST = 3000.0
 """Seconds, at ten actions a second."""
+
 
 EARLIEST = 1.0
 """Seconds, from which on "for all tau" is examined."""
 
+
 RATE = 10.0
+
 
 PAYOFFS: dict[str, Total | Average | PerSecond | Discounted | Diminishing] = {
     "total": Total(),
@@ -49,17 +48,7 @@ PAYOFFS: dict[str, Total | Average | PerSecond | Discounted | Diminishing] = {
 
 @dataclass(frozen=True)
 class Curve:
-    """The expected payoff of an agent against tau, with its interval.
-
-    Attributes:
-        agent: ``stopper`` or ``random``.
-        payoff: The name of the payoff.
-        seconds: The values of tau.
-        value: The mean payoff at each.
-        low: The lower end of its 95 % interval.
-        high: The upper end of it.
-        lucky: The share of runs whose payoff is above 0 at each.
-    """
+    """The mean payoff of an agent at each tau with its 95 % interval, and the runs above 0."""
 
     agent: str
     payoff: str
@@ -69,91 +58,93 @@ class Curve:
     high: FloatArray
     lucky: FloatArray
 
+    @property
+    def columns(self) -> tuple[FloatArray, ...]:
+        """All arrays, in this order."""
+        return self.seconds, self.value, self.low, self.high, self.lucky
+
     def since(self, seconds: float) -> Curve:
         """The part of the curve from a tau on."""
         late = self.seconds >= seconds
-        columns = (self.seconds, self.value, self.low, self.high, self.lucky)
-        return Curve(self.agent, self.payoff, *(column[late] for column in columns))
+        return Curve(self.agent, self.payoff, *(column[late] for column in self.columns))
 
-    def end(self) -> str:
-        """The last value with its interval, for a reader."""
+    def last(self) -> str:
+        """The last value with its interval, as text."""
         return f"{self.value[-1]:.3g} [{self.low[-1]:.3g}, {self.high[-1]:.3g}]"
-
-
-def reproduce(out: Path, report: Report = silent) -> Reproduced:
-    """Show who gains by stopping: the stopper's expected payoff against tau under each payoff."""
-    ends = (np.geomspace(0.1, LONGEST, 46) * NANOSECONDS).astype(np.int64)
-    agents: dict[str, KernelAgent] = {
-        "stopper": Stopper(threshold=0.0, rate=RATE),
-        "random": RandomAgent(rate=RATE),
-    }
-    curves: dict[tuple[str, str], Curve] = {}
-    for number, (name, agent) in enumerate(agents.items()):
-        report(f"{RUNS} runs of the {name} agent", number / len(agents))
-        for curve in _curves(name, agent, ends):
-            curves[name, curve.payoff] = curve
-    rows = [row for curve in curves.values() for row in _rows(curve)]
-    return Reproduced(
-        name="stopping",
-        title="Stopping when lucky, in the balanced example: expected payoff against tau",
-        statements=_statements(curves),
-        figures={
-            f"{who}.{what}.tau-{LONGEST:g}": float(curve.value[-1])
-            for (who, what), curve in curves.items()
-        },
-        rows=rows,
-        files={
-            "table": write_records(out / "curves.csv", rows),
-            **_draw(curves, out),
-        },
-    )
 
 
 def _curves(name: str, agent: KernelAgent, ends: IntArray) -> list[Curve]:
     values: dict[str, list[FloatArray]] = {payoff: [] for payoff in PAYOFFS}
-    for trace in simulate(Buttons("balanced"), agent, LONGEST, RUNS):
+    for trace in shared.simulate(Buttons("balanced"), agent, LONGEST, RUNS):
         for what, payoff in PAYOFFS.items():
             values[what].append(payoff.along(trace, ends))
-    return [_curve(name, what, ends, np.array(runs)) for what, runs in values.items()]
-
-
-def _curve(agent: str, payoff: str, ends: IntArray, runs: FloatArray) -> Curve:
-    support = PAYOFFS[payoff].bounds((-1.0, 1.0))
-    estimates = [mean(column, support=support) for column in runs.T]
-    return Curve(
-        agent,
-        payoff,
-        ends / NANOSECONDS,
-        np.array([each.value for each in estimates]),
-        np.array([each.low for each in estimates]),
-        np.array([each.high for each in estimates]),
-        (runs > 0).mean(axis=0),
-    )
+    curves = []
+    for what, payoff in PAYOFFS.items():
+        runs = np.array(values[what])
+        estimates = [mean(column, support=payoff.bounds(REWARDS)) for column in runs.T]
+        value, low, high = shared.bands(estimates)
+        lucky = (runs > 0).mean(axis=0)
+        curves.append(Curve(name, what, ends / NANOSECONDS, value, low, high, lucky))
+    return curves
 
 
 def _rows(curve: Curve) -> list[dict[str, Any]]:
-    columns = zip(curve.seconds, curve.value, curve.low, curve.high, curve.lucky, strict=True)
+    names = ("tau", "value", "low", "high", "runs-above-0")
     return [
         {
             "agent": curve.agent,
             "payoff": curve.payoff,
-            "tau": float(tau),
-            "value": float(value),
-            "low": float(low),
-            "high": float(high),
-            "runs-above-0": float(lucky),
+            **{name: float(value) for name, value in zip(names, values, strict=True)},
         }
-        for tau, value, low, high, lucky in columns
+        for values in zip(*curve.columns, strict=True)
     ]
 
 
-def _statements(curves: dict[tuple[str, str], Curve]) -> list[Statement]:
+def _draw(curves: dict[tuple[str, str], Curve], out: Path) -> dict[str, Path]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 6.2), layout="constrained")
+    panels = figure.subplots(2, 3).ravel()
+    for axes, what in zip(panels, PAYOFFS, strict=False):
+        _draw_panel(axes, what, curves["stopper", what], curves["random", what])
+    panels[0].legend(frameon=False, loc="upper left")
+    notes = panels[len(PAYOFFS)]
+    notes.axis("off")
+    notes.text(
+        0,
+        0.95,
+        "A random agent in the balanced example\n(10 actions a second) that stops for ever\n"
+        "once its average is above 0, and one\nthat goes on.\n\n"
+        "The diminishing history drops the last\ncycles, and the lucky ones with them.\n\n"
+        "By optional stopping the expected total\nis 0 at every tau, stopping or not.\n\n"
+        f"Bands: 95 % intervals of {RUNS} runs.",
+        va="top",
+        fontsize=10,
+    )
+    figure.suptitle("What stopping when lucky is worth", x=0.01, ha="left", fontweight="bold")
+    return plots.write_figure(figure, out / "stopping")
+
+
+def _draw_panel(axes: Axes, what: str, stopper: Curve, constant: Curve) -> None:
+    for curve, colour, line, label in (
+        (stopper, "#b5442b", "-", "stops when lucky"),
+        (constant, "#33658a", "--", "never stops"),
+    ):
+        band = np.array([curve.value, curve.low, curve.high])
+        plots.plot_band(axes, curve.seconds, band, colour, 0.18, ls=line, lw=1.8, label=label)
+    axes.axhline(0, color="#888888", lw=0.7)
+    axes.set(xscale="log", title=what, xlabel="tau in seconds", ylabel="expected payoff")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def statements(curves: dict[tuple[str, str], Curve]) -> list[Statement]:
+    """The three theorems, and what holds for the total."""
     stopper = {payoff: curves["stopper", payoff].since(EARLIEST) for payoff in PAYOFFS}
     return [
         _stays_above(stopper["average"]),
         _stays_below(stopper["diminishing"]),
         _tends_to_0(curves["stopper", "diminishing"], curves["random", "diminishing"]),
-        _cannot_be_moved(stopper["total"]),
+        _total_stays_at_0(stopper["total"]),
     ]
 
 
@@ -178,7 +169,7 @@ def _stays_below(diminishing: Curve) -> Statement:
         f"From {EARLIEST:g} s on the stopper's value is at most {diminishing.value[highest]:.4f}, "
         f"at {diminishing.seconds[highest]:.4g} s; its interval is above 0 at {above.sum()} and "
         f"below 0 at {below.sum()} of {len(above)} points. At {LONGEST:g} s it is "
-        f"{diminishing.end()}.",
+        f"{diminishing.last()}.",
         bool((diminishing.value <= 0).all()),
     )
 
@@ -188,63 +179,50 @@ def _tends_to_0(stopper: Curve, constant: Curve) -> Statement:
     tenfold = (3, 30, 300, 3000)
     distances = np.abs(np.interp(tenfold, stopper.seconds, stopper.value))
     shrinks = np.diff(distances) < 0
-    holds_0 = bool(constant.low[-1] <= 0 <= constant.high[-1])
+    contains_0 = bool(constant.low[-1] <= 0 <= constant.high[-1])
     return Statement(
         "Theorem 3: with diminishing history a constant-rate random agent tends to 0, "
         "whatever its stopping policy.",
-        f"Without stopping the value at {LONGEST:g} s is {constant.end()}, which "
-        f"{'holds' if holds_0 else 'does not hold'} 0. With stopping it is lowest at "
+        f"Without stopping the value at {LONGEST:g} s is {constant.last()}, which "
+        f"{'contains' if contains_0 else 'does not contain'} 0. With stopping it is lowest at "
         f"{stopper.seconds[lowest]:.2g} s ({stopper.value[lowest]:.3f}); its distance to 0 "
-        f"after {', '.join(map(str, tenfold))} s is "
-        + ", ".join(f"{distance:.3f}" for distance in distances)
-        + f", and shrinks in {shrinks.sum()} of {len(shrinks)} steps.",
-        holds_0 and bool(shrinks.all()),
+        f"after {join(tenfold, 'd')} s is {join(distances, '.3f')}, and shrinks in "
+        f"{shrinks.sum()} of {len(shrinks)} steps.",
+        contains_0 and bool(shrinks.all()),
     )
 
 
-def _cannot_be_moved(total: Curve) -> Statement:
-    holds_0 = (total.low <= 0) & (total.high >= 0)
+def _total_stays_at_0(total: Curve) -> Statement:
+    contains_0 = (total.low <= 0) & (total.high >= 0)
     return Statement(
         "The total reward has no theorem; by optional stopping its expectation is 0 at every tau.",
-        f"From {EARLIEST:g} s on the interval of the stopper's expected total holds 0 at "
-        f"{holds_0.sum()} of {len(holds_0)} points. At {LONGEST:g} s it is {total.end()}, and "
-        f"{100 * total.lucky[-1]:.1f} % of the runs end above 0.",
+        f"From {EARLIEST:g} s on the interval of the stopper's expected total contains 0 at "
+        f"{contains_0.sum()} of {len(contains_0)} points. At {LONGEST:g} s it is {total.last()}, "
+        f"and {100 * total.lucky[-1]:.1f} % of the runs end above 0.",
         None,
     )
 
 
-def _draw(curves: dict[tuple[str, str], Curve], out: Path) -> dict[str, Path]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 6.2), layout="constrained")
-    panels = figure.subplots(2, 3).ravel()
-    for axes, what in zip(panels, PAYOFFS, strict=False):
-        _draw_panel(axes, what, curves["stopper", what], curves["random", what])
-    panels[0].legend(frameon=False, loc="upper left")
-    notes = panels[len(PAYOFFS)]
-    notes.axis("off")
-    notes.text(
-        0,
-        0.95,
-        "A random agent in the balanced example\n(10 actions a second) that stops for ever\n"
-        "once its average is above 0, beside one\nthat goes on.\n\n"
-        "The diminishing history drops the last\ncycles, and with them the luck.\n\n"
-        "By optional stopping the expected total\nis 0 at every tau, stopping or not.\n\n"
-        f"Bands: 95 % intervals of {RUNS} runs.",
-        va="top",
-        fontsize=10,
+def reproduce(out: Path, report: Report = silent) -> Reproduced:
+    """Compare the expected payoffs of a stopping and a constant random agent against tau."""
+    ends = (np.geomspace(0.1, LONGEST, 46) * NANOSECONDS).astype(np.int64)
+    agents: dict[str, KernelAgent] = {
+        "stopper": Stopper(threshold=0.0, rate=RATE),
+        "random": RandomAgent(rate=RATE),
+    }
+    curves: dict[tuple[str, str], Curve] = {}
+    for number, (name, agent) in enumerate(agents.items()):
+        report(f"{RUNS} runs of the {name} agent", number / len(agents))
+        curves |= {(name, curve.payoff): curve for curve in _curves(name, agent, ends)}
+    rows = [row for curve in curves.values() for row in _rows(curve)]
+    return Reproduced(
+        name="stopping",
+        title="Stopping when lucky, in the balanced example: expected payoff against tau",
+        statements=statements(curves),
+        figures={
+            f"{agent}.{payoff}.tau-{LONGEST:g}": float(curve.value[-1])
+            for (agent, payoff), curve in curves.items()
+        },
+        rows=rows,
+        files={"table": shared.write_records(out / "curves.csv", rows), **_draw(curves, out)},
     )
-    figure.suptitle("What stopping when lucky is worth", x=0.01, ha="left", fontweight="bold")
-    return write_figure(figure, out / "stopping")
-
-
-def _draw_panel(axes: Axes, what: str, stopper: Curve, constant: Curve) -> None:
-    for curve, colour, style, label in (
-        (stopper, "#b5442b", "-", "stops when lucky"),
-        (constant, "#33658a", "--", "never stops"),
-    ):
-        axes.fill_between(curve.seconds, curve.low, curve.high, color=colour, alpha=0.18, lw=0)
-        axes.plot(curve.seconds, curve.value, style, color=colour, lw=1.8, label=label)
-    axes.axhline(0, color="#888888", lw=0.7)
-    axes.set(xscale="log", title=what, xlabel="tau in seconds", ylabel="expected payoff")
-    axes.spines[["top", "right"]].set_visible(False)

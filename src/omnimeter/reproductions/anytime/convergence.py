@@ -1,4 +1,4 @@
-"""How scores and intervals settle as a test gets longer (anytime test, section 5.2)."""
+"""How scores and intervals converge as a test gets longer (anytime test, section 5.2)."""
 
 from __future__ import annotations
 
@@ -15,46 +15,29 @@ from numpy.typing import NDArray
 from omnimeter.contract import Spec, stream
 from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, mean, proportion, stability
-from omnimeter.protocols.anytime import AnytimeUntimed
 from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES
-from omnimeter.reproductions.anytime.shared import part_of, taken
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    End,
-    Report,
-    Reproduced,
-    Statement,
-    head,
-    look,
-    name_ends,
-    said,
-    silent,
-    write_figure,
-    write_records,
-)
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.anytime.shared import part_of, run_test, whole_slots
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+SEEDS, REPETITIONS, ROUNDS = 20, 10, 27
+
+STOPS = (4, 8, 12, 16, 22)
+"""After how many exercises tests are evaluated in rows, and at their end."""
+
 
 @dataclass(frozen=True)
 class Subject:
-    """An agent in a class of environments.
-
-    Attributes:
-        name: In rows.
-        title: For a reader.
-        agent: The agent's id.
-        environments: The id of the class.
-        colour: Of its lines.
-        line: Their style.
-    """
+    """An agent in a class of environments, by their ids, and the style of its lines."""
 
     name: str
     title: str
     agent: str
-    environments: str
+    environment_class: str
     colour: str
     line: str = "-"
 
@@ -67,14 +50,13 @@ class Subject:
         """One test of Definition 19.
 
         Args:
-            seed: The root of all chance.
+            seed: The seed.
             repetitions: How many.
             rounds: How many exercises each of them has, none of them cut off.
         """
-        endless = AnytimeUntimed(self.environments, 2**62, repetitions=1)
         parameters: dict[str, Any] = {
-            "environment_class": {"id": self.environments},
-            "interactions": repetitions * sum(endless.slots[:rounds]),
+            "environment_class": {"id": self.environment_class},
+            "interactions": repetitions * whole_slots(self.environment_class, rounds),
             "repetitions": repetitions,
             "seed": seed,
         }
@@ -90,10 +72,6 @@ SUBJECTS = (
 )
 
 
-STOPS = (4, 8, 12, 16, 22)
-"""After how many exercises tests are looked at in rows, and at their end."""
-
-
 @dataclass(frozen=True)
 class Series:
     """The tests that one agent has taken.
@@ -101,7 +79,7 @@ class Series:
     Attributes:
         subject: The agent.
         lengths: How many interactions a repetition has after each exercise.
-        rewards: What the exercises were worth, by test, round and repetition.
+        rewards: The payoffs of the exercises, by test, round and repetition.
     """
 
     subject: Subject
@@ -121,8 +99,7 @@ class Series:
     @cached_property
     def scores(self) -> FloatArray:
         """The score of each repetition, by test, round and repetition."""
-        found: FloatArray = np.cumsum(self.rewards, axis=1) / self.exercises[:, np.newaxis]
-        return found
+        return np.asarray(np.cumsum(self.rewards, axis=1) / self.exercises[:, np.newaxis])
 
     @cached_property
     def _intervals(self) -> FloatArray:
@@ -133,20 +110,17 @@ class Series:
     @cached_property
     def widths(self) -> FloatArray:
         """The widths of the 95 % intervals, by test and round."""
-        found: FloatArray = self._intervals[..., 1] - self._intervals[..., 0]
-        return found
+        return np.asarray(self._intervals[..., 1] - self._intervals[..., 0])
 
     @cached_property
-    def hold_0(self) -> NDArray[np.bool_]:
-        """Whether they hold 0, by test and round."""
-        found: NDArray[np.bool_] = (self._intervals[..., 0] <= 0) & (self._intervals[..., 1] >= 0)
-        return found
+    def contain_0(self) -> NDArray[np.bool_]:
+        """Whether they contain 0, by test and round."""
+        return np.asarray((self._intervals[..., 0] <= 0) & (self._intervals[..., 1] >= 0))
 
     @cached_property
     def spread(self) -> FloatArray:
         """The standard deviation of the score between tests, at each length."""
-        found: FloatArray = np.std(self.scores.mean(axis=2), axis=0, ddof=1)
-        return found
+        return np.asarray(np.std(self.scores.mean(axis=2), axis=0, ddof=1))
 
     @cached_property
     def stabilities(self) -> FloatArray:
@@ -160,38 +134,42 @@ class Series:
         """The mean over all repetitions of all tests after so many exercises."""
         return mean(self.scores[:, stop - 1].ravel(), support=REWARDS)
 
+    @property
+    def pooled(self) -> FloatArray:
+        """The running scores of all repetitions: a row per round, a column per repetition."""
+        return np.concatenate(list(self.scores), axis=1)
 
-def find(seeds: int, repetitions: int, rounds: int, report: Report) -> dict[str, Series]:
-    """Let all agents take all tests.
+    def tenth(self) -> int:
+        """Which length is about a tenth of the last one."""
+        return int(np.argmin(np.abs(np.log(self.lengths * 10 / self.lengths[-1]))))
 
-    Args:
-        seeds: How many tests each takes.
-        repetitions: How many repetitions each test has.
-        rounds: How many exercises each repetition has.
-        report: Told what is being done.
-    """
-    found = {}
+
+Results = Mapping[str, Series]
+"""By the names of the agents."""
+
+
+def _run(seeds: int, repetitions: int, rounds: int, report: Report) -> Results:
+    """Let all agents take a test for each seed."""
+    results = {}
     for place, subject in enumerate(SUBJECTS):
         part = part_of(report, place, len(SUBJECTS), f"{seeds} tests: {subject.title}")
         tables = []
         for seed in range(seeds):
             protocol = subject.test(seed, repetitions, rounds)
-            test = taken(protocol, Spec(subject.agent), part_of(part, seed, seeds))
+            test = run_test(protocol, Spec(subject.agent), part_of(part, seed, seeds))
             done = Repetitions(repetitions, test.outcomes)
             tables.append(done.table())
         slots = [each[0].exercise.budget.max_interactions for each in done.complete()]
         lengths = np.cumsum(np.array(slots, dtype=np.float64))
-        found[subject.name] = Series(subject, lengths, np.array(tables))
-    return found
+        results[subject.name] = Series(subject, lengths, np.array(tables))
+    return results
 
 
-Found = Mapping[str, Series]
-"""What was found, by the names of the agents."""
-
+# The laws by which scores converge.
 
 FIRST = 8
-"""From this exercise on laws are looked at: the slots before it are shorter than 20 interactions,
-which is too short for most to learn anything."""
+"""From this exercise on laws are fitted: the slots before it are shorter than 20 interactions,
+which is too short for most agents to learn anything."""
 
 RESAMPLES = 999
 
@@ -199,18 +177,14 @@ GROUPS = (1, 2, 5, 10, 20)
 """Repetitions of a test, where tests are made from all repetitions anew."""
 
 
-def repetition_spread(tests: Series) -> FloatArray:
-    """The standard deviation of a repetition's score, after each exercise."""
-    found: FloatArray = np.std(_repetitions(tests), axis=1, ddof=1)
-    return found
-
-
 def exponent(tests: Series) -> Estimate:
-    """The power of the number of exercises with which the spread of a repetition falls.
+    """The power of the number of exercises with which the spread of a repetition falls."""
 
-    The interval is made of resampled repetitions.
-    """
-    return _resampled(tests, lambda scores: _power(tests.exercises, scores))
+    def power(scores: FloatArray) -> float:
+        spread = np.std(scores, axis=1, ddof=1)
+        return _slope(np.log(tests.exercises[FIRST - 1 :]), np.log(spread[FIRST - 1 :]))
+
+    return _resampled(tests, power)
 
 
 def variance_per_exercise(tests: Series) -> Estimate:
@@ -218,45 +192,33 @@ def variance_per_exercise(tests: Series) -> Estimate:
 
     If it adds nothing, the spread of the mean falls like 1/k, otherwise like k^-1/2 in the end.
     """
-    return _resampled(tests, lambda scores: _growth(tests.exercises, scores))
+
+    def growth(scores: FloatArray) -> float:
+        variances = np.var(scores * tests.exercises[:, np.newaxis], axis=1, ddof=1)
+        return _slope(tests.exercises[FIRST - 1 :], variances[FIRST - 1 :])
+
+    return _resampled(tests, growth)
 
 
 def by_repetitions(tests: Series) -> dict[int, float]:
     """The spread of the final score between tests, by how many repetitions they have.
 
-    The same repetitions are put together in other ways. Where too few tests would be left, there is
-    nothing.
+    The same repetitions are grouped in other ways, as long as at least five tests are left.
     """
-    final = _repetitions(tests)[-1]
-    found = {}
+    final = tests.pooled[-1]
+    spreads = {}
     for size in GROUPS:
         count = len(final) // size
         if count >= 5:
             groups = final[: count * size].reshape(count, size)
-            found[size] = float(np.std(groups.mean(axis=1), ddof=1))
-    return found
+            spreads[size] = float(np.std(groups.mean(axis=1), ddof=1))
+    return spreads
 
 
 def power_of_repetitions(tests: Series) -> float:
     """The power of the number of repetitions with which the spread between tests falls."""
-    found = by_repetitions(tests)
-    return _slope(np.log(list(found)), np.log(list(found.values())))
-
-
-def _repetitions(tests: Series) -> FloatArray:
-    """The running scores of all repetitions: a row per round, a column per repetition."""
-    found: FloatArray = np.concatenate(list(tests.scores), axis=1)
-    return found
-
-
-def _power(exercises: FloatArray, scores: FloatArray) -> float:
-    spread = np.std(scores, axis=1, ddof=1)
-    return _slope(np.log(exercises[FIRST - 1 :]), np.log(spread[FIRST - 1 :]))
-
-
-def _growth(exercises: FloatArray, scores: FloatArray) -> float:
-    sums = np.var(scores * exercises[:, np.newaxis], axis=1, ddof=1)
-    return _slope(exercises[FIRST - 1 :], sums[FIRST - 1 :])
+    spreads = by_repetitions(tests)
+    return _slope(np.log(list(spreads)), np.log(list(spreads.values())))
 
 
 def _slope(x: FloatArray, y: FloatArray) -> float:
@@ -266,7 +228,7 @@ def _slope(x: FloatArray, y: FloatArray) -> float:
 
 def _resampled(tests: Series, statistic: Callable[[FloatArray], float]) -> Estimate:
     """A statistic of all curves with the percentile interval of resampled repetitions."""
-    scores = _repetitions(tests)
+    scores = tests.pooled
     count = scores.shape[1]
     rng = stream(0, "convergence", tests.subject.name).generator()
     drawn = [statistic(scores[:, rng.integers(count, size=count)]) for _ in range(RESAMPLES)]
@@ -274,119 +236,11 @@ def _resampled(tests: Series, statistic: Callable[[FloatArray], float]) -> Estim
     return Estimate(statistic(scores), float(low), float(high), 0.95, count)
 
 
-HEIGHT_OF_LINE = 0.075
-"""Of a panel."""
-
-LINES = ("random", "q-learning", "model-learner", "torus-agent")
-"""Whose single tests are drawn."""
-
-SHORT = 8
-"""After how many exercises longer repetitions and more of them are compared."""
+# Tables.
 
 
-def draw(found: Found, out: Path) -> dict[str, Path]:
-    """Draw the three panels."""
-    from matplotlib.figure import Figure
-
-    with look():
-        figure = Figure(figsize=(13.2, 4.9))
-        scores, widths, ways = (
-            figure.add_axes((left, 0.125, width, 0.635))
-            for left, width in ((0.05, 0.2), (0.385, 0.19), (0.735, 0.18))
-        )
-        _draw_scores(scores, found)
-        _draw_widths(widths, found)
-        _draw_ways(ways, found)
-        count, _, repetitions = next(iter(found.values())).rewards.shape
-        head(
-            figure,
-            "Longer tests are better, with the logarithm of their length",
-            f"{count} tests of Definition 19 for each agent, each with a seed of its own and "
-            f"{repetitions} repetitions; in automata, dashed in the torus. On the right, how the "
-            "spread "
-            "of the score falls\nfrom short repetitions on: if they get longer, by agent, and if "
-            "there are more of them.",
-        )
-        return write_figure(figure, out / "convergence")
-
-
-def _draw_scores(axes: Axes, found: Found) -> None:
-    ends = {}
-    for name in LINES:
-        tests = found[name]
-        colour = tests.subject.colour
-        for running in tests.scores.mean(axis=2):
-            axes.plot(tests.lengths, running, color=colour, lw=0.5, alpha=0.55)
-        ends[tests.subject.title] = (tests.score(len(tests.lengths)).value, colour)
-    axes.set(ylim=(-0.4, 0.7), ylabel="score when the test is stopped here")
-    axes.set_title("scores of single tests", loc="left", fontsize=10.5)
-    axes.axhline(0, color=MUTED, lw=0.7, zorder=1)
-    _lengths(axes, found)
-    _name(axes, {f"{name}: {end:.2f}": (end, colour) for name, (end, colour) in ends.items()})
-
-
-def _draw_widths(axes: Axes, found: Found) -> None:
-    ends = {}
-    for tests in found.values():
-        width = tests.widths.mean(axis=0)
-        subject = tests.subject
-        axes.plot(tests.lengths, width, subject.line, color=subject.colour, lw=1.7)
-        ends[f"{subject.title}: {width[-1]:.3f}"] = (float(width[-1]), subject.colour)
-    axes.set_yscale("log")
-    axes.set(ylim=(0.01, 2), ylabel="mean width of the 95 % interval")
-    axes.set_yticks(ticks := [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2], [f"{t:g}" for t in ticks])
-    axes.minorticks_off()
-    axes.set_title("width of the interval", loc="left", fontsize=10.5)
-    _lengths(axes, found)
-    _name(axes, ends)
-
-
-def _draw_ways(axes: Axes, found: Found) -> None:
-    """How the spread falls from that of short repetitions: if they get longer, or more."""
-    ends = {}
-    place = min(SHORT, len(next(iter(found.values())).lengths) - 1) - 1
-    for name in LINES:
-        tests = found[name]
-        spread, subject = repetition_spread(tests)[place:], tests.subject
-        times = tests.lengths[place:] / tests.lengths[place]
-        relative = spread / spread[0]
-        axes.plot(times, relative, subject.line, color=subject.colour, lw=1.7)
-        ends[subject.title] = (float(relative[-1]), subject.colour)
-    axes.plot(times, 1 / np.sqrt(times), ":", color=INK, lw=1.3)
-    ends["more repetitions"] = (float(1 / np.sqrt(times[-1])), INK)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set(xlim=(1, times[-1]), ylim=(0.015, 1.1))
-    axes.set_yticks(ticks := [0.02, 0.05, 0.1, 0.2, 0.5, 1], [f"{tick:g}" for tick in ticks])
-    axes.minorticks_off()
-    axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
-    axes.set(xlabel=f"times the interactions of repetitions of {tests.lengths[place]:,.0f}")
-    axes.set_ylabel("spread of the score, as a part of theirs")
-    axes.set_title("longer repetitions, or more", loc="left", fontsize=10.5)
-    axes.grid(axis="y")
-    _name(axes, ends)
-
-
-def _lengths(axes: Axes, found: Found) -> None:
-    longest = max(float(tests.lengths[-1]) for tests in found.values())
-    axes.set_xscale("log")
-    axes.set(xlim=(1, longest), xlabel="interactions in a repetition")
-    axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
-    axes.grid(axis="y")
-
-
-def _name(axes: Axes, ends: dict[str, tuple[float, str]]) -> None:
-    """The name of each curve beside its end, at the right of a panel."""
-    named = [End(value, name, colour) for name, (value, colour) in ends.items()]
-    name_ends(axes, named, HEIGHT_OF_LINE)
-
-
-COVERED = 0.95
-"""How many of the intervals should hold what they are about."""
-
-
-def rows(found: Found) -> list[dict[str, Any]]:
-    """Some of the lengths; with as many digits as mean something, so that a table stays narrow."""
+def _rows(results: Results) -> list[dict[str, Any]]:
+    """Some of the lengths, rounded, so that a table stays narrow."""
     return [
         {
             "agent": tests.subject.name,
@@ -396,50 +250,46 @@ def rows(found: Found) -> list[dict[str, Any]]:
             "width": round(float(tests.widths[:, stop - 1].mean()), 4),
             "spread": round(float(tests.spread[stop - 1]), 4),
             "stability": round(float(tests.stabilities[:, stop - 1].mean()), 4),
-            "holding-0": float(tests.hold_0[:, stop - 1].mean()),
+            "holding-0": float(tests.contain_0[:, stop - 1].mean()),
         }
-        for tests in found.values()
+        for tests in results.values()
         for stop in tests.stops
     ]
 
 
-def zero_rows(found: Found) -> list[dict[str, Any]]:
-    """At each length the share of intervals that hold 0, with its own interval."""
-    records = []
-    for tests in found.values():
-        for place, held in enumerate(tests.hold_0.T):
-            share = proportion(int(held.sum()), len(held))
-            records.append(
+def _law_rows(results: Results) -> list[dict[str, Any]]:
+    """The law of each agent: how its scores converge."""
+    return [
+        {
+            "agent": tests.subject.name,
+            **shared.fields(exponent(tests), "power-of-exercises"),
+            **shared.fields(variance_per_exercise(tests), "variance-per-exercise"),
+            "power-of-repetitions": power_of_repetitions(tests),
+            **{f"spread-of-{size}": spread for size, spread in by_repetitions(tests).items()},
+        }
+        for tests in results.values()
+    ]
+
+
+def _zero_rows(results: Results) -> list[dict[str, Any]]:
+    """At each length the share of intervals that contain 0, with its own interval."""
+    rows = []
+    for tests in results.values():
+        for length, contained in zip(tests.lengths, tests.contain_0.T, strict=True):
+            share = proportion(int(contained.sum()), len(contained))
+            rows.append(
                 {
                     "agent": tests.subject.name,
-                    "length": int(tests.lengths[place]),
+                    "length": int(length),
                     "holding-0": share.value,
                     "low": share.low,
                     "high": share.high,
                 }
             )
-    return records
+    return rows
 
 
-def law_rows(found: Found) -> list[dict[str, Any]]:
-    """The law of each agent: how its scores come together."""
-    return [
-        {
-            "agent": tests.subject.name,
-            **_fields("power-of-exercises", exponent(tests)),
-            **_fields("variance-per-exercise", variance_per_exercise(tests)),
-            "power-of-repetitions": power_of_repetitions(tests),
-            **{f"spread-of-{size}": spread for size, spread in by_repetitions(tests).items()},
-        }
-        for tests in found.values()
-    ]
-
-
-def _fields(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}-low": estimate.low, f"{name}-high": estimate.high}
-
-
-def curve_rows(found: Found) -> list[dict[str, Any]]:
+def _test_rows(results: Results) -> list[dict[str, Any]]:
     """All lengths of all tests."""
     return [
         {
@@ -451,149 +301,251 @@ def curve_rows(found: Found) -> list[dict[str, Any]]:
             "width": float(tests.widths[seed, place]),
             "stability": float(tests.stabilities[seed, place]),
         }
-        for tests in found.values()
+        for tests in results.values()
         for seed in range(len(tests.rewards))
         for place, length in enumerate(tests.lengths)
     ]
 
 
-def statements(found: Found) -> list[Statement]:
+def _figures(results: Results) -> dict[str, float]:
+    figures = {}
+    for name, tests in results.items():
+        figures[name] = tests.score(len(tests.lengths)).value
+        figures[f"{name}.width"] = float(tests.widths[:, -1].mean())
+        figures[f"{name}.spread-of-tests"] = float(tests.spread[-1])
+        figures[f"{name}.stability"] = float(tests.stabilities[:, -1].mean())
+        figures[f"{name}.holding-0"] = float(tests.contain_0[:, -1].mean())
+        figures[f"{name}.power-of-exercises"] = exponent(tests).value
+        figures[f"{name}.variance-per-exercise"] = variance_per_exercise(tests).value
+        figures[f"{name}.power-of-repetitions"] = power_of_repetitions(tests)
+    return figures
+
+
+# Figures.
+
+LINES = ("random", "q-learning", "model-learner", "torus-agent")
+"""The agents whose single tests are drawn."""
+
+SHORT = 8
+"""After how many exercises longer repetitions and more of them are compared."""
+
+
+def draw(results: Results, out: Path) -> dict[str, Path]:
+    """Draw the three panels."""
+    with plots.styled_figure(13.2, 4.9) as figure:
+        scores, widths, spreads = (
+            figure.add_axes((left, 0.125, width, 0.635))
+            for left, width in ((0.05, 0.2), (0.385, 0.19), (0.735, 0.18))
+        )
+        _draw_scores(scores, results)
+        _draw_widths(widths, results)
+        _draw_spreads(spreads, results)
+        count, _, repetitions = next(iter(results.values())).rewards.shape
+        plots.add_header(
+            figure,
+            "Longer tests are better, with the logarithm of their length",
+            f"{count} tests of Definition 19 for each agent, each with a seed of its own and "
+            f"{repetitions} repetitions; in automata, dashed in the torus. On the right, how the "
+            "spread of the score falls\nfrom short repetitions on: if they get longer, by agent, "
+            "and if there are more of them.",
+        )
+        return plots.write_figure(figure, out / "convergence")
+
+
+def _draw_scores(axes: Axes, results: Results) -> None:
+    ends = []
+    for name in LINES:
+        tests = results[name]
+        for running in tests.scores.mean(axis=2):
+            axes.plot(tests.lengths, running, color=tests.subject.colour, lw=0.5, alpha=0.55)
+        end = tests.score(len(tests.lengths)).value
+        ends.append(plots.CurveEnd(end, f"{tests.subject.title}: {end:.2f}", tests.subject.colour))
+    axes.set(ylim=(-0.4, 0.7), ylabel="score when the test is stopped here")
+    plots.panel_title(axes, "scores of single tests")
+    axes.axhline(0, color=MUTED, lw=0.7, zorder=1)
+    _set_lengths(axes, results)
+    plots.label_ends(axes, ends)
+
+
+def _draw_widths(axes: Axes, results: Results) -> None:
+    ends = []
+    for tests in results.values():
+        width, subject = tests.widths.mean(axis=0), tests.subject
+        axes.plot(tests.lengths, width, subject.line, color=subject.colour, lw=1.7)
+        label = f"{subject.title}: {width[-1]:.3f}"
+        ends.append(plots.CurveEnd(float(width[-1]), label, subject.colour))
+    axes.set_yscale("log")
+    axes.set(ylim=(0.01, 2), ylabel="mean width of the 95 % interval")
+    plots.ticks(axes, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
+    plots.panel_title(axes, "width of the interval")
+    _set_lengths(axes, results)
+    plots.label_ends(axes, ends)
+
+
+def _draw_spreads(axes: Axes, results: Results) -> None:
+    """Draw how the spread falls from that of short repetitions: if they get longer, or more."""
+    ends = []
+    place = min(SHORT, len(next(iter(results.values())).lengths) - 1) - 1
+    for name in LINES:
+        tests = results[name]
+        spread, subject = np.std(tests.pooled, axis=1, ddof=1)[place:], tests.subject
+        times = tests.lengths[place:] / tests.lengths[place]
+        relative = spread / spread[0]
+        axes.plot(times, relative, subject.line, color=subject.colour, lw=1.7)
+        ends.append(plots.CurveEnd(float(relative[-1]), subject.title, subject.colour))
+    axes.plot(times, 1 / np.sqrt(times), ":", color=INK, lw=1.3)
+    ends.append(plots.CurveEnd(float(1 / np.sqrt(times[-1])), "more repetitions", INK))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set(xlim=(1, times[-1]), ylim=(0.015, 1.1))
+    plots.ticks(axes, [0.02, 0.05, 0.1, 0.2, 0.5, 1])
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(plots.THOUSANDS)
+    axes.set(xlabel=f"times the interactions of repetitions of {tests.lengths[place]:,.0f}")
+    axes.set_ylabel("spread of the score, as a part of theirs")
+    plots.panel_title(axes, "longer repetitions, or more")
+    axes.grid(axis="y")
+    plots.label_ends(axes, ends)
+
+
+def _set_lengths(axes: Axes, results: Results) -> None:
+    longest = max(float(tests.lengths[-1]) for tests in results.values())
+    axes.set_xscale("log")
+    axes.set(xlim=(1, longest), xlabel="interactions in a repetition")
+    axes.xaxis.set_major_formatter(plots.THOUSANDS)
+    axes.grid(axis="y")
+
+
+# Statements.
+
+COVERAGE = 0.95
+"""The share of the intervals that should contain the expected score."""
+
+
+def statements(results: Results) -> list[Statement]:
     """What the text says, each with the rule by which it was decided, and what it does not say."""
     return [
-        _more_time_is_better(found),
-        _random_stays_at_0(found),
-        _the_law(found),
-        _more_repetitions(found),
-        _the_score_moves(found),
+        _more_time_is_better(results),
+        _random_stays_at_0(results),
+        _the_law(results),
+        _more_repetitions(results),
+        _the_score_moves(results),
     ]
 
 
-def _more_time_is_better(found: Found) -> Statement:
-    shrinking, told = [], []
-    for tests in found.values():
+def _more_time_is_better(results: Results) -> Statement:
+    shrinking, texts = [], []
+    for tests in results.values():
         widths = tests.widths.mean(axis=0)[np.array(tests.stops) - 1]
         spreads = tests.spread[np.array(tests.stops) - 1]
         shrinking.append(bool(np.all(np.diff(widths) < 0) and spreads[-1] < spreads[0]))
-        told.append(
-            f"{tests.subject.title} {', '.join(f'{width:.3f}' for width in widths)} "
+        texts.append(
+            f"{tests.subject.title} {join(widths, '.3f')} "
             f"(tests spread by {spreads[0]:.3f} at first and {spreads[-1]:.3f} in the end)"
         )
-    first = next(iter(found.values()))
-    lengths = ", ".join(f"{first.lengths[stop - 1]:,.0f}" for stop in first.stops)
+    first = next(iter(results.values()))
+    lengths = join((first.lengths[stop - 1] for stop in first.stops), ",.0f")
     return Statement(
         "A test that is stopped soon gives a rough approximation, one that is given more time a "
         "better one.",
         f"Mean width of the 95 % intervals of {len(first.rewards)} tests of "
         f"{first.rewards.shape[2]} repetitions, after {lengths} interactions in each: "
-        f"{'; '.join(told)}. Rule: the width falls from each of these lengths to the next, and "
+        f"{'; '.join(texts)}. Rule: the width falls from each of these lengths to the next, and "
         "the spread between tests is smaller in the end.",
         all(shrinking),
     )
 
 
-def _random_stays_at_0(found: Found) -> Statement:
-    fine, told = [], []
-    for tests in found.values():
+def _random_stays_at_0(results: Results) -> Statement:
+    fine, texts = [], []
+    for tests in results.values():
         if not tests.subject.is_random:
             continue
-        count, looks = tests.hold_0.shape
-        holding = tests.hold_0.sum(axis=0)
-        joint = 1 - (1 - COVERED) / looks
-        shares = [proportion(int(each), count, joint) for each in holding]
-        pooled = [tests.score(stop) for stop in range(1, looks + 1)]
+        count, lengths = tests.contain_0.shape
+        contained = tests.contain_0.sum(axis=0)
+        confidence = 1 - (1 - COVERAGE) / lengths
+        shares = [proportion(int(each), count, confidence) for each in contained]
+        pooled = [tests.score(stop) for stop in range(1, lengths + 1)]
         fine.append(
-            all(each.high >= COVERED for each in shares) and pooled[-1].low <= 0 <= pooled[-1].high
+            all(each.high >= COVERAGE for each in shares) and shared.contains_zero(pooled[-1])
         )
-        last = proportion(int(holding[-1]), count)
-        with_0 = sum(each.low <= 0 <= each.high for each in pooled)
-        told.append(
-            f"{tests.subject.title}: between {holding.min()} and {holding.max()} of {count} "
-            f"intervals hold 0, in the end {said(last, 2)}; the mean of all {pooled[-1].count} "
-            f"repetitions is {said(pooled[-1], 4)} in the end, and its interval holds 0 at "
-            f"{with_0} "
-            f"of {looks} lengths"
+        last = proportion(int(contained[-1]), count)
+        texts.append(
+            f"{tests.subject.title}: between {contained.min()} and {contained.max()} of {count} "
+            f"intervals contain 0, in the end {fmt(last, 2)}; the mean of all {pooled[-1].count} "
+            f"repetitions is {fmt(pooled[-1], 4)} in the end, and its interval contains 0 at "
+            f"{sum(map(shared.contains_zero, pooled))} of {lengths} lengths"
         )
     return Statement(
         "The expectation of a random agent is 0, however long the test.",
-        f"{'; '.join(told)}. Rule: at all lengths together the share that holds 0 is not below "
-        f"{COVERED:.0%} (binomial intervals with the error shared among the lengths), and the "
-        "last mean's interval holds 0.",
+        f"{'; '.join(texts)}. Rule: at all lengths at once the share that contains 0 is not below "
+        f"{COVERAGE:.0%} (binomial intervals with the error shared among the lengths), and the "
+        "last mean's interval contains 0.",
         all(fine),
     )
 
 
-def tenth(tests: Series) -> int:
-    """Which length is about a tenth of the last one."""
-    return int(np.argmin(np.abs(np.log(tests.lengths * 10 / tests.lengths[-1]))))
-
-
-def _the_law(found: Found) -> Statement:
+def _the_law(results: Results) -> Statement:
     powers, added, narrower = [], [], []
-    for tests in found.values():
-        before, widths = tenth(tests), tests.widths.mean(axis=0)
+    for tests in results.values():
+        before, widths = tests.tenth(), tests.widths.mean(axis=0)
         title = tests.subject.title
-        powers.append(f"{title} {said(exponent(tests), 2)}")
-        added.append(f"{title} {said(variance_per_exercise(tests), 3)}")
-        narrower.append(f"{1 - widths[-1] / widths[before]:.0%}")
+        powers.append(f"{title} {fmt(exponent(tests), 2)}")
+        added.append(f"{title} {fmt(variance_per_exercise(tests), 3)}")
+        narrower.append(1 - widths[-1] / widths[before])
     times = tests.lengths[-1] / tests.lengths[before]
     return Statement(
         "The text does not say how fast. A repetition of n interactions has about k = log(1 + "
-        "n/2) / "
-        "log 1.5 exercises, since slots grow by one half.",
+        "n/2) / log 1.5 exercises, since slots grow by one half.",
         f"From exercise {FIRST} on the spread of a repetition's score falls with this power of k: "
         f"{'; '.join(powers)}. Each further exercise adds to the variance of the sum of rewards: "
         f"{'; '.join(added)}. Repetitions {times:.0f} times as long make the interval narrower by "
-        f"{', '.join(narrower)}. So the approximation gets better with the logarithm of the "
-        "length only. What is left of the random agent's score is the luck of the first short "
-        "slots, divided by k: a power of -1. Where long slots differ too, because an agent is good "
-        "in some environments only, each adds its share, and the power tends to -1/2.",
+        f"{join(narrower, '.0%')}. So the approximation gets better with the logarithm of the "
+        "length only. The random agent's score is the noise of the first short slots, divided by "
+        "k: a power of -1. Where long slots differ too, because an agent is good in some "
+        "environments only, each adds its share, and the power tends to -1/2.",
         None,
     )
 
 
-def _more_repetitions(found: Found) -> Statement:
-    powers = {tests.subject.title: power_of_repetitions(tests) for tests in found.values()}
+def _more_repetitions(results: Results) -> Statement:
     spreads = [
-        f"{tests.subject.title} "
-        f"{', '.join(f'{each:.4f}' for each in by_repetitions(tests).values())}"
-        for tests in found.values()
+        f"{tests.subject.title} {join(by_repetitions(tests).values(), '.4f')}"
+        for tests in results.values()
     ]
-    sizes = ", ".join(map(str, by_repetitions(next(iter(found.values())))))
+    sizes = join(by_repetitions(next(iter(results.values()))), "d")
+    powers = join(map(power_of_repetitions, results.values()), ".2f")
     return Statement(
         "The text does not speak of several repetitions. Scores of tests with m of them should "
         "spread like 1/sqrt(m).",
         f"With {sizes} repetitions the final scores spread by: {'; '.join(spreads)}. The powers of "
-        f"m are {', '.join(f'{power:.2f}' for power in powers.values())}. Ten times as many "
-        f"repetitions make the spread {sqrt(10):.1f} times smaller, ten times longer ones far "
-        "less. "
-        "But what they measure is the score at their own length.",
+        f"m are {powers}. Ten times as many repetitions make the spread {sqrt(10):.1f} times "
+        "smaller, ten times longer ones far less. But what they measure is the score at their own "
+        "length.",
         None,
     )
 
 
-def _the_score_moves(found: Found) -> Statement:
-    told = []
-    for tests in found.values():
-        before = tenth(tests)
-        told.append(
+def _the_score_moves(results: Results) -> Statement:
+    texts = []
+    for tests in results.values():
+        before = tests.tenth()
+        texts.append(
             f"{tests.subject.title} from {tests.score(before + 1).value:.3f} to "
             f"{tests.score(len(tests.lengths)).value:.3f}, with a stability of "
             f"{tests.stabilities[:, before].mean():.3f} and then "
             f"{tests.stabilities[:, -1].mean():.3f}"
         )
     return Statement(
-        "The text speaks of an approximation of the agent's intelligence. Is it there when the "
+        "The text speaks of an approximation of the agent's intelligence. Is it reached when the "
         "interval is narrow?",
-        f"In the last tenfold of the length the mean score went: {'; '.join(told)}. Learners' "
+        f"In the last tenfold of the length the mean score went: {'; '.join(texts)}. Learners' "
         "scores still grow, as short slots in which nothing could be learnt count as much as long "
         "ones, and their weight goes with 1/k. The interval is about the expected score at that "
         "length, and does not tell where an endless test would lead. The stability shows it: it "
         "is lower for scores that move than for those of random agents.",
         None,
     )
-
-
-SEEDS, REPETITIONS, ROUNDS = 20, 10, 27
 
 
 def reproduce(
@@ -604,46 +556,28 @@ def reproduce(
     repetitions: int = REPETITIONS,
     rounds: int = ROUNDS,
 ) -> Reproduced:
-    """Let agents take tests with many seeds, and look at them at every length.
+    """Let agents take tests with many seeds, and evaluate them at every length.
 
     Args:
         out: Where to write.
-        report: Told what is being done.
+        report: Called with the progress.
         seeds: How many tests each agent takes.
         repetitions: How many repetitions a test has.
         rounds: How many exercises each repetition has.
     """
-    return describe(find(seeds, repetitions, rounds, report), out)
-
-
-def describe(found: Found, out: Path) -> Reproduced:
-    """Say and draw what the tests have shown."""
-    records = rows(found)
+    results = _run(seeds, repetitions, rounds, report)
+    rows = _rows(results)
     return Reproduced(
         name="anytime-convergence",
         title="Scores and their intervals as a test gets longer",
-        statements=statements(found),
-        figures=_figures(found),
-        rows=records,
+        statements=statements(results),
+        figures=_figures(results),
+        rows=rows,
         files={
-            "table": write_records(out / "lengths.csv", records),
-            "laws": write_records(out / "laws.csv", law_rows(found)),
-            "holding 0": write_records(out / "zero.csv", zero_rows(found)),
-            "tests": write_records(out / "tests.csv", curve_rows(found)),
-            **draw(found, out),
+            "table": shared.write_records(out / "lengths.csv", rows),
+            "laws": shared.write_records(out / "laws.csv", _law_rows(results)),
+            "holding 0": shared.write_records(out / "zero.csv", _zero_rows(results)),
+            "tests": shared.write_records(out / "tests.csv", _test_rows(results)),
+            **draw(results, out),
         },
     )
-
-
-def _figures(found: Found) -> dict[str, float]:
-    figures = {}
-    for name, tests in found.items():
-        figures[name] = tests.score(len(tests.lengths)).value
-        figures[f"{name}.width"] = float(tests.widths[:, -1].mean())
-        figures[f"{name}.spread-of-tests"] = float(tests.spread[-1])
-        figures[f"{name}.stability"] = float(tests.stabilities[:, -1].mean())
-        figures[f"{name}.holding-0"] = float(tests.hold_0[:, -1].mean())
-        figures[f"{name}.power-of-exercises"] = exponent(tests).value
-        figures[f"{name}.variance-per-exercise"] = variance_per_exercise(tests).value
-        figures[f"{name}.power-of-repetitions"] = power_of_repetitions(tests)
-    return figures

@@ -1,4 +1,4 @@
-"""Running the universal tests in this process for the experiments of the anytime paper."""
+"""Running whole tests in this process, for the experiments of the anytime paper."""
 
 from __future__ import annotations
 
@@ -15,23 +15,16 @@ from omnimeter.reproductions.shared import Report, silent
 
 
 @dataclass(frozen=True)
-class Taken:
+class CompletedTest:
     """A test that an agent has taken.
 
     Attributes:
         test: The test.
-        agent: Who took it.
-        outcomes: What came of its exercises, in the order of their numbers.
+        outcomes: The outcomes of its exercises, round by round.
     """
 
     test: Protocol
-    agent: Spec
     outcomes: Sequence[Outcome]
-
-    @cached_property
-    def score(self) -> Score:
-        """The score with its interval."""
-        return self.test.score(self.outcomes)
 
     @cached_property
     def values(self) -> Mapping[int, float]:
@@ -42,53 +35,80 @@ class Taken:
 
     @cached_property
     def course(self) -> Sequence[Moment]:
-        """Where an anytime test stood after each round."""
+        """The state of an anytime test after each round."""
         return self.test.course(self.outcomes)
 
 
-def taken(
-    protocol: Spec, agent: Spec, report: Report = silent, chance_of: Spec | None = None
-) -> Taken:
+def run_test(
+    protocol: Spec, agent: Spec, report: Report = silent, stream_of: Spec | None = None
+) -> CompletedTest:
     """Let an agent take a whole test.
 
     Args:
         protocol: The test.
-        agent: Who takes it.
-        report: Told which part of the test is done, where that is known.
-        chance_of: Whose chance the agent has; by default its own. Two that do the same, and have
-            the chance of the same agent, then do the same for certain.
+        agent: The agent.
+        report: Called with the share of the test that is done, where that is known.
+        stream_of: The agent whose random stream it gets; by default its own. Two agents that
+            behave alike and have the same stream then take exactly the same actions.
+
+    Raises:
+        RuntimeError: An exercise failed.
     """
-    test = Evaluation(protocol, (agent,)).make_protocol()
-    known_as = chance_of or agent
-    whole = test.expected()
-    done: list[Outcome] = []
-    while proposed := test.propose(known_as, done):
-        done += _outcomes(agent, proposed, test.payoff())
-        report(agent.label, len(done) / whole if whole else 0.0)
-    return Taken(test, agent, done)
+    evaluation = Evaluation(protocol, (agent,))
+    test = evaluation.make_protocol()
+    progress = _Progress(report)
+    if stream_of is None:
+        options = Options(isolation=Isolation.NONE)
+        if not evaluate(evaluation, options=options, observer=progress).complete:
+            raise KeyboardInterrupt
+    else:
+        # The spec in an exercise keys the agent's random stream and says which agent takes it.
+        # Here the two differ, which no evaluation can express.
+        progress.started((agent,), test.expected())
+        while exercises := test.propose(stream_of, progress.outcomes):
+            progress.finished(agent, list(_outcomes(agent, exercises, test.payoff())))
+    for outcome in progress.outcomes:
+        if outcome.payoff is None:
+            raise RuntimeError(f"{agent.label} failed: {outcome.fault}")
+    return CompletedTest(test, progress.outcomes)
+
+
+class _Progress(Observer):
+    """Collects outcomes as they are finished, and reports the share of the exercises."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.expected: int | None = None
+        self.outcomes: list[Outcome] = []
+
+    def started(self, agents: Sequence[Spec], expected: int | None) -> None:  # noqa: ARG002
+        self.expected = expected
+
+    def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
+        self.outcomes += outcomes
+        self.report(agent.label, len(self.outcomes) / self.expected if self.expected else 0.0)
 
 
 def _outcomes(agent: Spec, exercises: Sequence[Exercise], payoff: Payoff) -> Iterator[Outcome]:
-    """What comes of some exercises if this agent takes them, whoever they were meant for.
-
-    Raises:
-        RuntimeError: An exercise did not come to its end.
-    """
     environment_class = make_environment_class(exercises[0].environment_class)
     traces = run_single(environment_class, lambda: make_agent(agent), exercises)
     for exercise, trace in zip(exercises, traces, strict=True):
-        if trace.fault is not None:
-            raise RuntimeError(f"{agent.label} failed: {trace.fault.message}")
         yield outcome_of(exercise, trace, payoff)
 
 
+def whole_slots(environment_class: str, rounds: int) -> int:
+    """The interactions of the first rounds of a repetition of Definition 19."""
+    unlimited = AnytimeUntimed(environment_class, 2**62, repetitions=1)
+    return sum(unlimited.slots[:rounds])
+
+
 def part_of(report: Report, number: int, count: int, doing: str | None = None) -> Report:
-    """A report of one of several equal parts of a whole.
+    """A report for one of several equal parts of a whole.
 
     Args:
-        report: That of the whole.
+        report: The report for the whole.
         number: Which part it is, from 0 on.
         count: How many there are.
-        doing: What is done in it; by default what the part itself says.
+        doing: What is done in it; by default what the part itself reports.
     """
-    return lambda said, done: report(doing or said, (number + min(done, 1.0)) / count)
+    return lambda text, done: report(doing or text, (number + min(done, 1.0)) / count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
@@ -13,21 +13,10 @@ import numpy as np
 from omnimeter.contract import Spec
 from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, mean, paired_difference
-from omnimeter.reports.style import MUTED, SMALL
-from omnimeter.reproductions.anytime.shared import part_of, taken
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    fields,
-    head,
-    look,
-    said,
-    silent,
-    write_figure,
-    write_records,
-)
+from omnimeter.reports.style import SMALL
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.anytime.shared import part_of, run_test
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,12 +36,12 @@ REPETITION = 10.0
 INTERACTIONS = 1000
 """Those of a repetition of Definition 19."""
 
-ENVIRONMENTS = {"id": "automata-v1"}
+ENVIRONMENT_CLASS = {"id": "automata-v1"}
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is done.
+    """How much is run.
 
     Attributes:
         environments: How many there are in the tests of Definitions 15 and 17.
@@ -60,22 +49,14 @@ class Sizes:
         slowness: How many times slower than the first the copies are, from 1 on, rising.
     """
 
-    environments: int
-    repetitions: int
+    environments: int = 400
+    repetitions: int = 60
     slowness: tuple[int, ...] = SLOWNESS
 
 
 @dataclass(frozen=True)
 class Definition:
-    """One of the tests.
-
-    Attributes:
-        number: That of its definition.
-        title: For a reader.
-        timed: Whether it takes time into account.
-        colour: Of its line; told apart by colour-blind people.
-        marker: The shape of its points.
-    """
+    """One of the tests, by the number of its definition."""
 
     number: int
     title: str
@@ -83,21 +64,21 @@ class Definition:
     colour: str
     marker: str
 
+    @property
+    def line(self) -> str:
+        """The style of its line."""
+        return "-" if self.timed else "--"
+
     def spec(self, sizes: Sizes) -> Spec:
         """The test of this size."""
-        many = {"environment_class": ENVIRONMENTS, "exercises": sizes.environments}
-        side_by_side = {"environment_class": ENVIRONMENTS, "repetitions": sizes.repetitions}
+        sample = {"environment_class": ENVIRONMENT_CLASS, "exercises": sizes.environments}
+        anytime = {"environment_class": ENVIRONMENT_CLASS, "repetitions": sizes.repetitions}
+        time, interactions = (each * sizes.repetitions for each in (REPETITION, INTERACTIONS))
         tests: dict[int, tuple[str, dict[str, Any]]] = {
-            15: ("universal-adjusted-v1", many | {"interactions": ACTIONS}),
-            17: ("universal-timed-v1", many | {"seconds": ACTIONS * PACE, "clock": "virtual"}),
-            18: (
-                "anytime-timed-v1",
-                side_by_side | {"time": REPETITION * sizes.repetitions, "clock": "virtual"},
-            ),
-            19: (
-                "anytime-untimed-v1",
-                side_by_side | {"interactions": INTERACTIONS * sizes.repetitions},
-            ),
+            15: ("universal-adjusted-v1", sample | {"interactions": ACTIONS}),
+            17: ("universal-timed-v1", sample | {"seconds": ACTIONS * PACE, "clock": "virtual"}),
+            18: ("anytime-timed-v1", anytime | {"time": time, "clock": "virtual"}),
+            19: ("anytime-untimed-v1", anytime | {"interactions": interactions}),
         }
         return Spec(*tests[self.number])
 
@@ -111,14 +92,8 @@ DEFINITIONS = (
 
 
 @dataclass(frozen=True)
-class Examined:
-    """One of the agents.
-
-    Attributes:
-        name: In rows of programs.
-        title: For a reader.
-        learns: Whether it improves with experience.
-    """
+class Subject:
+    """One of the agents, and whether it improves with experience."""
 
     name: str
     title: str
@@ -126,7 +101,7 @@ class Examined:
 
     @property
     def spec(self) -> Spec:
-        """Itself, as it is in the catalogue."""
+        """The agent itself, as it is in the catalogue."""
         return Spec(f"{self.name}-v1")
 
     def slowed(self, slowness: int) -> Spec:
@@ -134,14 +109,13 @@ class Examined:
         return Spec("slowed-v1", {"agent": self.spec.id, "seconds": PACE * slowness})
 
 
-MODEL_LEARNER = Examined("model-learner", "Model learner", True)
-Q_LEARNING = Examined("q-learning", "Q-learning", True)
-RANDOM = Examined("random", "Random", False)
+MODEL_LEARNER = Subject("model-learner", "Model learner", True)
+Q_LEARNING = Subject("q-learning", "Q-learning", True)
+RANDOM = Subject("random", "Random", False)
 AGENTS = (MODEL_LEARNER, Q_LEARNING, RANDOM)
 
-
 ERROR = 0.05
-"""How often a claim about several intervals at once may be wrong."""
+"""The probability that a claim about several intervals at once is wrong."""
 
 
 @dataclass(frozen=True)
@@ -149,24 +123,24 @@ class Series:
     """One agent by one definition.
 
     Attributes:
-        agent: Who.
-        definition: By which.
+        agent: The agent.
+        definition: The definition.
         values: The value of each environment or repetition, by how many times slower the copy is.
     """
 
-    agent: Examined
+    agent: Subject
     definition: Definition
     values: Mapping[int, FloatArray]
 
-    def score(self, slowness: int, level: float = 1 - ERROR) -> Estimate:
+    def score(self, slowness: int, confidence: float = 1 - ERROR) -> Estimate:
         """The score of a copy."""
-        return mean(self.values[slowness], level, support=REWARDS)
+        return mean(self.values[slowness], confidence, support=REWARDS)
 
     def gains(self) -> list[Estimate]:
-        """What each copy has more than the one before, pair by pair, all at once (Bonferroni)."""
-        level = 1 - ERROR / (len(self.values) - 1)
+        """What each copy has more than the one before, paired, all at once (Bonferroni)."""
+        confidence = 1 - ERROR / (len(self.values) - 1)
         return [
-            paired_difference(slower, faster, level, support=REWARDS)
+            paired_difference(slower, faster, confidence, support=REWARDS)
             for faster, slower in pairwise(self.values.values())
         ]
 
@@ -182,122 +156,109 @@ class Series:
         return all(np.array_equal(first, other) for other in others)
 
 
-@dataclass(frozen=True)
-class Found:
-    """All agents by all definitions.
-
-    Attributes:
-        series: One for each agent and definition.
-    """
-
-    series: Sequence[Series]
-
-    @property
-    def slowness(self) -> Sequence[int]:
-        """How many times slower than the first the copies are."""
-        return list(self.series[0].values)
-
-    def scores_at_once(self, agent: Examined) -> dict[int, list[Estimate]]:
-        """An agent's scores by all definitions, with intervals that all hold at once (Bonferroni).
-
-        By the number of the definition, those of all copies.
-        """
-        own = [each for each in self.series if each.agent is agent]
-        level = 1 - ERROR / sum(len(each.values) for each in own)
-        return {
-            each.definition.number: [each.score(slowness, level) for slowness in each.values]
-            for each in own
-        }
-
-    def of(self, agent: Examined, number: int) -> Series:
-        """One agent by one definition."""
-        (found,) = [
-            each for each in self.series if (each.agent, each.definition.number) == (agent, number)
-        ]
-        return found
+Results = Mapping[tuple[Subject, int], Series]
+"""By agent and number of the definition."""
 
 
-def find(sizes: Sizes, report: Report) -> Found:
+def run(sizes: Sizes, report: Report) -> Results:
     """Let all copies take all tests.
 
-    Copies have the same chance, so that the slower one is really the same agent: it does exactly
-    what the faster one does, later. By Definition 17 both are in the same environments; by
+    Copies have the same random stream, so that the slower one is really the same agent: it does
+    exactly what the faster one does, later. By Definition 17 both are in the same environments; by
     Definition 18 as long as their rewards, and so their levels, are the same.
     """
-    whole = list(product(AGENTS, DEFINITIONS))
-    series = []
-    for place, (agent, definition) in enumerate(whole):
+    pairs = list(product(AGENTS, DEFINITIONS))
+    results = {}
+    for place, (agent, definition) in enumerate(pairs):
         doing = f"{agent.title}, definition {definition.number}"
-        part = part_of(report, place, len(whole), doing)
+        part = part_of(report, place, len(pairs), doing)
         values = {}
         for number, slowness in enumerate(sizes.slowness):
             one = part_of(part, number, len(sizes.slowness))
             copy = agent.slowed(slowness)
-            done = taken(definition.spec(sizes), copy, one, chance_of=agent.spec)
-            values[slowness] = np.array([done.values[unit] for unit in sorted(done.values)])
-        series.append(Series(agent, definition, values))
-    return Found(series)
+            test = run_test(definition.spec(sizes), copy, one, stream_of=agent.spec)
+            values[slowness] = np.array([test.values[unit] for unit in sorted(test.values)])
+        results[agent, definition.number] = Series(agent, definition, values)
+    return results
 
 
-LOWEST, HIGHEST = -0.2, 0.9
-"""Scores that are shown."""
-
-HEIGHT_OF_NAME = 0.15
-"""Of a panel."""
-
-LEFT, WIDTH, BETWEEN = 0.045, 0.245, 0.022
-"""Of the figure: where the first panel begins, how wide it is, and the gap to the next."""
+def _slowness(results: Results) -> list[int]:
+    return list(next(iter(results.values())).values)
 
 
-def draw(found: Found, out: Path) -> dict[str, Path]:
-    """Draw a panel for each agent, and name the definitions beside the last."""
-    from matplotlib.figure import Figure
+def _rows(results: Results) -> list[dict[str, Any]]:
+    """A row for each copy of each agent, a column for each definition."""
+    return [
+        {
+            "agent": agent.name,
+            "times-slower": slowness,
+            **{
+                f"definition-{each.number}": results[agent, each.number].score(slowness).value
+                for each in DEFINITIONS
+            },
+        }
+        for agent in AGENTS
+        for slowness in _slowness(results)
+    ]
 
-    with look():
-        figure = Figure(figsize=(13.2, 4.7))
+
+def _interval_rows(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "agent": each.agent.name,
+            "definition": each.definition.number,
+            "times-slower": slowness,
+            **shared.fields(each.score(slowness)),
+        }
+        for each in results.values()
+        for slowness in each.values
+    ]
+
+
+def draw(results: Results, out: Path) -> dict[str, Path]:
+    """Draw a panel for each agent, and label the definitions next to the last."""
+    with plots.styled_figure(13.2, 4.7) as figure:
         for place, agent in enumerate(AGENTS):
-            left = LEFT + place * (WIDTH + BETWEEN)
-            panel = figure.add_axes((left, 0.125, WIDTH, 0.675))
-            _draw_agent(panel, found, agent)
-            panel.set_title(agent.title, loc="left", fontsize=10.5)
+            left = 0.045 + place * (0.245 + 0.022)
+            panel = figure.add_axes((left, 0.125, 0.245, 0.675))
+            _draw_agent(panel, results, agent)
+            plots.panel_title(panel, agent.title)
             if place:
                 panel.set_yticklabels([])
             else:
                 panel.set_ylabel("score")
-        _name_definitions(panel, found)
-        head(
+        _label_definitions(panel, results)
+        plots.add_header(
             figure,
             "The same agent, slower and slower",
-            f"Scores with 95 % intervals, class {ENVIRONMENTS['id'].removesuffix('-v1')}. "
+            f"Scores with 95 % intervals, class {ENVIRONMENT_CLASS['id'].removesuffix('-v1')}. "
             f"The fastest copy takes {1000 * PACE:g} ms per action.",
         )
-        return write_figure(figure, out / "speed")
+        return plots.write_figure(figure, out / "speed")
 
 
-def _draw_agent(axes: Axes, found: Found, agent: Examined) -> None:
+def _draw_agent(axes: Axes, results: Results, agent: Subject) -> None:
     for each in DEFINITIONS:
-        series = found.of(agent, each.number)
-        scores = [series.score(slowness) for slowness in series.values]
-        value = [score.value for score in scores]
-        low, high = [score.low for score in scores], [score.high for score in scores]
-        style = "-" if each.timed else "--"
-        axes.fill_between(found.slowness, low, high, color=each.colour, alpha=0.14, lw=0)
-        axes.plot(found.slowness, value, style, color=each.colour, lw=1.6, marker=each.marker, ms=4)
-    axes.set(xscale="log", ylim=(LOWEST, HIGHEST), xlabel="times slower")
-    axes.set_xticks(found.slowness, [f"{slowness}" for slowness in found.slowness])
+        series = results[agent, each.number]
+        band = shared.bands(series.score(slowness) for slowness in series.values)
+        plots.plot_band(
+            axes, _slowness(results), band, each.colour, 0.14,
+            ls=each.line, lw=1.6, marker=each.marker, ms=4,
+        )  # fmt: skip
+    axes.set(xscale="log", ylim=(-0.2, 0.9), xlabel="times slower")
+    axes.set_xticks(_slowness(results), [f"{slowness}" for slowness in _slowness(results)])
     axes.set_xticks([], minor=True)
-    axes.grid(axis="y")
-    axes.axhline(0, color=MUTED, lw=0.7, zorder=1)
+    plots.grid_and_zero(axes)
 
 
-def _name_definitions(axes: Axes, found: Found) -> None:
-    """The names of all definitions at the right, in the order in which their lines begin."""
-    fastest = found.slowness[0]
-    start = {each: found.of(AGENTS[0], each.number).score(fastest).value for each in DEFINITIONS}
+def _label_definitions(axes: Axes, results: Results) -> None:
+    """Label all definitions at the right, in the order in which their lines begin."""
+    fastest = _slowness(results)[0]
+    start = {each: results[AGENTS[0], each.number].score(fastest).value for each in DEFINITIONS}
     for place, each in enumerate(sorted(DEFINITIONS, key=lambda each: -start[each])):
-        height = 0.85 - HEIGHT_OF_NAME * place
+        height = 0.85 - 0.15 * place
         axes.plot(
-            [1.04, 1.12], [height] * 2, "-" if each.timed else "--", color=each.colour, lw=1.6,
+            [1.04, 1.12], [height] * 2, each.line, color=each.colour, lw=1.6,
             marker=each.marker, ms=4, transform=axes.transAxes, clip_on=False,
         )  # fmt: skip
         axes.annotate(
@@ -307,7 +268,7 @@ def _name_definitions(axes: Axes, found: Found) -> None:
         )  # fmt: skip
 
 
-NOUGHT = 0.05
+BAD = 0.05
 """Scores below this are very bad."""
 
 GOOD = 0.3
@@ -316,52 +277,61 @@ GOOD = 0.3
 TIMED, UNTIMED = (17, 18), (15, 19)
 
 
-def statements(found: Found) -> list[Statement]:
+def statements(results: Results) -> list[Statement]:
     """The section's statements, each with the rule by which it was decided."""
     learners = [agent for agent in AGENTS if agent.learns]
     return [
-        *(_slower_is_not_better(found.of(each, number)) for number in TIMED for each in learners),
-        *(_slower_is_the_same(found, number) for number in UNTIMED),
-        _random_stays_at_0(found),
-        _slow_but_intelligent(found),
+        *(slower_is_not_better(results[each, number]) for number in TIMED for each in learners),
+        *(_slower_is_the_same(results, number) for number in UNTIMED),
+        _random_stays_at_0(results),
+        _slow_but_intelligent(results),
     ]
 
 
-def _slower_is_not_better(series: Series) -> Statement:
+def slower_is_not_better(series: Series) -> Statement:
+    """That the score falls with the pace of an agent that learns."""
     gains, lead = series.gains(), series.lead()
-    most = max(gains, key=lambda gain: gain.value)
+    highest = max(gains, key=lambda gain: gain.value)
     down, up = sum(gain.high < 0 for gain in gains), sum(gain.low > 0 for gain in gains)
+    scores = join((series.score(each).value for each in series.values), ".3f")
     return Statement(
         f"Definition {series.definition.number}, {series.agent.title}: of two agents that do the "
         "same and improve with experience, the slower one has the lower score.",
-        f"{_scores(series)}. The first is {said(lead)} above the last. Of {len(gains)} steps "
-        f"{down} lead down for certain, {up} up; the highest of them is {said(most)}. Rule: no "
-        "step leads up for certain, all intervals of paired differences holding at once, and the "
-        "interval of the first's lead over the last is above 0.",
+        f"{join(series.values, 'd')} times slower: {scores}. The first is {fmt(lead)} above the "
+        f"last. Of {len(gains)} steps {down} lead down significantly, {up} up; the highest of them "
+        f"is {fmt(highest)}. Rule: no step leads up significantly, all intervals of paired "
+        "differences holding at once, and the interval of the first's lead over the last is above "
+        "0.",
         not up and lead.low > 0,
     )
 
 
-def _slower_is_the_same(found: Found, number: int) -> Statement:
-    series = [found.of(agent, number) for agent in AGENTS]
+def _slower_is_the_same(results: Results, number: int) -> Statement:
+    series = [results[agent, number] for agent in AGENTS]
+    texts = [
+        f"and exactly the same for all {len(each.values)} copies"
+        if each.all_the_same
+        else "but copies differ"
+        for each in series
+    ]
     return Statement(
         f"Definition {number}: two agents that do the same have the same score, however slow.",
         "; ".join(
-            f"{each.agent.title} {said(each.score(1))}, "
-            + (
-                f"and exactly the same for all {len(each.values)} copies"
-                if each.all_the_same
-                else "but copies differ"
-            )
-            for each in series
+            f"{each.agent.title} {fmt(each.score(1))}, {text}"
+            for each, text in zip(series, texts, strict=True)
         )
         + ". Rule: every copy has the same value in every environment or repetition, bit for bit.",
         all(each.all_the_same for each in series),
     )
 
 
-def _random_stays_at_0(found: Found) -> Statement:
-    scores = found.scores_at_once(RANDOM)
+def _random_stays_at_0(results: Results) -> Statement:
+    own = [each for each in results.values() if each.agent is RANDOM]
+    confidence = 1 - ERROR / sum(len(each.values) for each in own)  # Bonferroni
+    scores = {
+        each.definition.number: [each.score(slowness, confidence) for slowness in each.values]
+        for each in own
+    }
     furthest = {
         number: max(copies, key=lambda score: abs(score.value)) for number, copies in scores.items()
     }
@@ -369,97 +339,50 @@ def _random_stays_at_0(found: Found) -> Statement:
         "An agent that does not learn neither gains nor loses by its speed: a random one is "
         "expected to have 0 by every definition.",
         "The score that is furthest from 0: "
-        + ", ".join(f"{said(score)} by Definition {number}" for number, score in furthest.items())
-        + ". Rule: the intervals of all copies by all definitions hold 0, all at once.",
-        all(score.low <= 0 <= score.high for copies in scores.values() for score in copies),
+        + ", ".join(f"{fmt(score)} by Definition {number}" for number, score in furthest.items())
+        + ". Rule: the intervals of all copies by all definitions contain 0, all at once.",
+        all(shared.contains_zero(score) for copies in scores.values() for score in copies),
     )
 
 
-def _slow_but_intelligent(found: Found) -> Statement:
-    told = {}
-    for agent in AGENTS:
-        with_time, without = found.of(agent, 18), found.of(agent, 19)
-        slowest = max(with_time.values)
-        told[agent] = with_time.score(slowest), without.score(slowest)
-    slow_but_intelligent = {
-        agent: bad.high < NOUGHT and good.low > GOOD for agent, (bad, good) in told.items()
+def _slow_but_intelligent(results: Results) -> Statement:
+    slowest = max(_slowness(results))
+    scores = {
+        agent: [results[agent, number].score(slowest) for number in (18, 19)] for agent in AGENTS
     }
     return Statement(
         "Very bad results with Definition 18 and then very good ones with Definition 19 tell a "
         "very slow, but intelligent, agent.",
         f"The slowest copies, {slowest} times slower than the first: "
         + "; ".join(
-            f"{agent.title} {said(bad)} with time, {said(good)} without"
-            for agent, (bad, good) in told.items()
+            f"{agent.title} {fmt(timed)} with time, {fmt(untimed)} without"
+            for agent, (timed, untimed) in scores.items()
         )
-        + f". Rule: of the two that learn the first interval ends below {NOUGHT} and the second "
-        f"begins above {GOOD}, and not so of the random one.",
-        all(slow_but_intelligent[agent] == agent.learns for agent in AGENTS),
+        + f". Rule: for the two that learn the first interval ends below {BAD} and the second "
+        f"begins above {GOOD}, and not so for the random one.",
+        all(
+            (timed.high < BAD and untimed.low > GOOD) == agent.learns
+            for agent, (timed, untimed) in scores.items()
+        ),
     )
 
 
-def _scores(series: Series) -> str:
-    """The scores of all copies, from the fastest to the slowest."""
-    slowness = [f"{each}" for each in series.values]
-    scores = [f"{series.score(each).value:.3f}" for each in series.values]
-    return f"{', '.join(slowness)} times slower: {', '.join(scores)}"
-
-
-USUAL = Sizes(environments=400, repetitions=60)
-
-
-def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = USUAL) -> Reproduced:
+def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = Sizes()) -> Reproduced:  # noqa: B008 - a frozen value
     """Let copies of agents, each slower than the one before, take the tests of four definitions."""
-    found = find(sizes, report)
-    records = _rows(found)
+    results = run(sizes, report)
+    rows, intervals = _rows(results), _interval_rows(results)
     return Reproduced(
         name="anytime-speed",
         title="The same agent, slower and slower: its score with time and without",
-        statements=statements(found),
-        figures=_figures(found),
-        rows=records,
+        statements=statements(results),
+        figures={
+            f"{row['agent']}.definition-{row['definition']}.{row['times-slower']}": row["value"]
+            for row in intervals
+        },
+        rows=rows,
         files={
-            "table": write_records(out / "speed.csv", records),
-            "intervals": write_records(out / "intervals.csv", _intervals(found)),
-            **draw(found, out),
+            "table": shared.write_records(out / "speed.csv", rows),
+            "intervals": shared.write_records(out / "intervals.csv", intervals),
+            **draw(results, out),
         },
     )
-
-
-def _rows(found: Found) -> list[dict[str, object]]:
-    """A row for each copy of each agent, a column for each definition."""
-    return [
-        {
-            "agent": agent.name,
-            "times-slower": slowness,
-            **{
-                f"definition-{each.number}": found.of(agent, each.number).score(slowness).value
-                for each in DEFINITIONS
-            },
-        }
-        for agent in AGENTS
-        for slowness in found.slowness
-    ]
-
-
-def _intervals(found: Found) -> list[dict[str, object]]:
-    return [
-        {
-            "agent": each.agent.name,
-            "definition": each.definition.number,
-            "times-slower": slowness,
-            **fields(each.score(slowness)),
-        }
-        for each in found.series
-        for slowness in each.values
-    ]
-
-
-def _figures(found: Found) -> dict[str, float]:
-    return {
-        f"{each.agent.name}.definition-{each.definition.number}.{slowness}": each.score(
-            slowness
-        ).value
-        for each in found.series
-        for slowness in each.values
-    }

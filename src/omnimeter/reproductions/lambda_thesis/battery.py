@@ -1,7 +1,6 @@
 """The battery of Table 6.1 taken by the reference agents (Lambda thesis, chapter 6).
 
-The exercises are those of the battery protocol itself: what is found here is what anybody finds who
-runs the battery.
+The exercises are those of the battery protocol itself: running the battery gives the same results.
 """
 
 from __future__ import annotations
@@ -29,28 +28,39 @@ from omnimeter.estimation import (
 )
 from omnimeter.execution.workers import Job, Options, workforce
 from omnimeter.protocols.battery import Battery
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    ORACLE,
-    Q_LEARNING,
-    RANDOM,
-    Reference,
-)
-from omnimeter.reproductions.shared import (
-    Report,
-    Reproduced,
-    Statement,
-    said,
-    silent,
-    write_figure,
-    write_records,
-)
+from omnimeter.reports.style import INK, LINE
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+BATTERY = "thesis-table-6-1"
+
+FEW = 20
+"""Tests in the thesis."""
+
+MANY = 2_000
+"""Tests for narrow intervals; the first of them are as many as in the thesis."""
+
+AGENTS = (
+    RANDOM,
+    FOLLOWER,
+    ORACLE,
+    Q_LEARNING,
+    thesis.Reference("sarsa", "SARSA", Sarsa, "#b5559a", "-.", "v"),
+    thesis.Reference("expected-sarsa", "Expected SARSA", ExpectedSarsa, "#c28200", "-.", "P"),
+)
+
+Q = Q_LEARNING.name
+
+PORTION = 500
+"""Exercises that a process is given at a time."""
+
 COMMON = 40
-"""Exercises of one complexity that are enough to speak of their mean."""
+"""Exercises of one complexity that are enough for a mean."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Results:
         cells: The number of cells of each exercise of the sequence.
         interactions: How long each of them lasts.
         complexity: The compressed length of the pattern: one row per test, one column per exercise.
-        rewards: The average reward of each agent, in the same form.
+        rewards: The average reward of each agent, in the same shape.
     """
 
     cells: IntArray
@@ -76,18 +86,18 @@ class Results:
 
     def first(self, tests: int) -> Results:
         """The first tests of all."""
-        return self._some(slice(tests), slice(None))
+        return self._select(slice(tests), slice(None))
 
     def only(self, place: int) -> Results:
         """One exercise of the sequence alone."""
-        return self._some(slice(None), slice(place, place + 1))
+        return self._select(slice(None), slice(place, place + 1))
 
     def batteries(self, tests: int) -> Iterator[Results]:
-        """All tests in batteries of this many; what is left over is left out."""
+        """All tests in batteries of this many; an incomplete last one is left out."""
         for first in range(0, self.tests - tests + 1, tests):
-            yield self._some(slice(first, first + tests), slice(None))
+            yield self._select(slice(first, first + tests), slice(None))
 
-    def _some(self, tests: slice, places: slice) -> Results:
+    def _select(self, tests: slice, places: slice) -> Results:
         return replace(
             self,
             cells=self.cells[places],
@@ -98,26 +108,30 @@ class Results:
 
     def mean(self, agent: str) -> Estimate:
         """An agent's mean over all exercises."""
-        return mean(self.rewards[agent].ravel(), support=(-1.0, 1.0))
+        return mean(self.rewards[agent].ravel(), support=REWARDS)
+
+    def deviation(self, agent: str) -> float:
+        """The standard deviation of an agent's rewards over all exercises."""
+        return float(np.std(self.rewards[agent], ddof=1))
 
     def correlation(self, agent: str) -> Correlation:
-        """How an agent's rewards go with complexity, over all exercises."""
+        """The correlation of an agent's rewards with complexity, over all exercises."""
         return correlation(self.complexity.ravel(), self.rewards[agent].ravel())
 
     def correlations(self, agent: str) -> list[Correlation]:
         """The same for each number of cells."""
         return [self.only(place).correlation(agent) for place in range(len(self.cells))]
 
-    def usually_significant(self, agent: str, error: float) -> int:
-        """For how many numbers of cells the usual test of Pearson's r finds that it is below 0."""
+    def significant_by_pearson(self, agent: str, error: float) -> int:
+        """For how many numbers of cells the usual test of Pearson's r shows that it is below 0."""
         from scipy.stats import pearsonr
 
         columns = zip(self.complexity.T, self.rewards[agent].T, strict=True)
-        found = [pearsonr(*pair) for pair in columns if all(map(np.ptp, pair))]
-        return sum(each.statistic < 0 and each.pvalue < error for each in found)
+        tests = [pearsonr(*pair) for pair in columns if all(map(np.ptp, pair))]
+        return sum(each.statistic < 0 and each.pvalue < error for each in tests)
 
     def line(self, agent: str) -> Line:
-        """An agent's rewards against complexity, over all exercises."""
+        """The regression of an agent's rewards on complexity, over all exercises."""
         return regression(self.complexity.ravel(), self.rewards[agent].ravel())
 
     def along_complexity(self, agent: str) -> tuple[FloatArray, FloatArray]:
@@ -128,53 +142,50 @@ class Results:
         return common, np.array([rewards[self.complexity == each].mean() for each in common])
 
     def spread_trend(self, agent: str) -> Correlation:
-        """How distances from the median of a number of cells go with that number.
+        """The correlation of the number of cells with distances from the median at that number.
 
-        This is the test of Brown and Forsythe, made to look for a trend.
+        This is the test of Brown and Forsythe, turned into a test for a trend.
         """
         rewards = self.rewards[agent]
         distances = np.abs(rewards - np.median(rewards, axis=0))
         return correlation(np.broadcast_to(self.cells, rewards.shape).ravel(), distances.ravel())
 
-    def chance_of_same_means(self, agent: str) -> float:
+    def anova_p_value(self, agent: str) -> float:
         """The p-value of an analysis of variance: are the means of all numbers of cells the same?
 
-        That of Alexander and Govern, since spreads differ.
+        That of Alexander and Govern, since variances differ.
         """
         from scipy.stats import alexandergovern
 
         return float(alexandergovern(*self.rewards[agent].T).pvalue)
 
 
-_PORTION = 500
-"""Exercises that a process is given at a time."""
-
-
-def take_battery(
-    battery: Battery, agents: Sequence[Reference], workers: int = 1, report: Report = silent
+def run_battery(
+    battery: Battery, agents: Sequence[thesis.Reference], workers: int = 1, report: Report = silent
 ) -> Results:
-    """What each agent gets in each exercise of a battery of Lambda environments.
+    """The reward of each agent in each exercise of a battery of Lambda environments.
 
     Args:
         battery: The test.
-        agents: Who takes it.
+        agents: The agents that take it.
         workers: How many processes carry it out.
-        report: Told about progress.
+        report: Called with the progress.
 
     Raises:
-        RuntimeError: An exercise did not come to its end.
+        RuntimeError: An exercise failed.
     """
     report(f"drawing {battery.tests} tests", 0.0)
     shape = (battery.tests, len(battery.plan.exercises))
     lengths = [compressed_length(each.instance.data["pattern"]) for each in battery.planned]
     rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
-    total, done = len(agents) * battery.expected(), 0
+    total = len(agents) * battery.expected()
     with workforce(Options(workers=workers)) as work:
-        for outcome, _ in work(_jobs(battery, list(rewards))):
+        for done, (outcome, _) in enumerate(work(_jobs(battery, list(rewards))), start=1):
             exercise = outcome.exercise
-            rewards[exercise.agent].flat[exercise.number] = _payoff(outcome)
-            done += 1
-            if done % _PORTION == 0:
+            if outcome.payoff is None:
+                raise RuntimeError(f"{exercise.agent.label} failed: {outcome.fault}")
+            rewards[exercise.agent].flat[exercise.number] = outcome.payoff
+            if done % PORTION == 0:
                 report(f"{total:,} exercises of {len(agents)} agents", 0.1 + 0.85 * done / total)
     return Results(
         cells=np.array(
@@ -193,31 +204,59 @@ def _jobs(battery: Battery, agents: Sequence[Spec]) -> Iterator[Job]:
         proposed = battery.propose(agent, [])
         for place in range(items):
             alike = proposed[place::items]
-            for first in range(0, len(alike), _PORTION):
-                portion = tuple(alike[first : first + _PORTION])
+            for first in range(0, len(alike), PORTION):
+                portion = tuple(alike[first : first + PORTION])
                 yield Job(portion, battery.payoff(), keep=False)
 
 
-def _payoff(outcome: Outcome) -> float:
-    if outcome.payoff is None:
-        raise RuntimeError(f"{outcome.exercise.agent.label} failed: {outcome.fault}")
-    return outcome.payoff
+def _figures(results: Results, suffix: str) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for name in results.rewards:
+        figures[f"{name}{suffix}.mean"] = float(np.mean(results.rewards[name]))
+        figures[f"{name}{suffix}.sd"] = results.deviation(name)
+        figures[f"{name}{suffix}.pearson"] = results.correlation(name).value
+    return figures
+
+
+def _rows(agent: str, parts: dict[str, Results]) -> Iterator[dict[str, Any]]:
+    """One row for each number of cells and one for all, with the numbers of each part."""
+    cells = next(iter(parts.values())).cells.tolist()
+    for place, name in enumerate([*cells, "all"]):
+        row: dict[str, Any] = {"agent": agent, "cells": name}
+        for suffix, results in parts.items():
+            chosen = results if name == "all" else results.only(place)
+            numbers = {
+                **shared.fields(chosen.mean(agent), "mean"),
+                "sd": chosen.deviation(agent),
+                **shared.fields(chosen.correlation(agent), "pearson"),
+                "p": chosen.correlation(agent).probability,
+            }
+            row |= {key + suffix: value for key, value in numbers.items()}
+        yield row
+
+
+def _exercise_rows(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "test": test + 1,
+            "cells": int(cells),
+            "complexity": float(results.complexity[test, place]),
+            **{name: float(rewards[test, place]) for name, rewards in results.rewards.items()},
+        }
+        for test in range(results.tests)
+        for place, cells in enumerate(results.cells)
+    ]
 
 
 COLOUR = Q_LEARNING.colour
-INK = "#1f2430"
-FAINT = "#d5dae2"
 
 
-def draw(
-    results: Results, small: Results, agents: Sequence[Reference], out: Path
-) -> dict[str, Path]:
+def draw(results: Results, small: Results, out: Path) -> dict[str, Path]:
     """Draw Q-learning's results among those of the other agents.
 
     Args:
         results: All tests.
         small: The first of them, as many as in the thesis.
-        agents: Who took them.
         out: Where to write.
     """
     from matplotlib.figure import Figure
@@ -225,10 +264,10 @@ def draw(
 
     figure = Figure(figsize=(11.5, 8.6), layout=ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12))
     ((histogram, boxes), (scatter, strength)) = figure.subplots(2, 2)
-    _histogram(histogram, results, small)
-    _boxes(boxes, results, small, agents)
-    _scatter(scatter, results, small, agents)
-    _strength(strength, results, small)
+    _draw_histogram(histogram, results, small)
+    _draw_boxes(boxes, results, small)
+    _draw_scatter(scatter, results, small)
+    _draw_correlations(strength, results, small)
     for axes in (histogram, boxes, scatter, strength):
         axes.spines[["top", "right"]].set_visible(False)
         axes.title.set(fontsize=10.5, ha="left", position=(0, 1))
@@ -238,12 +277,12 @@ def draw(
         ha="left",
         fontweight="bold",
     )
-    return write_figure(figure, out / "battery")
+    return plots.write_figure(figure, out / "battery")
 
 
-def _histogram(axes: Axes, results: Results, small: Results) -> None:
+def _draw_histogram(axes: Axes, results: Results, small: Results) -> None:
     """Figure 6.3: how often which reward."""
-    few, all_of_them = (part.rewards[Q_LEARNING.name].ravel() for part in (small, results))
+    few, many = (part.rewards[Q].ravel() for part in (small, results))
     places = np.linspace(-1, 1, 401)
     axes.hist(
         few, bins=np.linspace(-1, 1, 21).tolist(), density=True, color=COLOUR, alpha=0.28,
@@ -251,13 +290,13 @@ def _histogram(axes: Axes, results: Results, small: Results) -> None:
     )  # fmt: skip
     axes.plot(places, density(few, places), color=COLOUR, lw=1.4, ls="--", label="their density")
     axes.plot(
-        places, density(all_of_them, places), color=COLOUR, lw=2.2,
+        places, density(many, places), color=COLOUR, lw=2.2,
         label=f"density of {results.tests:,} tests",
     )  # fmt: skip
-    average = float(np.mean(all_of_them))
+    average = float(np.mean(many))
     axes.axvline(average, color=INK, lw=0.9)
     axes.annotate(
-        f"mean {average:.3f}\nsd {np.std(all_of_them, ddof=1):.3f}",
+        f"mean {average:.3f}\nsd {np.std(many, ddof=1):.3f}",
         (average, 0.97), xycoords=("data", "axes fraction"), xytext=(6, 0),
         textcoords="offset points", va="top", fontsize=9, color=INK,
     )  # fmt: skip
@@ -269,7 +308,7 @@ def _histogram(axes: Axes, results: Results, small: Results) -> None:
 
 
 def density(values: FloatArray, places: FloatArray) -> FloatArray:
-    """The estimated density of values in [-1, 1], none of which leaks out at the ends."""
+    """The estimated density of values in [-1, 1], reflected at the ends."""
     from scipy.stats import gaussian_kde
 
     estimate = gaussian_kde(values)
@@ -277,27 +316,27 @@ def density(values: FloatArray, places: FloatArray) -> FloatArray:
     return np.asarray(sum(mirrored), dtype=np.float64)
 
 
-def _boxes(axes: Axes, results: Results, small: Results, agents: Sequence[Reference]) -> None:
+def _draw_boxes(axes: Axes, results: Results, small: Results) -> None:
     """Figure 6.4, left: results by number of cells, means connected."""
-    rewards = results.rewards[Q_LEARNING.name]
-    axes.axhline(0, color=FAINT, lw=0.8)
+    axes.axhline(0, color=LINE, lw=0.8)
     axes.boxplot(
-        list(rewards.T), positions=results.cells.tolist(), widths=0.56, showfliers=False,
-        patch_artist=True, boxprops={"facecolor": "#fbe6d8", "edgecolor": COLOUR, "lw": 0.9},
+        list(results.rewards[Q].T), positions=results.cells.tolist(), widths=0.56,
+        showfliers=False, patch_artist=True, manage_ticks=False,
+        boxprops={"facecolor": "#fbe6d8", "edgecolor": COLOUR, "lw": 0.9},
         medianprops={"color": INK, "lw": 1.8}, whiskerprops={"color": COLOUR, "lw": 0.9},
-        capprops={"color": COLOUR, "lw": 0.9}, manage_ticks=False,
+        capprops={"color": COLOUR, "lw": 0.9},
     )  # fmt: skip
-    aside = np.random.default_rng(0).uniform(-0.17, 0.17, size=small.complexity.shape)
+    jitter = np.random.default_rng(0).uniform(-0.17, 0.17, size=small.complexity.shape)
     axes.plot(
-        (small.cells + aside).ravel(), small.rewards[Q_LEARNING.name].ravel(), "o", ms=2.6,
-        color=COLOUR, alpha=0.55, mew=0,
+        (small.cells + jitter).ravel(), small.rewards[Q].ravel(), "o", ms=2.6, color=COLOUR,
+        alpha=0.55, mew=0,
     )  # fmt: skip
-    for agent in agents:
+    for agent in AGENTS:
         main = agent is Q_LEARNING
-        means = results.rewards[agent.name].mean(axis=0)
         axes.plot(
-            results.cells, means, agent.line, color=agent.colour, marker=agent.marker,
-            ms=5 if main else 3.5, lw=2.2 if main else 1.2, label=agent.title, zorder=4 + main,
+            results.cells, results.rewards[agent.name].mean(axis=0), agent.line,
+            color=agent.colour, marker=agent.marker, ms=5 if main else 3.5,
+            lw=2.2 if main else 1.2, label=agent.title, zorder=4 + main,
         )  # fmt: skip
     axes.set(
         title=f"By number of cells: boxes, means of {results.tests:,} tests; dots of {small.tests}",
@@ -306,27 +345,24 @@ def _boxes(axes: Axes, results: Results, small: Results, agents: Sequence[Refere
     axes.legend(frameon=False, fontsize=8.5, ncols=3, loc="lower center")
 
 
-def _scatter(axes: Axes, results: Results, small: Results, agents: Sequence[Reference]) -> None:
+def _draw_scatter(axes: Axes, results: Results, small: Results) -> None:
     """Figure 6.4, right: rewards against complexity, with regression lines."""
-    axes.axhline(0, color=FAINT, lw=0.8)
-    aside = np.random.default_rng(0).uniform(-0.25, 0.25, size=small.complexity.size)
+    axes.axhline(0, color=LINE, lw=0.8)
+    jitter = np.random.default_rng(0).uniform(-0.25, 0.25, size=small.complexity.size)
     axes.plot(
-        small.complexity.ravel() + aside, small.rewards[Q_LEARNING.name].ravel(), "o", ms=3.6,
-        color=COLOUR, alpha=0.5, mew=0,
+        small.complexity.ravel() + jitter, small.rewards[Q].ravel(), "o", ms=3.6, color=COLOUR,
+        alpha=0.5, mew=0,
     )  # fmt: skip
     ends = np.array([small.complexity.min(), small.complexity.max()])
-    axes.plot(ends, small.line(Q_LEARNING.name).at(ends), "--", color=COLOUR, lw=1.4)
-    for agent in agents:
-        main = agent is Q_LEARNING
-        axes.plot(
-            ends, results.line(agent.name).at(ends), agent.line, color=agent.colour,
-            lw=2.4 if main else 1.2,
-        )  # fmt: skip
-    axes.plot(*results.along_complexity(Q_LEARNING.name), color=INK, lw=1.0)
-    found = results.correlation(Q_LEARNING.name)
+    axes.plot(ends, small.line(Q).at(ends), "--", color=COLOUR, lw=1.4)
+    for agent in AGENTS:
+        width = 2.4 if agent is Q_LEARNING else 1.2
+        line = results.line(agent.name)
+        axes.plot(ends, line.at(ends), agent.line, color=agent.colour, lw=width)
+    axes.plot(*results.along_complexity(Q), color=INK, lw=1.0)
     axes.annotate(
-        f"Q-learning: r = {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]\n"
-        f"in {small.tests} tests: r = {small.correlation(Q_LEARNING.name).value:.3f} (dashed)\n"
+        f"Q-learning: r = {fmt(results.correlation(Q))}\n"
+        f"in {small.tests} tests: r = {small.correlation(Q).value:.3f} (dashed)\n"
         "black: its mean at each length",
         (0.98, 0.02), xycoords="axes fraction", ha="right", va="bottom", fontsize=9, color=COLOUR,
     )  # fmt: skip
@@ -337,16 +373,14 @@ def _scatter(axes: Axes, results: Results, small: Results, agents: Sequence[Refe
     )  # fmt: skip
 
 
-def _strength(axes: Axes, results: Results, small: Results) -> None:
-    """Table 6.2 as a picture: the correlation for each number of cells."""
+def _draw_correlations(axes: Axes, results: Results, small: Results) -> None:
+    """Table 6.2 as a figure: the correlation for each number of cells."""
     axes.axhline(0, color=INK, lw=0.8)
-    for part, aside, fill, size in ((small, -0.12, "white", 5.5), (results, 0.12, COLOUR, 6.5)):
-        found = part.correlations(Q_LEARNING.name)
-        values = np.array([each.value for each in found])
-        ends = np.array([(each.low, each.high) for each in found]).T
+    for part, offset, fill, size in ((small, -0.12, "white", 5.5), (results, 0.12, COLOUR, 6.5)):
+        values, *ends = shared.bands(part.correlations(Q))
         axes.errorbar(
-            part.cells + aside, values, np.abs(ends - values), fmt="o", color=COLOUR, mfc=fill,
-            ms=size, lw=1.3, capsize=2.5, label=f"{part.tests:,} tests",
+            part.cells + offset, values, np.abs(np.array(ends) - values), fmt="o", color=COLOUR,
+            mfc=fill, ms=size, lw=1.3, capsize=2.5, label=f"{part.tests:,} tests",
         )  # fmt: skip
     axes.set(
         title="Correlation by number of cells, with 95 % intervals",
@@ -356,18 +390,16 @@ def _strength(axes: Axes, results: Results, small: Results) -> None:
 
 
 ERROR = 0.05
-"""Significant is what chance does less often than this."""
-
-Q = "q-learning"
+"""The significance level."""
 
 
 def statements(results: Results, few: int) -> list[Statement]:
     """The statements that can be checked without people, from all tests and the first few."""
     small = results.first(few)
     return [
-        _nothing_for_chance(results),
+        _random_is_0(results),
         _overall(results, small),
-        _ahead(results),
+        _order(results),
         _spread(results, small, few),
         _same_means(results, small, few),
         _correlation(results, small, few),
@@ -377,12 +409,12 @@ def statements(results: Results, few: int) -> list[Statement]:
     ]
 
 
-def _nothing_for_chance(results: Results) -> Statement:
-    found = results.mean("random")
+def _random_is_0(results: Results) -> Statement:
+    estimate = results.mean("random")
     return Statement(
         "Section 6.4: the expected value of a random agent is 0.",
-        f"Its mean is {said(found, 4)} in {results.tests:,} tests.",
-        found.low <= 0 <= found.high,
+        f"Its mean is {fmt(estimate, 4)} in {results.tests:,} tests.",
+        shared.contains_zero(estimate),
     )
 
 
@@ -390,99 +422,96 @@ def _overall(results: Results, small: Results) -> Statement:
     return Statement(
         "Section 6.3: the mean and the standard deviation of Q-learning over all exercises "
         "(the published numbers are withheld).",
-        f"Mean {said(small.mean(Q))} and standard deviation {_spread_of(small):.3f} in "
-        f"{small.tests} tests; {said(results.mean(Q))} and {_spread_of(results):.3f} in "
+        f"Mean {fmt(small.mean(Q))} and standard deviation {small.deviation(Q):.3f} in "
+        f"{small.tests} tests; {fmt(results.mean(Q))} and {results.deviation(Q):.3f} in "
         f"{results.tests:,}.",
         None,
     )
 
 
-def _ahead(results: Results) -> Statement:
+def _order(results: Results) -> Statement:
     names = sorted(results.rewards, key=lambda name: -float(np.mean(results.rewards[name])))
     gain = paired_difference(results.rewards["follower"].ravel(), results.rewards[Q].ravel())
     return Statement(
-        "Not in the thesis: who does best in exercises as short as these.",
-        "; ".join(f"{name} {said(results.mean(name))}" for name in names)
-        + f". The follower is ahead of Q-learning by {said(gain)}.",
+        "Not in the thesis: which agent does best in exercises as short as these.",
+        "; ".join(f"{name} {fmt(results.mean(name))}" for name in names)
+        + f". The follower is ahead of Q-learning by {fmt(gain)}.",
         None,
     )
 
 
 def _spread(results: Results, small: Results, few: int) -> Statement:
     trend, trend_of_few = results.spread_trend(Q), small.spread_trend(Q)
-    spreads = {
-        name: np.std(rewards, axis=0, ddof=1).tolist() for name, rewards in results.rewards.items()
-    }
+    learner, random = (
+        np.std(results.rewards[name], axis=0, ddof=1).tolist() for name in (Q, "random")
+    )
     return Statement(
         "Section 6.3: the variances are smaller the larger the number of cells, because there are "
         "more interactions.",
-        f"Q-learning's standard deviation is {_list(spreads[Q], 2)} with "
-        f"{_cells(results)} cells; distances from the median go with the number of cells "
-        f"by r = {said(trend)} ({said(trend_of_few)} in {few} tests). The random "
-        f"agent's, which is nothing but chance, falls from {spreads['random'][0]:.2f} to "
-        f"{spreads['random'][-1]:.2f}.",
-        trend.high < 0 and spreads[Q][-1] < spreads[Q][0],
+        f"Q-learning's standard deviation is {join(learner, '.2f')} with {_cells(results)} cells; "
+        f"the correlation of distances from the median with the number of cells is r = "
+        f"{fmt(trend)} ({fmt(trend_of_few)} in {few} tests). The standard deviation of the random "
+        f"agent falls from {random[0]:.2f} to {random[-1]:.2f}.",
+        trend.high < 0 and learner[-1] < learner[0],
     )
 
 
 def _same_means(results: Results, small: Results, few: int) -> Statement:
-    chance, certain = small.chance_of_same_means(Q), results.chance_of_same_means(Q)
-    batteries = list(results.batteries(few))
-    noticed = sum(each.chance_of_same_means(Q) < ERROR for each in batteries)
+    p_value = small.anova_p_value(Q)
+    batteries = [each.anova_p_value(Q) for each in results.batteries(few)]
+    noticed = sum(each < ERROR for each in batteries)
     means = results.rewards[Q].mean(axis=0).tolist()
     return Statement(
         "Section 6.3: an analysis of variance shows no significant effect of the number of cells.",
-        f"p = {_chance(chance)} in {few} tests. But the means do differ: they are "
-        f"{_list(means, 2)} with {_cells(results)} cells in {results.tests:,} tests "
-        f"(p {_below(certain)}). Among {len(batteries)} batteries of {few} tests, "
+        f"p = {p_value:.2g} in {few} tests. But the means do differ: they are "
+        f"{join(means, '.2f')} with {_cells(results)} cells in {results.tests:,} tests "
+        f"(p {_below(results.anova_p_value(Q))}). Among {len(batteries)} batteries of {few} tests, "
         f"{noticed} are enough to notice it.",
-        chance >= ERROR,
-        "" if chance >= ERROR else "the means do differ, and these tests are enough to notice it",
+        p_value >= ERROR,
+        "" if p_value >= ERROR else "the means do differ, and these tests are enough to notice it",
     )
 
 
 def _correlation(results: Results, small: Results, few: int) -> Statement:
-    found, found_in_few = results.correlation(Q), small.correlation(Q)
+    many, first = results.correlation(Q), small.correlation(Q)
     slope = results.line(Q).slope
+    lengths, means = results.along_complexity(Q)
+    bend = ""
+    if len(lengths) >= 3:
+        chosen = np.unique(np.linspace(0, len(lengths) - 1, 5).astype(int))
+        points = ", ".join(f"{means[each]:.2f} at {lengths[each]:.0f}" for each in chosen)
+        bend = f" It is no straight line: the mean is {points} bytes."
     return Statement(
         "Section 6.3: the rewards of Q-learning go down significantly as the complexity of the "
         "pattern goes up (Pearson).",
         f"r = {said(found_in_few)}, p = {_chance(found_in_few.p_value)} in {few} tests; "
         f"r = {said(found)}, p {_below(found.p_value)} in {results.tests:,}. Each "
         f"further byte of the compressed pattern costs {-slope.value:.4f} "
-        f"[{-slope.high:.4f}, {-slope.low:.4f}]." + _bend(results),
-        found_in_few.high < 0 and found.high < 0,
+        f"[{-slope.high:.4f}, {-slope.low:.4f}]." + bend,
+        first.high < 0 and many.high < 0,
     )
 
 
-def _bend(results: Results) -> str:
-    """How far from straight the relation is, if enough was seen of it."""
-    lengths, means = results.along_complexity(Q)
-    if len(lengths) < 3:
-        return ""
-    chosen = np.unique(np.linspace(0, len(lengths) - 1, 5).astype(int))
-    points = ", ".join(f"{means[each]:.2f} at {lengths[each]:.0f}" for each in chosen)
-    return f" It is no straight line: the mean is {points} bytes."
-
-
 def _correlation_by_cells(results: Results) -> Statement:
-    found = results.correlations(Q)
+    by_cells = results.correlations(Q)
     return Statement(
         "Table 6.2: the same holds for each number of cells.",
         f"r = {_list([each.value for each in found], 2)} with {_cells(results)} cells; the "
         f"largest p is {_chance(max(each.p_value for each in found))} in "
         f"{results.tests:,} tests.",
-        all(_significant(each) for each in found),
+        _significant(by_cells) == len(by_cells),
     )
 
 
 def _always_significant(results: Results, small: Results, few: int) -> Statement:
-    found, true = small.correlations(Q), results.correlations(Q)
-    counts = [_noticed(each.correlations(Q)) for each in results.batteries(few)]
-    usual = [each.usually_significant(Q, ERROR) for each in results.batteries(few)]
-    whole = len(found)
+    first = small.correlations(Q)
+    mean_r = np.mean([each.value for each in results.correlations(Q)])
+    counts = [_significant(each.correlations(Q)) for each in results.batteries(few)]
+    usual = [each.significant_by_pearson(Q, ERROR) for each in results.batteries(few)]
+    whole = len(first)
+    holds = _significant(first) == whole
     reason = (
-        f"for a given number of cells r is about {np.mean([each.value for each in true]):.2f}. "
+        f"for a given number of cells r is about {mean_r:.2f}. "
         f"{few} exercises show that as significant in {np.mean(counts) / whole:.0%} of the cases, "
         f"so all {whole} at once are rare. Whether the published test was one of these, or "
         "something differs that is not written, we do not know"
@@ -493,27 +522,25 @@ def _always_significant(results: Results, small: Results, few: int) -> Statement
         + ", ".join(_chance(each.p_value) for each in found)
         + f": {_noticed(found)} of {whole} are significant. Among {len(counts)} batteries of "
         f"{few} tests, {counts.count(whole)} show all {whole}, and the average shows "
-        f"{np.mean(counts):.1f}. These p allow for spreads that differ with complexity; by the "
+        f"{np.mean(counts):.1f}. These p allow for variances that differ with complexity; by the "
         f"usual test {usual[0]} are significant, on average {np.mean(usual):.1f}, and "
         f"{usual.count(whole)} batteries show all.",
-        _noticed(found) == whole,
-        "" if _noticed(found) == whole else reason,
+        holds,
+        "" if holds else reason,
     )
 
 
 def _others(results: Results) -> Statement:
+    names = ("random", "oracle", "follower", "sarsa", "expected-sarsa")
     return Statement(
         "Section 5.4, of longer exercises: random agent, oracle and follower are hardly affected "
         "by complexity.",
-        "; ".join(
-            f"{name} r = {said(results.correlation(name))}"
-            for name in ("random", "oracle", "follower", "sarsa", "expected-sarsa")
-        )
-        + f". Q-learning: {said(results.correlation(Q))}. Rule: for these three r is less than a "
+        "; ".join(f"{name} r = {fmt(results.correlation(name))}" for name in names)
+        + f". Q-learning: {fmt(results.correlation(Q))}. Rule: for these three r is less than a "
         "quarter of Q-learning's.",
         all(
             abs(results.correlation(name).value) < abs(results.correlation(Q).value) / 4
-            for name in ("random", "oracle", "follower")
+            for name in names[:3]
         ),
     )
 
@@ -535,74 +562,43 @@ def _cells(results: Results) -> str:
     return f"{results.cells[0]} to {results.cells[-1]}"
 
 
-def _list(numbers: list[float], digits: int) -> str:
-    return ", ".join(f"{number:.{digits}f}" for number in numbers)
+def _below(p_value: float) -> str:
+    return "< 1e-9" if p_value < 1e-9 else f"= {p_value:.2g}"
 
 
-def _chance(probability: float) -> str:
-    return f"{probability:.2g}"
-
-
-def _below(probability: float) -> str:
-    return "< 1e-9" if probability < 1e-9 else f"= {_chance(probability)}"
-
-
-BATTERY = "thesis-table-6-1"
-
-FEW = 20
-"""Tests in the thesis."""
-
-MANY = 2_000
-"""Tests for tight numbers; the first of them are those of the thesis' size."""
-
-AGENTS = (
-    RANDOM,
-    FOLLOWER,
-    ORACLE,
-    Q_LEARNING,
-    Reference("sarsa", "SARSA", Sarsa, "#b5559a", "-.", "v"),
-    Reference("expected-sarsa", "Expected SARSA", ExpectedSarsa, "#c28200", "-.", "P"),
-)
-
-
-def reproduce(out: Path, report: Report = silent) -> Reproduced:
-    """Give the battery of Table 6.1 to each agent, in 20 tests and in 2,000."""
-    return reproduce_with(out, FEW, MANY, min(2, os.cpu_count() or 1), report)
-
-
-def reproduce_with(
-    out: Path, few: int, many: int, workers: int, report: Report = silent
+def reproduce(
+    out: Path,
+    report: Report = silent,
+    *,
+    few: int = FEW,
+    many: int = MANY,
+    workers: int = min(2, os.cpu_count() or 1),
 ) -> Reproduced:
-    """The same with other numbers of tests.
+    """Give the battery of Table 6.1 to each agent, in 20 tests and in 2,000.
 
     Args:
         out: Where to write.
+        report: Called with the progress.
         few: Tests as in the thesis, the first of all.
         many: All tests.
         workers: How many processes take them.
-        report: Told about progress.
     """
-    results = take_battery(Battery(BATTERY, tests=many), AGENTS, workers, report)
+    results = run_battery(Battery(BATTERY, tests=many), AGENTS, workers, report)
     small = results.first(few)
-    report("words and figures", 0.95)
-    rows = [
-        row for agent in AGENTS for row in _rows(agent.name, {"": results, f".{few}-tests": small})
-    ]
-    files = {
-        "table": write_records(out / "table.csv", rows),
-        "exercises": write_records(out / "exercises.csv", _exercises(results)),
-        **draw(results, small, AGENTS, out),
-    }
+    report("statements and figures", 0.95)
+    parts = {"": results, f".{few}-tests": small}
+    rows = [row for agent in AGENTS for row in _rows(agent.name, parts)]
     return Reproduced(
         name="lambda-battery",
         title=f"The battery of Table 6.1, taken {many:,} times by each reference agent",
         statements=statements(results, few),
-        figures={
-            **_figures(results, ""),
-            **_figures(small, f".{few}-tests"),
-        },
+        figures={**_figures(results, ""), **_figures(small, f".{few}-tests")},
         rows=rows,
-        files=files,
+        files={
+            "table": shared.write_records(out / "table.csv", rows),
+            "exercises": shared.write_records(out / "exercises.csv", _exercise_rows(results)),
+            **draw(results, small, out),
+        },
     )
 
 

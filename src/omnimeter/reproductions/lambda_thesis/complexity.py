@@ -5,75 +5,57 @@ from __future__ import annotations
 from pathlib import Path
 
 from omnimeter.complexity import compressed_length
-from omnimeter.reproductions.lambda_thesis.relations import (
-    ENVIRONMENTS,
-    MEASURES,
-    draw_relations,
-    hardly_affected,
-    learner_falls,
-    point_rows,
-    relation_figures,
-    relation_rows,
-    relations,
-    samples,
-    what_the_reading_does,
-)
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    INTERACTIONS,
-    ORACLE,
-    PATTERN,
-    Q_LEARNING,
-    RANDOM,
-    SPACE,
-)
-from omnimeter.reproductions.shared import Report, Reproduced, Statement, silent, write_records
+from omnimeter.reproductions import shared
+from omnimeter.reproductions.lambda_thesis import relations
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
+from omnimeter.reproductions.shared import Report, Reproduced, Statement, silent
 
 PRINTED_LENGTH = 60
-"""What the thesis finds for the eight-cell space with its pattern."""
+"""The compressed length of the eight-cell space with its pattern in the thesis."""
 
 
 def reproduce(
     out: Path,
     report: Report = silent,
     *,
-    environments: int = ENVIRONMENTS,
-    interactions: int = INTERACTIONS,
+    environments: int = relations.ENVIRONMENTS,
+    interactions: int = thesis.INTERACTIONS,
 ) -> Reproduced:
-    """Relate what the agents get alone to the complexity of their environments."""
-    found = samples(environments, interactions, report)
-    related = relations(found)
-    rows = relation_rows(related)
+    """Relate the rewards of the agents, each alone, to the complexity of their environments."""
+    samples = relations.draw_samples(environments, interactions, report)
+    related = relations.all_relations(samples)
+    rows = relations.relation_rows(related)
     title = f"Average reward after {interactions:,} interactions against complexity"
+    length = compressed_length(thesis.SPACE + thesis.PATTERN)
     return Reproduced(
         name="lambda-complexity",
         title=title,
         statements=[
-            *(hardly_affected(related, agent) for agent in (RANDOM, ORACLE, FOLLOWER)),
-            *(learner_falls(found, related, Q_LEARNING, measure) for measure in MEASURES),
-            what_the_reading_does(found, Q_LEARNING),
-            _length_of_the_example(),
+            *(relations.hardly_affected(related, agent) for agent in (RANDOM, ORACLE, FOLLOWER)),
+            *(
+                relations.learner_falls(samples, related, Q_LEARNING, measure)
+                for measure in relations.MEASURES
+            ),
+            relations.compare_measures(samples, Q_LEARNING),
+            _length_of_the_example(length),
         ],
-        figures={**relation_figures(related), "eight-cells.complexity": float(_length())},
+        figures={**relations.relation_figures(related), "eight-cells.complexity": float(length)},
         rows=rows,
         files={
-            "table": write_records(out / "relations.csv", rows),
-            "points": write_records(out / "points.csv", point_rows(found)),
-            **draw_relations(found, related, title, out / "complexity"),
+            "table": shared.write_records(out / "relations.csv", rows),
+            "points": shared.write_records(out / "points.csv", relations.point_rows(samples)),
+            **relations.draw_relations(samples, related, title, out / "complexity"),
         },
     )
 
 
-def _length() -> int:
-    return compressed_length(SPACE + PATTERN)
-
-
-def _length_of_the_example() -> Statement:
-    length = _length()
+def _length_of_the_example(length: int) -> Statement:
+    characters = len(thesis.SPACE + thesis.PATTERN)
     return Statement(
         f"The eight-cell space with its pattern has 119 characters, compressed {PRINTED_LENGTH}.",
-        f"{len(SPACE + PATTERN)} characters, compressed {length}. No level and no strategy of our "
-        f"zlib gives both {PRINTED_LENGTH} here and the 19 that section 6.3 has for another "
-        "pattern; we do not know which settings the thesis used. Rule: within a byte.",
-        len(SPACE + PATTERN) == 119 and abs(length - PRINTED_LENGTH) <= 1,
+        f"{characters} characters, compressed {length}. No level and no strategy of our zlib gives "
+        f"both {PRINTED_LENGTH} here and the 19 that section 6.3 has for another pattern; we do "
+        "not know which settings the thesis used. Rule: within a byte.",
+        characters == 119 and abs(length - PRINTED_LENGTH) <= 1,
     )

@@ -1,9 +1,10 @@
-"""Reward against complexity (sections 5.4 and 5.5): samples, estimates, figures and statements."""
+"""Samples of environments of three sizes, and rewards against complexity (sections 5.4 and 5.5)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,11 @@ from omnimeter.reproductions.lambda_thesis.shared import (
     joint,
     points_along,
 )
-from omnimeter.reproductions.shared import Report, Statement, head, look, said, silent, write_figure
+from omnimeter.reports.style import INK, SMALL
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
+from omnimeter.reproductions.shared import REWARDS, Report, Statement, fmt, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,16 +44,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measure:
-    """One reading.
+    """One reading of what the complexity of an environment is.
 
     Attributes:
         name: In rows.
         grade: What the class calls it.
-        title: For a reader.
-        axis: What it is made of.
-        per: Slopes are told for a difference this large.
-        unit: That difference, for a reader.
-        mark: What stands before the last word in names of figures.
+        title: In texts.
+        axis: The label of an axis.
+        per: Slopes are given for a difference this large.
+        unit: That difference, in texts.
+        prefix: Put before the last word in names of figures.
     """
 
     name: str
@@ -57,30 +62,19 @@ class Measure:
     axis: str
     per: int
     unit: str
-    mark: str = ""
+    prefix: str = ""
 
 
 COMPRESSED = Measure(
-    "compressed-length",
-    "environment",
-    "compressed length",
-    "compressed length of space and pattern, in bytes",
-    100,
-    "100 bytes",
-)
-
+    "compressed-length", "environment", "compressed length",
+    "compressed length of space and pattern, in bytes", 100, "100 bytes",
+)  # fmt: skip
 PRODUCT = Measure(
-    "product",
-    "product",
-    "product",
-    "compressed length of space and pattern, times the length of the pattern",
-    10_000,
-    "10,000",
-    "product.",
-)
-
+    "product", "product", "product",
+    "compressed length of space and pattern, times the length of the pattern", 10_000, "10,000",
+    prefix="product.",
+)  # fmt: skip
 MEASURES = (COMPRESSED, PRODUCT)
-
 
 SIZES = (3, 6, 9)
 """How many cells the environments have."""
@@ -89,17 +83,17 @@ ENVIRONMENTS = 100
 """How many there are of each size."""
 
 STOP = 0.01
-"""With which probability the pattern of Good and Evil ends after each of its actions."""
+"""The probability that the pattern of Good and Evil ends after each of its actions."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Environments of one size, and what each agent got there.
+    """Environments of one size, and the rewards of each agent in them.
 
     Attributes:
         cells: How many cells they have.
-        complexity: By the name of a measure the complexity of each one.
-        points: After which interactions averages were kept.
+        complexity: By the name of a measure the complexity of each environment.
+        points: The interactions after which averages are known.
         averages: By the name of an agent its average reward, one row per environment, one column
             per point.
     """
@@ -109,59 +103,78 @@ class Sample:
     points: IntArray
     averages: Mapping[str, FloatArray]
 
-    @property
-    def environments(self) -> int:
-        """How many there are."""
-        return len(next(iter(self.averages.values())))
-
     def final(self, agent: str) -> FloatArray:
         """An agent's average reward at the end, for each environment."""
         return self.averages[agent][:, -1]
 
+    def mean(self, agent: str) -> Estimate:
+        """The mean of these."""
+        return thesis.final(self.averages[agent])
 
-def samples(
+    def lead(self, first: str, second: str) -> Estimate:
+        """How much more the first of two agents gets than the second, paired by environment."""
+        return paired_difference(self.final(first), self.final(second), support=REWARDS)
+
+    @cached_property
+    def curves(self) -> Mapping[str, FloatArray]:
+        """The mean curve of each agent with its band, in three rows."""
+        return {
+            name: shared.bands(mean(column, support=REWARDS) for column in runs.T)
+            for name, runs in self.averages.items()
+        }
+
+
+def draw_samples(
     environments: int = ENVIRONMENTS,
-    interactions: int = INTERACTIONS,
+    interactions: int = thesis.INTERACTIONS,
     report: Report = silent,
     *,
-    social: bool = False,
+    joint: bool = False,
 ) -> list[Sample]:
-    """The environments of all sizes, the same ones and with the same chances at every call.
+    """The environments of all sizes, the same ones with the same random streams at every call.
 
     Args:
         environments: How many of each size.
         interactions: How long each exercise lasts.
-        report: Told what is being done.
-        social: Whether all agents are in an environment at once, or each is there alone.
+        report: Called with the progress.
+        joint: Whether all agents are in an environment at once, or each is there alone.
     """
-    points = points_along(interactions)
-    found = []
+    points = thesis.checkpoints(interactions)
+    samples = []
     for number, cells in enumerate(SIZES):
         report(f"{environments} environments of {cells} cells", number / len(SIZES))
         environment_class = Lambda(cells=cells, stop=STOP)
-        # Another root for each size, so that no chance is used twice.
-        taken = exercises(environment_class, environments, interactions, seed=cells)
-        run = _together if social else _alone
-        averages = run(environment_class, taken, points)
-        found.append(Sample(cells, _complexities(taken), points, averages))
-    return found
+        # Another seed for each size, so that no random stream is used twice.
+        exercises = thesis.draw_exercises(environment_class, environments, interactions, seed=cells)
+        complexity = {}
+        for measure in MEASURES:
+            measured = Lambda(grade=measure.grade)
+            complexity[measure.name] = np.array(
+                [measured.complexity(exercise.instance) for exercise in exercises]
+            )
+        averages = (
+            thesis.joint_averages(environment_class, thesis.REFERENCES, exercises, points)
+            if joint
+            else {
+                agent.name: thesis.alone_averages(environment_class, agent, exercises, points)
+                for agent in thesis.REFERENCES
+            }
+        )
+        samples.append(Sample(cells, complexity, points, averages))
+    return samples
 
 
-def learner_among_strangers(environments: int, interactions: int) -> FloatArray:
-    """What Q-learning gets in the smallest environments among three agents that tell it nothing."""
-    cells = SIZES[0]
-    environment_class = Lambda(cells=cells, stop=STOP)
-    taken = exercises(environment_class, environments, interactions, seed=cells)
-    strangers = [replace(RANDOM, name=f"random-{number}") for number in (1, 2, 3)]
+def learner_among_random(environments: int, interactions: int) -> FloatArray:
+    """The final averages of Q-learning in the smallest environments among three random agents."""
+    environment_class = Lambda(cells=SIZES[0], stop=STOP)
+    exercises = thesis.draw_exercises(environment_class, environments, interactions, seed=SIZES[0])
+    others = [replace(RANDOM, name=f"random-{number}") for number in (1, 2, 3)]
     points = np.array([interactions])
-    averages = joint(environment_class, [Q_LEARNING, *strangers], taken, points)
+    averages = thesis.joint_averages(environment_class, [Q_LEARNING, *others], exercises, points)
     return averages[Q_LEARNING.name][:, -1]
 
 
-def _alone(
-    environment_class: Lambda, taken: Sequence[Exercise], points: IntArray
-) -> dict[str, FloatArray]:
-    return {agent.name: alone(environment_class, agent, taken, points) for agent in REFERENCES}
+# Curves against the interactions.
 
 
 def _together(
@@ -196,74 +209,65 @@ def curve_rows(curves: Curves) -> list[dict[str, Any]]:
     """All mean curves as records."""
     return [
         {
-            "cells": cells,
+            "cells": sample.cells,
             "agent": name,
             "interactions": int(point),
             "value": float(value),
             "low": float(low),
             "high": float(high),
         }
-        for cells, by_name in curves.items()
-        for name, curve in by_name.items()
-        for point, value, low, high in zip(
-            curve.points, curve.value, curve.low, curve.high, strict=True
-        )
+        for sample in samples
+        for name, curve in sample.curves.items()
+        for point, value, low, high in zip(sample.points, *curve, strict=True)
     ]
 
 
 def draw_sizes(
-    curves: Curves, title: str, path: Path, learner_alone: Curves | None = None
+    samples: Sequence[Sample], title: str, path: Path, alone: Sequence[Sample] = ()
 ) -> dict[str, Path]:
     """Draw a panel for each size.
 
     Args:
-        curves: What the agents got.
+        samples: The rewards of the agents.
         title: What is shown.
-        path: Where to, without an ending.
-        learner_alone: What they get alone, to compare Q-learning with; none by default.
+        path: Where to, without a suffix.
+        alone: The rewards of each alone, to compare Q-learning with.
     """
-    from matplotlib.figure import Figure
-
-    with look():
-        figure = Figure(figsize=(13.2, 4.7))
-        for place, (cells, by_name) in enumerate(curves.items()):
+    with plots.styled_figure(13.2, 4.7) as figure:
+        for place, sample in enumerate(samples):
             panel = figure.add_axes((0.05 + 0.325 * place, 0.125, 0.215, 0.675))
-            draw_curves(panel, by_name)
-            panel.set_title(f"{cells} cells", loc="left", fontsize=10.5)
+            thesis.draw_curves(panel, sample.points, sample.curves)
+            plots.panel_title(panel, f"{sample.cells} cells")
             if place:
                 panel.set_ylabel("")
-            if learner_alone:
-                _draw_learner_alone(panel, learner_alone[cells][Q_LEARNING.name])
-        head(figure, title, "Mean of the average reward so far, with its 95 % interval.")
-        return write_figure(figure, path)
+            if alone:
+                value = alone[place].curves[Q_LEARNING.name][0]
+                panel.plot(sample.points, value, "-", color=Q_LEARNING.colour, lw=0.8)
+                panel.text(
+                    0.98 * sample.points[-1], float(value[-1]) + 0.012, "Q-learning alone",
+                    ha="right", va="bottom", fontsize=8, color=Q_LEARNING.colour,
+                )  # fmt: skip
+        plots.add_header(
+            figure, title, "Mean of the average reward so far, with its 95 % interval."
+        )
+        return plots.write_figure(figure, path)
 
 
-def _draw_learner_alone(panel: Axes, curve: Curve) -> None:
-    panel.plot(curve.points, curve.value, "-", color=Q_LEARNING.colour, lw=0.8)
-    panel.text(
-        0.98 * curve.points[-1],
-        float(curve.value[-1]) + 0.012,
-        "Q-learning alone",
-        ha="right",
-        va="bottom",
-        fontsize=8,
-        color=Q_LEARNING.colour,
-    )
-
+# Rewards against complexity.
 
 WEAK = 0.3
-"""A correlation whose interval is within this distance of 0 explains less than a tenth of what
-differs: such an agent is hardly affected."""
+"""A correlation whose interval is within this distance of 0 explains less than a tenth of the
+variance: such an agent is hardly affected."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """How the rewards of one agent go with one measure of complexity.
+    """The relation between the rewards of one agent and one measure of complexity.
 
     Attributes:
         agent: Its name.
         among: In which environments.
-        measure: What complexity is.
+        measure: The measure.
         line: The least-squares line.
         correlation: Pearson's.
     """
@@ -276,14 +280,9 @@ class Relation:
 
     @property
     def slope(self) -> Estimate:
-        """The change of the reward for so much more complexity as the measure says."""
+        """The change of the reward per unit of the measure."""
         slope, per = self.line.slope, self.measure.per
         return replace(slope, value=per * slope.value, low=per * slope.low, high=per * slope.high)
-
-    @property
-    def weak(self) -> bool:
-        """Whether the agent is hardly affected."""
-        return self.correlation.low > -WEAK and self.correlation.high < WEAK
 
     @property
     def falls(self) -> bool:
@@ -291,53 +290,50 @@ class Relation:
         return self.slope.high < 0
 
 
-def among(found: Sequence[Sample]) -> dict[str, Sequence[Sample]]:
+def among(samples: Sequence[Sample]) -> dict[str, Sequence[Sample]]:
     """The environments of the two panels: those of the largest size, and all."""
-    return {f"{found[-1].cells}-cells": found[-1:], "all-sizes": found}
+    return {f"{samples[-1].cells}-cells": samples[-1:], "all-sizes": samples}
 
 
-def complexities(found: Sequence[Sample], measure: Measure) -> FloatArray:
+def complexities(samples: Sequence[Sample], measure: Measure) -> FloatArray:
     """The complexity of each environment."""
-    return np.concatenate([sample.complexity[measure.name] for sample in found])
+    return np.concatenate([sample.complexity[measure.name] for sample in samples])
 
 
-def rewards(found: Sequence[Sample], agent: str) -> FloatArray:
-    """What an agent got in each environment."""
-    return np.concatenate([sample.final(agent) for sample in found])
+def rewards(samples: Sequence[Sample], agent: str) -> FloatArray:
+    """The average reward of an agent in each environment."""
+    return np.concatenate([sample.final(agent) for sample in samples])
 
 
-def relate(
-    agent: str, where: str, measure: Measure, complexity: FloatArray, gained: FloatArray
-) -> Relation:
-    """How what an agent gained goes with complexity."""
-    line, strength = regression(complexity, gained), correlation(complexity, gained)
-    return Relation(agent, where, measure, line, strength)
+def relate(agent: str, where: str, measure: Measure, x: FloatArray, y: FloatArray) -> Relation:
+    """The relation between complexity and rewards, or differences of rewards."""
+    return Relation(agent, where, measure, regression(x, y), correlation(x, y))
 
 
-def relations(found: Sequence[Sample]) -> list[Relation]:
-    """All of them: for both measures, both panels and each agent."""
+def all_relations(samples: Sequence[Sample]) -> list[Relation]:
+    """The relations for both measures, both panels and each agent."""
     return [
         relate(
             agent.name, where, measure, complexities(chosen, measure), rewards(chosen, agent.name)
         )
         for measure in MEASURES
-        for where, chosen in among(found).items()
-        for agent in REFERENCES
+        for where, chosen in among(samples).items()
+        for agent in thesis.REFERENCES
     ]
 
 
 def relations_of(
-    related: Sequence[Relation], agent: Reference, measure: Measure
+    relations: Sequence[Relation], agent: thesis.Reference, measure: Measure
 ) -> dict[str, Relation]:
-    """Those of one agent by one measure, by the environments that are meant."""
+    """The relations of one agent by one measure, by the environments."""
     return {
         each.among: each
-        for each in related
+        for each in relations
         if (each.agent, each.measure.name) == (agent.name, measure.name)
     }
 
 
-def relation_rows(related: Sequence[Relation]) -> list[dict[str, Any]]:
+def relation_rows(relations: Sequence[Relation]) -> list[dict[str, Any]]:
     """All relations as records; slopes are for 100 bytes, or 10,000 of the product."""
     return [
         {
@@ -352,147 +348,110 @@ def relation_rows(related: Sequence[Relation]) -> list[dict[str, Any]]:
             "correlation-high": relation.correlation.high,
             "p": relation.correlation.p_value,
         }
-        for relation in related
+        for relation in relations
     ]
 
 
-def relation_figures(related: Sequence[Relation]) -> dict[str, float]:
+def relation_figures(relations: Sequence[Relation]) -> dict[str, float]:
     """Slopes and correlations by name."""
     return {
-        f"{each.agent}.{each.among}.{each.measure.mark}{what}": value
-        for each in related
-        for what, value in (
-            ("slope", each.slope.value),
-            ("correlation", each.correlation.value),
-        )
+        f"{each.agent}.{each.among}.{each.measure.prefix}{name}": estimate.value
+        for each in relations
+        for name, estimate in (("slope", each.slope), ("correlation", each.correlation))
     }
 
 
-def point_rows(found: Sequence[Sample]) -> list[dict[str, Any]]:
-    """What each agent got in each environment, as records."""
+def point_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
+    """The complexity of each environment and the reward of each agent in it, as records."""
     return [
         {
             "cells": sample.cells,
             "environment": number,
-            **_at(sample.complexity, number),
-            **{agent.name: float(sample.final(agent.name)[number]) for agent in REFERENCES},
+            **{name: float(values[number]) for name, values in sample.complexity.items()},
+            **{agent.name: float(sample.final(agent.name)[number]) for agent in thesis.REFERENCES},
         }
-        for sample in found
-        for number in range(sample.environments)
+        for sample in samples
+        for number in range(len(sample.final(ORACLE.name)))
     ]
 
 
-def _at(columns: Mapping[str, FloatArray], number: int) -> dict[str, float]:
-    return {name: float(values[number]) for name, values in columns.items()}
-
-
 def draw_relations(
-    found: Sequence[Sample], related: Sequence[Relation], title: str, path: Path
+    samples: Sequence[Sample], relations: Sequence[Relation], title: str, path: Path
 ) -> dict[str, Path]:
     """Draw two panels, for environments of the largest size and for all, in a row per measure."""
-    from matplotlib.figure import Figure
-
-    with look():
-        figure = Figure(figsize=(12.4, 9.4))
+    with plots.styled_figure(12.4, 9.4) as figure:
         for row, measure in enumerate(MEASURES):
-            lines = relations_of(related, Q_LEARNING, measure)
-            for place, (where, chosen) in enumerate(among(found).items()):
+            lines = relations_of(relations, Q_LEARNING, measure)
+            for place, (where, chosen) in enumerate(among(samples).items()):
                 corner = (0.055 + 0.48 * place, 0.525 - 0.465 * row)
                 panel = figure.add_axes((*corner, 0.445, 0.36))
-                _draw_panel(panel, chosen, measure, lines[where])
+                _draw_panel(panel, chosen, lines[where])
                 if place:
                     panel.set_ylabel("")
         handles, names = panel.get_legend_handles_labels()
         figure.legend(
-            [handles[names.index(agent.title)] for agent in REFERENCES],
-            [agent.title for agent in REFERENCES],
-            loc="upper right",
-            bbox_to_anchor=(0.988, 0.978),
-            ncols=len(names),
-            frameon=False,
-            handletextpad=0.2,
-            columnspacing=1.4,
-            fontsize=9.5,
-            labelcolor="linecolor",
-        )
-        below = "One point per agent and environment. The line is that of Q-learning."
-        head(figure, title, f"{below} Rows: two readings of complexity.")
-        return write_figure(figure, path)
+            [handles[names.index(agent.title)] for agent in thesis.REFERENCES],
+            [agent.title for agent in thesis.REFERENCES],
+            loc="upper right", bbox_to_anchor=(0.988, 0.978), ncols=len(names), frameon=False,
+            handletextpad=0.2, columnspacing=1.4, fontsize=9.5, labelcolor="linecolor",
+        )  # fmt: skip
+        subtitle = "One point per agent and environment. The line is that of Q-learning."
+        plots.add_header(figure, title, f"{subtitle} Rows: two readings of complexity.")
+        return plots.write_figure(figure, path)
 
 
-def _draw_panel(
-    panel: Axes, chosen: Sequence[Sample], measure: Measure, relation: Relation
-) -> None:
-    x = complexities(chosen, measure)
-    _draw_points(panel, chosen, x)
-    _draw_line(panel, x, relation)
-    cells = ", ".join(str(sample.cells) for sample in chosen)
-    panel.set_title(f"{len(x)} environments of {cells} cells", loc="left", fontsize=10.5)
-    panel.set(xlabel=measure.axis)
-    panel.xaxis.set_major_formatter(lambda length, _: f"{length:,.0f}")
-
-
-def _draw_points(panel: Axes, chosen: Sequence[Sample], x: FloatArray) -> None:
+def _draw_panel(panel: Axes, samples: Sequence[Sample], relation: Relation) -> None:
+    x = complexities(samples, relation.measure)
     for agent in (RANDOM, FOLLOWER, ORACLE, Q_LEARNING):  # the one in question lies on top
         panel.plot(
-            x,
-            rewards(chosen, agent.name),
-            agent.marker,
-            ms=4.6,
-            mfc=agent.colour,
-            mec="white",
-            mew=0.4,
-            alpha=0.75,
-            color=agent.colour,
-            label=agent.title,
-            ls="none",
-        )
+            x, rewards(samples, agent.name), agent.marker, ms=4.6, mfc=agent.colour, mec="white",
+            mew=0.4, alpha=0.75, color=agent.colour, label=agent.title, ls="none",
+        )  # fmt: skip
     panel.set(ylim=(-0.42, 1.06), ylabel="average reward")
-    panel.grid(axis="y")
-    panel.axhline(0, color=MUTED, lw=0.7, zorder=1)
-
-
-def _draw_line(panel: Axes, x: FloatArray, relation: Relation) -> None:
+    plots.grid_and_zero(panel)
     ends = np.array([x.min(), x.max()])
     panel.plot(ends, relation.line.at(ends), "-", color="white", lw=4.2, zorder=4)
     panel.plot(ends, relation.line.at(ends), "-", color=Q_LEARNING.colour, lw=2.2, zorder=5)
-    slope, strength = (_written(each) for each in (relation.slope, relation.correlation))
-    panel.text(
-        0.015,
-        0.03,
-        f"Q-learning: slope {slope} for {relation.measure.unit},\ncorrelation {strength}",
-        transform=panel.transAxes,
-        va="bottom",
-        fontsize=SMALL,
-        color=INK,
+    slope, strength = (
+        fmt(each, 2).replace("-", "\N{MINUS SIGN}")
+        for each in (relation.slope, relation.correlation)
     )
+    text = f"Q-learning: slope {slope} for {relation.measure.unit},\ncorrelation {strength}"
+    panel.text(0.015, 0.03, text, transform=panel.transAxes, va="bottom", fontsize=SMALL, color=INK)
+    cells = ", ".join(str(sample.cells) for sample in samples)
+    plots.panel_title(panel, f"{len(x)} environments of {cells} cells")
+    panel.set(xlabel=relation.measure.axis)
+    panel.xaxis.set_major_formatter(plots.THOUSANDS)
 
 
-def _written(estimate: Estimate) -> str:
-    return said(estimate, 2).replace("-", "\N{MINUS SIGN}")
-
-
-def hardly_affected(related: Sequence[Relation], agent: Reference) -> Statement:
+def hardly_affected(relations: Sequence[Relation], agent: thesis.Reference) -> Statement:
     """That complexity does not matter to an agent, by either measure."""
-    by_measure = {measure: relations_of(related, agent, measure) for measure in MEASURES}
+    by_measure = {measure: relations_of(relations, agent, measure) for measure in MEASURES}
     return Statement(
         f"{agent.title}: hardly affected by complexity.",
         "Correlation with the "
         + "; with the ".join(
             f"{measure.title}: "
-            + ", ".join(f"{where} {said(each.correlation, 2)}" for where, each in found.items())
-            for measure, found in by_measure.items()
+            + ", ".join(f"{where} {fmt(each.correlation, 2)}" for where, each in by_place.items())
+            for measure, by_place in by_measure.items()
         )
         + f". Rule: all four intervals are within {WEAK} of 0.",
-        all(each.weak for found in by_measure.values() for each in found.values()),
+        all(
+            shared.is_within(each.correlation, WEAK)
+            for by_place in by_measure.values()
+            for each in by_place.values()
+        ),
     )
 
 
 def learner_falls(
-    found: Sequence[Sample], related: Sequence[Relation], agent: Reference, measure: Measure
+    samples: Sequence[Sample],
+    relations: Sequence[Relation],
+    agent: thesis.Reference,
+    measure: Measure,
 ) -> Statement:
     """That an agent gets less the more complex an environment is, by one measure."""
-    by_place = relations_of(related, agent, measure)
+    by_place = relations_of(relations, agent, measure)
     holds = all(each.falls for each in by_place.values())
     return Statement(
         f"{agent.title} does significantly worse the more complex the environment is "
@@ -504,52 +463,50 @@ def learner_falls(
         )
         + ". Rule: the intervals of both slopes are below 0.",
         holds,
-        "" if holds else _why_it_does_not_fall(found, agent, measure),
+        "" if holds else _outlier(samples, agent, measure),
     )
 
 
-def _why_it_does_not_fall(found: Sequence[Sample], agent: Reference, measure: Measure) -> str:
-    """Whether it is a single environment far from all others; no reason otherwise."""
-    x, y = complexities(found, measure), rewards(found, agent.name)
-    *_, next_to_it, farthest = np.sort(x).tolist()
+def _outlier(samples: Sequence[Sample], agent: thesis.Reference, measure: Measure) -> str:
+    """The reason, if a single environment far from all others is it; otherwise nothing."""
+    x, y = complexities(samples, measure), rewards(samples, agent.name)
+    *_, second, farthest = np.sort(x).tolist()
     rest = x < farthest
     without = relate(agent.name, "all-sizes", measure, x[rest], y[rest])
     if not without.falls:
         return ""
     return (
         f"one environment lies far from all others: its {measure.title} is {farthest:,.0f}, the "
-        f"next is {next_to_it:,.0f}, the median {np.median(x):,.0f}. The line over all sizes hangs "
-        f"on it. Without it the slope is {said(without.slope)}. By ranks, where no value is far "
-        f"from the next, the correlation is {said(_of_ranks(x, y), 2)} with it"
+        f"next is {second:,.0f}, the median {np.median(x):,.0f}. The line over all sizes depends "
+        f"on it. Without it the slope is {fmt(without.slope)}. By ranks, where no value is far "
+        f"from the next, the correlation is {fmt(_rank_correlation(x, y), 2)} with it"
     )
 
 
-def what_the_reading_does(found: Sequence[Sample], agent: Reference) -> Statement:
+def compare_measures(samples: Sequence[Sample], agent: thesis.Reference) -> Statement:
     """What difference it makes which of the two measures is meant."""
-    chosen = among(found)["all-sizes"]
-    one, other = (complexities(chosen, measure) for measure in MEASURES)
-    gained = rewards(chosen, agent.name)
-    plain, product = (_of_ranks(x, gained) for x in (one, other))
+    lengths, products = (complexities(samples, measure) for measure in MEASURES)
+    y = rewards(samples, agent.name)
+    # In which part of its range, from the lowest value on, half of the values lie.
+    half_of_lengths, half_of_products = (
+        float((np.median(x) - x.min()) / np.ptp(x)) for x in (lengths, products)
+    )
     return Statement(
         "The formula of section 5.4 has lost the sign between the compressed length and the length "
         "of the pattern. Most likely it was that of a product; its example has the compressed "
         "length alone.",
         f"Both order the environments in much the same way: the correlation of their ranks is "
-        f"{said(_of_ranks(one, other), 2)} over all sizes. But half of the environments lie in the "
-        f"lowest {_half_lie_below(other):.0%} of the range of products, and in the lowest "
-        f"{_half_lie_below(one):.0%} of that of lengths: by the product, few environments decide "
-        f"where a line goes. By ranks {agent.title} goes with the product by {said(product, 2)}, "
-        f"with the compressed length by {said(plain, 2)}.",
+        f"{fmt(_rank_correlation(lengths, products), 2)} over all sizes. But half of the "
+        f"environments lie in the lowest {half_of_products:.0%} of the range of products, and in "
+        f"the lowest {half_of_lengths:.0%} of that of lengths: by the product, few environments "
+        f"decide the line. The rank correlation of {agent.title} with the product is "
+        f"{fmt(_rank_correlation(products, y), 2)}, with the compressed length "
+        f"{fmt(_rank_correlation(lengths, y), 2)}.",
         None,
     )
 
 
-def _half_lie_below(x: FloatArray) -> float:
-    """In which part of its range, from the lowest value on, half of the values lie."""
-    return float((np.median(x) - x.min()) / np.ptp(x))
-
-
-def _of_ranks(x: FloatArray, y: FloatArray) -> Correlation:
+def _rank_correlation(x: FloatArray, y: FloatArray) -> Correlation:
     from scipy.stats import rankdata
 
     return correlation(rankdata(x), rankdata(y))

@@ -10,167 +10,165 @@ import numpy as np
 
 from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, paired_difference
-from omnimeter.reproductions.lambda_thesis.relations import (
-    COMPRESSED,
-    ENVIRONMENTS,
-    MEASURES,
-    Relation,
-    Sample,
-    among,
-    complexities,
-    curve_rows,
-    curves_of,
-    draw_relations,
-    draw_sizes,
-    learner_among_strangers,
-    learner_falls,
-    point_rows,
-    relate,
-    relation_figures,
-    relation_rows,
-    relations,
-    rewards,
-    samples,
-)
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    INTERACTIONS,
-    ORACLE,
-    Q_LEARNING,
-    REFERENCES,
-    Reference,
-    final,
-)
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    fields,
-    said,
-    silent,
-    write_records,
-)
+from omnimeter.reproductions import shared
+from omnimeter.reproductions.lambda_thesis import relations
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
-NOUGHT = 0.01
-"""A change whose interval is within this distance of 0 is none."""
+NEAR_ZERO = 0.01
+"""A change whose interval is within this distance of 0 counts as none."""
 
 
-def changes(alone: Sequence[Sample], found: Sequence[Sample]) -> dict[str, list[Estimate]]:
+def changes(
+    alone: Sequence[relations.Sample], joint: Sequence[relations.Sample]
+) -> dict[str, list[Estimate]]:
     """By agent and size how much more it gets among others, paired by environment."""
     return {
         agent.name: [
             paired_difference(there.final(agent.name), here.final(agent.name), support=REWARDS)
-            for here, there in zip(alone, found, strict=True)
+            for here, there in zip(alone, joint, strict=True)
         ]
-        for agent in REFERENCES
+        for agent in thesis.REFERENCES
     }
 
 
+def _rows(
+    joint: Sequence[relations.Sample], changed: Mapping[str, Sequence[Estimate]]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "agent": agent.name,
+            "cells": sample.cells,
+            **shared.fields(sample.mean(agent.name)),
+            **shared.fields(change, "change"),
+        }
+        for agent in thesis.REFERENCES
+        for sample, change in zip(joint, changed[agent.name], strict=True)
+    ]
+
+
 def statements(
-    alone: Sequence[Sample],
-    found: Sequence[Sample],
-    related: Sequence[Relation],
-    strangers: FloatArray,
+    alone: Sequence[relations.Sample],
+    joint: Sequence[relations.Sample],
+    related: Sequence[relations.Relation],
+    among_random: FloatArray,
 ) -> list[Statement]:
     """The section's statements, each with the rule by which it was decided.
 
     Args:
-        alone: What the agents get alone.
-        found: What they get together.
-        related: How the latter goes with complexity.
-        strangers: What Q-learning gets in the smallest environments among random agents.
+        alone: The rewards of the agents, each alone.
+        joint: Their rewards with all of them at once.
+        related: How the latter depend on complexity.
+        among_random: The rewards of Q-learning in the smallest environments among random agents.
     """
-    changed = changes(alone, found)
+    changed = changes(alone, joint)
     return [
-        _not_affected(ORACLE, found, changed[ORACLE.name]),
-        _not_affected(FOLLOWER, found, changed[FOLLOWER.name]),
-        _learner_is_worse(alone, found, strangers),
-        *(learner_falls(found, related, Q_LEARNING, measure) for measure in MEASURES),
-        _slope_is_steeper(alone, found),
+        _not_affected(ORACLE, joint, changed),
+        _not_affected(FOLLOWER, joint, changed),
+        _learner_is_worse(alone, joint, changed, among_random),
+        *(
+            relations.learner_falls(joint, related, Q_LEARNING, measure)
+            for measure in relations.MEASURES
+        ),
+        _slope_is_steeper(alone, joint),
     ]
 
 
 def _not_affected(
-    agent: Reference, found: Sequence[Sample], changed: Sequence[Estimate]
+    agent: thesis.Reference,
+    joint: Sequence[relations.Sample],
+    changed: Mapping[str, Sequence[Estimate]],
 ) -> Statement:
     return Statement(
         f"The {agent.title.lower()} is not affected by the others.",
-        f"{_told(found, changed)}. Rule: the intervals are within {NOUGHT} of 0.",
-        all(change.low > -NOUGHT and change.high < NOUGHT for change in changed),
+        f"{_list(joint, changed[agent.name])}. Rule: the intervals are within {NEAR_ZERO} of 0.",
+        all(shared.is_within(change, NEAR_ZERO) for change in changed[agent.name]),
     )
 
 
 def _learner_is_worse(
-    alone: Sequence[Sample], found: Sequence[Sample], strangers: FloatArray
+    alone: Sequence[relations.Sample],
+    joint: Sequence[relations.Sample],
+    changed: Mapping[str, Sequence[Estimate]],
+    among_random: FloatArray,
 ) -> Statement:
-    changed = changes(alone, found)[Q_LEARNING.name]
-    holds = all(change.high < 0 for change in changed)
+    holds = all(change.high < 0 for change in changed[Q_LEARNING.name])
     return Statement(
         "Q-learning does worse among the others: it does not make use of them, and has a larger "
         "table to fill.",
-        f"{_told(found, changed)}. Rule: the intervals are below 0.",
+        f"{_list(joint, changed[Q_LEARNING.name])}. Rule: the intervals are below 0.",
         holds,
-        "" if holds else _why_not_worse(alone[0], found[0], strangers),
+        "" if holds else _why_not_worse(alone[0], joint[0], among_random),
     )
 
 
-def _why_not_worse(alone: Sample, found: Sample, strangers: FloatArray) -> str:
-    before, among_others = alone.final(Q_LEARNING.name), found.final(Q_LEARNING.name)
+def _why_not_worse(
+    alone: relations.Sample, joint: relations.Sample, among_random: FloatArray
+) -> str:
+    before, among_others = alone.final(Q_LEARNING.name), joint.final(Q_LEARNING.name)
     worse, better = int((among_others < before).sum()), int((among_others > before).sum())
-    loss = paired_difference(strangers, before, support=REWARDS)
+    loss = paired_difference(among_random, before, support=REWARDS)
     return (
         f"with {alone.cells} cells it is worse in {worse} of {len(before)} environments and better "
-        f"in {better}. Among three random agents, who enlarge its table as much, the change is "
-        f"{said(loss)}. So it matters who the others are. Either the places of oracle and follower "
-        "tell it something, or fewer states come up because both keep close to Good; these runs do "
-        "not tell which"
+        f"in {better}. Among three random agents, which enlarge its table as much, the change is "
+        f"{fmt(loss)}. So it matters which agents the others are. Either the places of oracle and "
+        "follower tell it something, or fewer states come up because both keep close to Good; "
+        "these runs do not tell which"
     )
 
 
-def _slope_is_steeper(alone: Sequence[Sample], found: Sequence[Sample]) -> Statement:
+def _slope_is_steeper(
+    alone: Sequence[relations.Sample], joint: Sequence[relations.Sample]
+) -> Statement:
     """The slope of the paired differences is the difference of the slopes."""
-    steeper: list[Relation] = []
-    for (where, here), there in zip(among(alone).items(), among(found).values(), strict=True):
-        change = rewards(there, Q_LEARNING.name) - rewards(here, Q_LEARNING.name)
+    steeper: list[relations.Relation] = []
+    for (where, here), there in zip(
+        relations.among(alone).items(), relations.among(joint).values(), strict=True
+    ):
+        change = relations.rewards(there, Q_LEARNING.name) - relations.rewards(
+            here, Q_LEARNING.name
+        )
         steeper += [
-            relate(Q_LEARNING.name, where, measure, complexities(here, measure), change)
-            for measure in MEASURES
+            relations.relate(
+                Q_LEARNING.name, where, measure, relations.complexities(here, measure), change
+            )
+            for measure in relations.MEASURES
         ]
     holds = all(each.falls for each in steeper)
     return Statement(
         "The slope of Q-learning against complexity is steeper among the others.",
         "Difference of the slopes: "
         + "; ".join(
-            f"{each.among}, {each.measure.title}: {said(each.slope)} for {each.measure.unit}"
+            f"{each.among}, {each.measure.title}: {fmt(each.slope)} for {each.measure.unit}"
             for each in steeper
         )
         + ". Rule: the intervals of these differences are below 0.",
         holds,
-        "" if holds else _why_not_steeper(alone[-1], found[-1]),
+        "" if holds else _why_not_steeper(alone[-1], joint[-1]),
     )
 
 
-def _why_not_steeper(alone: Sample, found: Sample) -> str:
+def _why_not_steeper(alone: relations.Sample, joint: relations.Sample) -> str:
     """Fifths of the environments, from the simplest to the most complex."""
-    fifths = np.array_split(np.argsort(alone.complexity[COMPRESSED.name], kind="stable"), 5)
-    before, among_others = alone.final(Q_LEARNING.name), found.final(Q_LEARNING.name)
-    change = among_others - before
+    fifths = np.array_split(
+        np.argsort(alone.complexity[relations.COMPRESSED.name], kind="stable"), 5
+    )
+    before, among_others = alone.final(Q_LEARNING.name), joint.final(Q_LEARNING.name)
+    losses = [float((among_others - before)[fifth].mean()) for fifth in fifths]
     last = fifths[-1]
     return (
         f"with {alone.cells} cells the loss does not simply grow with complexity. From the fifth "
         "of the environments with the smallest compressed length to that with the largest the "
-        "change is "
-        + ", ".join(f"{change[fifth].mean():.2f}" for fifth in fifths)
-        + f". In the last of these Q-learning has {before[last].mean():.2f} alone and "
-        f"{among_others[last].mean():.2f} among others; a random agent has 0"
+        f"change is {join(losses, '.2f')}. In the last of these Q-learning has "
+        f"{before[last].mean():.2f} alone and {among_others[last].mean():.2f} among others; a "
+        "random agent has 0"
     )
 
 
-def _told(found: Sequence[Sample], changed: Sequence[Estimate]) -> str:
+def _list(joint: Sequence[relations.Sample], changed: Sequence[Estimate]) -> str:
     return "Change against being alone: " + ", ".join(
-        f"{sample.cells} cells {said(change)}"
-        for sample, change in zip(found, changed, strict=True)
+        f"{sample.cells} cells {fmt(change)}" for sample, change in zip(joint, changed, strict=True)
     )
 
 
@@ -178,62 +176,47 @@ def reproduce(
     out: Path,
     report: Report = silent,
     *,
-    environments: int = ENVIRONMENTS,
-    interactions: int = INTERACTIONS,
+    environments: int = relations.ENVIRONMENTS,
+    interactions: int = thesis.INTERACTIONS,
 ) -> Reproduced:
-    """Put all agents into each environment together, and compare with each being there alone."""
-    before = samples(environments, interactions, lambda what, done: report(what, 0.3 * done))
-    found = samples(
+    """Put all agents into each environment at once, and compare with each being there alone."""
+    alone = relations.draw_samples(
+        environments, interactions, lambda what, done: report(what, 0.3 * done)
+    )
+    joint = relations.draw_samples(
         environments,
         interactions,
         lambda what, done: report(f"{what}, all agents at once", 0.3 + 0.55 * done),
-        social=True,
+        joint=True,
     )
     report("Q-learning among random agents", 0.85)
-    strangers = learner_among_strangers(environments, interactions)
+    among_random = relations.learner_among_random(environments, interactions)
     report("drawing", 0.95)
-    changed = changes(before, found)
-    rows = _rows(found, changed)
-    related = relations(found)
-    lines = relation_rows(related)
+    rows = _rows(joint, changes(alone, joint))
+    related = relations.all_relations(joint)
     title = f"Four agents at once in {environments} generated environments of each size"
-    curves = curves_of(found)
-    drawn = draw_sizes(curves, title, out / "social", curves_of(before))
-    against = draw_relations(found, related, f"{title}: reward and complexity", out / "complexity")
+    scatter = relations.draw_relations(
+        joint, related, f"{title}: reward and complexity", out / "complexity"
+    )
     return Reproduced(
         name="lambda-social",
         title=title,
-        statements=statements(before, found, related, strangers),
+        statements=statements(alone, joint, related, among_random),
         figures={
             **{f"{row['agent']}.{row['cells']}-cells": row["value"] for row in rows},
             **{f"{row['agent']}.{row['cells']}-cells.change": row["change"] for row in rows},
-            "q-learning.3-cells.among-random": float(strangers.mean()),
-            **relation_figures(related),
+            "q-learning.3-cells.among-random": float(among_random.mean()),
+            **relations.relation_figures(related),
         },
         rows=rows,
         files={
-            "table": write_records(out / "agents.csv", rows),
-            "curves": write_records(out / "curves.csv", curve_rows(curves)),
-            "relations": write_records(out / "relations.csv", lines),
-            "points": write_records(out / "points.csv", point_rows(found)),
-            **drawn,
-            **{f"{name}, complexity": path for name, path in against.items()},
+            "table": shared.write_records(out / "agents.csv", rows),
+            "curves": shared.write_records(out / "curves.csv", relations.curve_rows(joint)),
+            "relations": shared.write_records(
+                out / "relations.csv", relations.relation_rows(related)
+            ),
+            "points": shared.write_records(out / "points.csv", relations.point_rows(joint)),
+            **relations.draw_sizes(joint, title, out / "social", alone),
+            **{f"{name}, complexity": path for name, path in scatter.items()},
         },
     )
-
-
-def _rows(
-    found: Sequence[Sample], changed: Mapping[str, Sequence[Estimate]]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "agent": agent.name,
-            "cells": sample.cells,
-            **fields(final(sample.averages[agent.name])),
-            "change": change.value,
-            "change-low": change.low,
-            "change-high": change.high,
-        }
-        for agent in REFERENCES
-        for sample, change in zip(found, changed[agent.name], strict=True)
-    ]
