@@ -7,7 +7,7 @@ import pytest
 
 from omnimeter.contract import Spec
 from omnimeter.execution.workers import make_agent
-from omnimeter.kernels import KernelAgent
+from omnimeter.interaction import KernelAgent
 from omnimeter.reproductions.anytime import shared, speed
 from omnimeter.reproductions.anytime.speed import AGENTS, DEFINITIONS, MODEL_LEARNER, RANDOM, Sizes
 

@@ -3,14 +3,14 @@
 import json
 import zlib
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 
 from omnimeter.environments.lambda_class import Lambda, dynamics
-from omnimeter.interaction import dispatch
-from omnimeter.interaction.loop import run_stepwise
+from omnimeter.interaction.dispatch import run, run_single
 from omnimeter.reproductions.lambda_thesis import (
     complexity,
     generated,
@@ -36,10 +36,7 @@ POINTS = np.array([10, 20, 30, 40])
 def step_by_step(monkeypatch):
     """Joint runs without compiling: few and short ones are soon done."""
 
-    def run(*arguments):
-        return dispatch.run(*arguments, compiled=False)
-
-    monkeypatch.setattr(shared, "run", run)
+    monkeypatch.setattr(shared, "run", partial(run, compiled=False))
 
 
 def test_points_are_few_rise_and_end_with_the_run():
@@ -52,10 +49,10 @@ def test_points_are_few_rise_and_end_with_the_run():
 
 @pytest.mark.parametrize("agent", REFERENCES, ids=lambda agent: agent.name)
 def test_averages_are_those_of_the_ordinary_loop(agent):
-    taken = shared.exercises(EIGHT, 2, interactions=40)
-    kept = shared.alone(EIGHT, agent, taken, POINTS)
-    for exercise, row in zip(taken, kept, strict=True):
-        rewards = run_stepwise(EIGHT, [agent.make()], exercise)[0].rewards
+    exercises = shared.draw_exercises(EIGHT, 2, interactions=40)
+    kept = shared.alone_averages(EIGHT, agent, exercises, POINTS)
+    for exercise, row in zip(exercises, kept, strict=True):
+        rewards = next(run_single(EIGHT, agent.make(), [exercise])).rewards
         assert row == pytest.approx([rewards[:count].mean() for count in POINTS])
 
 
@@ -74,8 +71,8 @@ def test_environments_are_the_same_alone_and_jointly(step_by_step):
         assert all(runs.shape == (2, len(one.points)) for runs in other.averages.values())
 
 
-def test_a_failed_run_is_not_averaged_over():
-    trace = run_stepwise(EIGHT, [RANDOM.make()], shared.exercises(EIGHT, 1, interactions=40)[0])[0]
+def test_a_failed_run_is_an_error():
+    trace = next(run_single(EIGHT, RANDOM.make(), shared.draw_exercises(EIGHT, 1, interactions=40)))
     from omnimeter.contract import Fault, FaultKind
 
     with pytest.raises(RuntimeError, match="broken"):

@@ -100,9 +100,7 @@ def test_few_runs_are_undecided(monkeypatch):
 
 def test_policies_that_change_nothing_have_finite_intervals(monkeypatch):
     monkeypatch.setattr(payoff_table, "POLICY_RUNS", 100)
-    unmoved = payoff_table.gain_of(
-        payoff_table.BOUNDED, Total(), "stopper", threshold=0.5
-    )
+    unmoved = payoff_table.gain_of(payoff_table.BOUNDED, Total(), "stopper", threshold=0.5)
     assert unmoved.value == 0
     assert -0.5 < unmoved.low < 0 < unmoved.high < 0.5
 
@@ -228,7 +226,7 @@ def test_only_an_unexplained_difference_disagrees(holds, reason, agrees):
     assert Reproduced("name", "title", [statement], {}).agrees is agrees
 
 
-def test_an_unwritable_place_is_said_clearly(tmp_path):
+def test_an_unwritable_path_is_reported_clearly(tmp_path):
     from omnimeter.contract.errors import StoreError
 
     (tmp_path / "file").write_text("")

@@ -19,7 +19,7 @@ from omnimeter.contract import Trace
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import Estimate, difference, mean, paired_difference
-from omnimeter.kernels import KernelAgent
+from omnimeter.interaction import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, Total
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, silent

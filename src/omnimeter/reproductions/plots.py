@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from omnimeter.contract import FloatArray, IntArray
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.reports.style import MUTED, SMALL, STYLE, moved_apart
 from omnimeter.reproductions.shared import writing_to
 

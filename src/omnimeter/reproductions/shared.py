@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omnimeter.contract import Agent, Budget, EnvironmentClass, Exercise, Spec, Trace, stream
+import numpy as np
+
+from omnimeter.contract import Budget, EnvironmentClass, Exercise, Spec, Trace, stream
+from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.estimation import Estimate
-from omnimeter.interaction import run_single
-from omnimeter.reports.style import MUTED, SMALL, STYLE, moved_apart
+from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, run_single
 
 if TYPE_CHECKING:
     pass
@@ -114,19 +116,19 @@ def run_exercises(
     environment_class: KernelEnvironmentClass, agent: KernelAgent, exercises: Sequence[Exercise]
 ) -> Iterator[Trace]:
     """The traces of one agent, exercise by exercise, so that memory stays flat."""
-    return run_batch(environment_class, agent, exercises)
+    return run_single(environment_class, agent, exercises)
 
 
 def simulate(
-    environment_class: EnvironmentClass,
-    agent: Agent,
+    environment_class: KernelEnvironmentClass,
+    agent: KernelAgent,
     seconds: float,
     runs: int,
     seed: int = 0,
 ) -> Iterator[Trace]:
-    """The traces of one agent over a time, run by run, so that memory stays flat."""
-    taken = exercises(environment_class, Budget(seconds=seconds), runs, seed)
-    return run_single(environment_class, agent, taken)
+    """The traces of one agent over a period of time, run by run."""
+    exercises = draw_exercises(environment_class, Budget(seconds=seconds), runs, seed)
+    return run_exercises(environment_class, agent, exercises)
 
 
 # Estimates, in statements and in tables.

@@ -14,7 +14,7 @@ from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.environments.buttons import Buttons
 from omnimeter.estimation import mean
-from omnimeter.kernels import KernelAgent
+from omnimeter.interaction import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, join, silent

@@ -14,7 +14,8 @@ from omnimeter.contract import (
     Percept,
     single,
 )
-from omnimeter_sample.ring import ACTIONS, LEFT, RIGHT, check_size, draw_ring
+from omnimeter.environments.torus.dynamics import LEFT
+from omnimeter_sample.ring import ACTIONS, RIGHT, check_size, draw_ring
 
 if TYPE_CHECKING:
     import numpy as np

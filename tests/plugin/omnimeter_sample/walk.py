@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnimeter.contract import Instance, single
+from omnimeter.environments.torus.dynamics import LEFT
 from omnimeter.kernels import (
     EnvironmentKernels,
     KernelEnvironment,
@@ -15,7 +16,7 @@ from omnimeter.kernels import (
     generator_state,
     kernel,
 )
-from omnimeter_sample.ring import ACTIONS, LEFT, RIGHT, check_size, draw_ring
+from omnimeter_sample.ring import ACTIONS, RIGHT, check_size, draw_ring
 
 
 class WalkState(NamedTuple):

@@ -12,11 +12,10 @@ import numpy as np
 
 from omnimeter.agents.model_learner import ACTIONS, ModelLearner, ModelState
 from omnimeter.agents.model_learner import act as pursue
-from omnimeter.contract import Briefing, Spec
+from omnimeter.contract import AgentKernels, Briefing, Spec, kernel
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import Estimate, mean, paired_difference
-from omnimeter.kernels import AgentKernels, below, kernel
-from omnimeter.protocols.anytime import AnytimeUntimed
+from omnimeter.interaction.intrinsics import below
 from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES, SMALL
 from omnimeter.reproductions import plots, shared

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Score, Spec
+from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Spec
 from omnimeter.contract.protocol import Moment
+from omnimeter.execution import Isolation, Observer, Options, evaluate
 from omnimeter.execution.workers import make_agent, make_environment_class, outcome_of
 from omnimeter.interaction import run_single
+from omnimeter.protocols.anytime import AnytimeUntimed
 from omnimeter.protocols.evaluation import Evaluation
 from omnimeter.reproductions.shared import Report, silent
 

@@ -75,7 +75,7 @@ class Setup:
     @property
     def environment_class(self) -> Spec:
         """The class."""
-        states = {} if self.most_states is None else {"max_states": self.most_states}
+        states = {} if self.max_states is None else {"max_states": self.max_states}
         return Spec(f"{self.name}-v1", states)
 
     def agent(self, kind: Kind) -> Spec:

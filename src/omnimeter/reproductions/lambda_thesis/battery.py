@@ -15,7 +15,7 @@ import numpy as np
 
 from omnimeter.agents.temporal_difference import ExpectedSarsa, Sarsa
 from omnimeter.complexity import compressed_length
-from omnimeter.contract import Outcome, Spec
+from omnimeter.contract import Spec
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import (
     Correlation,
@@ -229,7 +229,7 @@ def _rows(agent: str, parts: dict[str, Results]) -> Iterator[dict[str, Any]]:
                 **shared.fields(chosen.mean(agent), "mean"),
                 "sd": chosen.deviation(agent),
                 **shared.fields(chosen.correlation(agent), "pearson"),
-                "p": chosen.correlation(agent).probability,
+                "p": chosen.correlation(agent).p_value,
             }
             row |= {key + suffix: value for key, value in numbers.items()}
         yield row
@@ -484,8 +484,8 @@ def _correlation(results: Results, small: Results, few: int) -> Statement:
     return Statement(
         "Section 6.3: the rewards of Q-learning go down significantly as the complexity of the "
         "pattern goes up (Pearson).",
-        f"r = {said(found_in_few)}, p = {_chance(found_in_few.p_value)} in {few} tests; "
-        f"r = {said(found)}, p {_below(found.p_value)} in {results.tests:,}. Each "
+        f"r = {fmt(first)}, p = {first.p_value:.2g} in {few} tests; "
+        f"r = {fmt(many)}, p {_below(many.p_value)} in {results.tests:,}. Each "
         f"further byte of the compressed pattern costs {-slope.value:.4f} "
         f"[{-slope.high:.4f}, {-slope.low:.4f}]." + bend,
         first.high < 0 and many.high < 0,
@@ -496,8 +496,8 @@ def _correlation_by_cells(results: Results) -> Statement:
     by_cells = results.correlations(Q)
     return Statement(
         "Table 6.2: the same holds for each number of cells.",
-        f"r = {_list([each.value for each in found], 2)} with {_cells(results)} cells; the "
-        f"largest p is {_chance(max(each.p_value for each in found))} in "
+        f"r = {join((each.value for each in by_cells), '.2f')} with {_cells(results)} cells; the "
+        f"largest p is {max(each.p_value for each in by_cells):.2g} in "
         f"{results.tests:,} tests.",
         _significant(by_cells) == len(by_cells),
     )
@@ -518,9 +518,9 @@ def _always_significant(results: Results, small: Results, few: int) -> Statement
     )
     return Statement(
         f"Table 6.2: it is significant for each number of cells, with n = {few}.",
-        f"In {few} tests r = {_list([each.value for each in found], 2)}, with p = "
-        + ", ".join(_chance(each.p_value) for each in found)
-        + f": {_noticed(found)} of {whole} are significant. Among {len(counts)} batteries of "
+        f"In {few} tests r = {join((each.value for each in first), '.2f')}, with p = "
+        f"{join((each.p_value for each in first), '.2g')}: {_significant(first)} of {whole} "
+        f"are significant. Among {len(counts)} batteries of "
         f"{few} tests, {counts.count(whole)} show all {whole}, and the average shows "
         f"{np.mean(counts):.1f}. These p allow for variances that differ with complexity; by the "
         f"usual test {usual[0]} are significant, on average {np.mean(usual):.1f}, and "
@@ -545,17 +545,9 @@ def _others(results: Results) -> Statement:
     )
 
 
-def _noticed(found: Sequence[Correlation]) -> int:
-    """How many are significant."""
-    return sum(map(_significant, found))
-
-
-def _significant(found: Correlation) -> bool:
-    return found.value < 0 and found.p_value < ERROR
-
-
-def _spread_of(results: Results) -> float:
-    return float(np.std(results.rewards[Q], ddof=1))
+def _significant(correlations: Sequence[Correlation]) -> int:
+    """How many are significantly below 0."""
+    return sum(each.value < 0 and each.p_value < ERROR for each in correlations)
 
 
 def _cells(results: Results) -> str:
@@ -600,51 +592,3 @@ def reproduce(
             **draw(results, small, out),
         },
     )
-
-
-def _figures(results: Results, ending: str) -> dict[str, float]:
-    figures: dict[str, float] = {}
-    for name, rewards in results.rewards.items():
-        figures[f"{name}{ending}.mean"] = float(np.mean(rewards))
-        figures[f"{name}{ending}.sd"] = float(np.std(rewards, ddof=1))
-        figures[f"{name}{ending}.pearson"] = results.correlation(name).value
-    return figures
-
-
-def _rows(agent: str, parts: dict[str, Results]) -> Iterator[dict[str, Any]]:
-    """One row for each number of cells and one for all, with the numbers of each part."""
-    cells = next(iter(parts.values())).cells.tolist()
-    for place, name in enumerate([*cells, "all"]):
-        row: dict[str, Any] = {"agent": agent, "cells": name}
-        for ending, results in parts.items():
-            chosen = results if name == "all" else results.only(place)
-            numbers = _numbers(chosen.complexity.ravel(), chosen.rewards[agent].ravel())
-            row.update({key + ending: value for key, value in numbers.items()})
-        yield row
-
-
-def _numbers(complexity: Any, rewards: Any) -> dict[str, float]:
-    average, joint = mean(rewards, support=(-1.0, 1.0)), correlation(complexity, rewards)
-    return {
-        "mean": average.value,
-        "mean-low": average.low,
-        "mean-high": average.high,
-        "sd": float(np.std(rewards, ddof=1)),
-        "pearson": joint.value,
-        "pearson-low": joint.low,
-        "pearson-high": joint.high,
-        "p": joint.p_value,
-    }
-
-
-def _exercises(results: Results) -> list[dict[str, Any]]:
-    return [
-        {
-            "test": test + 1,
-            "cells": int(cells),
-            "complexity": float(results.complexity[test, place]),
-            **{name: float(rewards[test, place]) for name, rewards in results.rewards.items()},
-        }
-        for test in range(results.tests)
-        for place, cells in enumerate(results.cells)
-    ]

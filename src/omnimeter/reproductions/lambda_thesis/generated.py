@@ -14,41 +14,12 @@ from omnimeter.contract import Exercise, Instance, InvalidInputError, stream
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.space import read_space
-from omnimeter.estimation import Estimate, difference, mean, paired_difference
-from omnimeter.interaction import run_single
-from omnimeter.reproductions.lambda_thesis.relations import (
-    ENVIRONMENTS,
-    SIZES,
-    STOP,
-    Sample,
-    curve_rows,
-    curves_of,
-    draw_sizes,
-    samples,
-)
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    INTERACTIONS,
-    ORACLE,
-    Q_LEARNING,
-    RANDOM,
-    REFERENCES,
-    Reference,
-    exercises,
-    final,
-    passes,
-    settled_after,
-)
-from omnimeter.reproductions.shared import (
-    REWARDS,
-    Report,
-    Reproduced,
-    Statement,
-    fields,
-    said,
-    silent,
-    write_records,
-)
+from omnimeter.estimation import Estimate, difference, mean
+from omnimeter.reproductions import shared
+from omnimeter.reproductions.lambda_thesis import relations
+from omnimeter.reproductions.lambda_thesis import shared as thesis
+from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
+from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 
 @dataclass(frozen=True)
@@ -127,38 +98,8 @@ READINGS: dict[str, Callable[[int, int, int], list[Exercise]]] = {
     "whole-turns": _with_instances("whole-turns", _whole_turns),
 }
 """First as everywhere else: an invalid space is drawn anew with its number of actions, Good and
-Evil change places, and displacements are shorter than a whole turn. Then with one thing otherwise
-at a time."""
-
-
-def read_differently(environments: int, interactions: int, report: Report) -> list[Read]:
-    """What oracle and follower get under each reading."""
-    found = []
-    for number, (reading, taken_at) in enumerate(READINGS.items()):
-        report(f"oracle and follower, {reading}", 0.6 + 0.3 * number / len(READINGS))
-        for cells in SIZES:
-            taken = taken_at(cells, environments, interactions)
-            found += [_read(reading, cells, agent, taken) for agent in (ORACLE, FOLLOWER)]
-    return found
-
-
-def _read(reading: str, cells: int, agent: Reference, taken: Sequence[Exercise]) -> Read:
-    traces = run_single(Lambda(cells=cells), agent.make, taken)
-    shares = np.array(
-        [[np.mean(trace.rewards > 0), np.mean(trace.rewards < 0)] for trace in traces]
-    )
-    actions = [read_space(each.instance.data["space"]).actions for each in taken]
-    with_good, with_evil = shares.mean(axis=0).tolist()
-    # Good leaves 1 and Evil -1, so the average reward is the difference of the shares.
-    averages = shares[:, 0] - shares[:, 1]
-    return Read(reading, cells, agent.name, float(np.mean(actions)), averages, with_good, with_evil)
-
-
-HARDLY = 0.1
-"""A difference whose interval lies within this is hardly one."""
-
-GAPS = (-2.0, 2.0)
-"""Where differences of two rewards lie."""
+Evil change places, and displacements are shorter than a whole turn. Then with one change at a
+time."""
 
 USUAL, NO_SWAPS, THREE_ACTIONS, CONNECTIONS, WHOLE_TURNS = READINGS
 

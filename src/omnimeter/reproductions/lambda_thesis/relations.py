@@ -10,27 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnimeter.contract import Exercise
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.complexity import ComplexityMeasure
-from omnimeter.estimation import Correlation, Estimate, Line, correlation, regression
-from omnimeter.reports.style import INK, MUTED, SMALL
-from omnimeter.reproductions.lambda_thesis.shared import (
-    FOLLOWER,
-    INTERACTIONS,
-    ORACLE,
-    Q_LEARNING,
-    RANDOM,
-    REFERENCES,
-    Curve,
-    Reference,
-    alone,
-    curve_of,
-    draw_curves,
-    exercises,
-    joint,
-    points_along,
+from omnimeter.estimation import (
+    Correlation,
+    Estimate,
+    Line,
+    correlation,
+    mean,
+    paired_difference,
+    regression,
 )
 from omnimeter.reports.style import INK, SMALL
 from omnimeter.reproductions import plots, shared
@@ -48,7 +38,7 @@ class Measure:
 
     Attributes:
         name: In rows.
-        grade: What the class calls it.
+        class_name: The name of the measure in the class.
         title: In texts.
         axis: The label of an axis.
         per: Slopes are given for a difference this large.
@@ -57,7 +47,7 @@ class Measure:
     """
 
     name: str
-    grade: ComplexityMeasure
+    class_name: ComplexityMeasure
     title: str
     axis: str
     per: int
@@ -148,7 +138,7 @@ def draw_samples(
         exercises = thesis.draw_exercises(environment_class, environments, interactions, seed=cells)
         complexity = {}
         for measure in MEASURES:
-            measured = Lambda(grade=measure.grade)
+            measured = Lambda(complexity_measure=measure.class_name)
             complexity[measure.name] = np.array(
                 [measured.complexity(exercise.instance) for exercise in exercises]
             )
@@ -177,35 +167,7 @@ def learner_among_random(environments: int, interactions: int) -> FloatArray:
 # Curves against the interactions.
 
 
-def _together(
-    environment_class: Lambda, taken: Sequence[Exercise], points: IntArray
-) -> dict[str, FloatArray]:
-    return joint(environment_class, REFERENCES, taken, points)
-
-
-def _complexities(taken: Sequence[Exercise]) -> dict[str, FloatArray]:
-    graded = {measure.name: Lambda(complexity_measure=measure.grade) for measure in MEASURES}
-    return {
-        name: np.array([grading.complexity(exercise.instance) for exercise in taken])
-        for name, grading in graded.items()
-    }
-
-
-Curves = Mapping[int, Mapping[str, Curve]]
-"""By the number of cells and the name of an agent its mean curve."""
-
-
-def curves_of(found: Sequence[Sample]) -> Curves:
-    """The mean curves of all agents in environments of all sizes."""
-    return {
-        sample.cells: {
-            name: curve_of(sample.points, runs) for name, runs in sample.averages.items()
-        }
-        for sample in found
-    }
-
-
-def curve_rows(curves: Curves) -> list[dict[str, Any]]:
+def curve_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
     """All mean curves as records."""
     return [
         {
@@ -340,12 +302,8 @@ def relation_rows(relations: Sequence[Relation]) -> list[dict[str, Any]]:
             "agent": relation.agent,
             "among": relation.among,
             "measure": relation.measure.name,
-            "slope": relation.slope.value,
-            "slope-low": relation.slope.low,
-            "slope-high": relation.slope.high,
-            "correlation": relation.correlation.value,
-            "correlation-low": relation.correlation.low,
-            "correlation-high": relation.correlation.high,
+            **shared.fields(relation.slope, "slope"),
+            **shared.fields(relation.correlation, "correlation"),
             "p": relation.correlation.p_value,
         }
         for relation in relations
@@ -457,8 +415,8 @@ def learner_falls(
         f"{agent.title} does significantly worse the more complex the environment is "
         f"(complexity: the {measure.title}).",
         "; ".join(
-            f"{where}: slope {said(each.slope)} for {measure.unit}, correlation "
-            f"{said(each.correlation, 2)}, p = {each.correlation.p_value:.1g}"
+            f"{where}: slope {fmt(each.slope)} for {measure.unit}, correlation "
+            f"{fmt(each.correlation, 2)}, p = {each.correlation.p_value:.1g}"
             for where, each in by_place.items()
         )
         + ". Rule: the intervals of both slopes are below 0.",

@@ -11,11 +11,11 @@ import numpy as np
 from omnimeter.agents.lambda_agents import Follower, Oracle
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.agents.temporal_difference import QLearning
-from omnimeter.contract import Agent, Budget, Exercise, Spec, Trace
+from omnimeter.contract import Budget, Exercise, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, bootstrap, mean
-from omnimeter.interaction import run, run_single
+from omnimeter.interaction import KernelAgent, run
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.shared import REWARDS
@@ -33,7 +33,7 @@ class Reference:
 
     name: str
     title: str
-    make: Callable[[], Agent]
+    make: Callable[[], KernelAgent]
     colour: str
     line: str
     marker: str
@@ -82,7 +82,7 @@ def alone_averages(
     environment_class: Lambda, agent: Reference, exercises: Sequence[Exercise], points: IntArray
 ) -> FloatArray:
     """The average reward of an agent alone: one row per exercise, one column per point."""
-    traces = run_single(environment_class, agent.make, taken)
+    traces = shared.run_exercises(environment_class, agent.make(), exercises)
     return np.array([averages(trace, points) for trace in traces])
 
 
@@ -94,10 +94,10 @@ def joint_averages(
 ) -> dict[str, FloatArray]:
     """The same for each of several agents that are in the same environment at once."""
     specs = tuple(agent.spec for agent in agents)
-    exercises = [replace(exercise, agent=specs[0], joint=specs) for exercise in taken]
-    runs = run(environment_class, [agent.make for agent in agents], exercises)
-    kept = np.array([[averages(trace, points) for trace in traces] for traces in runs])
-    return {agent.name: kept[:, seat] for seat, agent in enumerate(agents)}
+    joint = [replace(exercise, agent=specs[0], joint=specs) for exercise in exercises]
+    runs = run(environment_class, [agent.make() for agent in agents], joint)
+    table = np.array([[averages(trace, points) for trace in traces] for traces in runs])
+    return {agent.name: table[:, seat] for seat, agent in enumerate(agents)}
 
 
 def averages(trace: Trace, points: IntArray) -> FloatArray:

@@ -65,11 +65,11 @@ def _run(runs: int, interactions: int, report: Report) -> Results:
             agent.name: thesis.alone_averages(environment_class, agent, exercises, points)
             for agent in thesis.REFERENCES
         }
-    cells, actions = environment_class.cells, environment_class.actions
-    assert cells is not None  # the given space says how many
-    assert actions is not None
+    cells, actions = read_space(thesis.SPACE).successors().shape
     until_swap = (1 + max_cycle(CYCLES[0], cells, actions)) / 2
-    return Found(points, averages, optimum(SPACE, PATTERN, interactions, until_swap))
+    return Results(
+        points, averages, optimum(thesis.SPACE, thesis.PATTERN, interactions, until_swap)
+    )
 
 
 def optimum(space: str, pattern: str, interactions: int, until_swap: float) -> float:

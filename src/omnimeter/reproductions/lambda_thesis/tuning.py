@@ -19,7 +19,9 @@ from omnimeter.contract import Exercise
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, mean, paired_difference
-from omnimeter.interaction import run_single
+from omnimeter.reports.style import INK
+from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.relations import SIZES, STOP
 from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
 
@@ -136,33 +138,7 @@ def run_grid(
     return Grid(alphas, gammas, np.array(rows))
 
 
-@contextmanager
-def _mapping(workers: int) -> Iterator[_Map]:
-    """What applies a function to values: here, or in processes beside this one."""
-    if workers == 1:
-        yield map
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield pool.map
-
-
-def session_rewards(agent: QLearning, each: int, interactions: int) -> FloatArray:
-    """What an agent gets in the sessions, by number of cells and session.
-
-    Args:
-        agent: Who takes them.
-        each: Sessions with each number of cells.
-        interactions: How long each session lasts.
-    """
-    return np.array(
-        [
-            [trace.rewards.mean() for trace in run_single(environments, agent, taken)]
-            for environments, taken in _sessions(each, interactions)
-        ]
-    )
-
-
-def _row(alpha: float, gammas: tuple[float, ...], each: int, interactions: int) -> FloatArray:
+def _row(alpha: float, gammas: tuple[float, ...], sessions: int, interactions: int) -> FloatArray:
     """The rewards with one learning rate: by discount factor, number of cells and session."""
     agents = (QLearning(alpha=alpha, gamma=gamma) for gamma in gammas)
     return np.array([session_rewards(agent, sessions, interactions) for agent in agents])
