@@ -20,9 +20,14 @@ from omnimeter.reports import comparisons, write_csv
 from omnimeter.reports.page import Contents, gather, render
 from omnimeter.reports.summary import estimate_sentence, hints
 from omnimeter.results import Record, writing
+from omnimeter.testing import ProtocolSuite
 from reports_samples import FIXED, PLAIN, Page
 
 STAIRCASE = Spec(f"{third_party_protocol.__file__}:Staircase", {"repetitions": 3})
+
+
+class TestStaircase(ProtocolSuite):
+    protocol = third_party_protocol.Staircase()
 
 
 def taken(path: Path, spec: Spec = STAIRCASE) -> tuple[Contents, Result]:

@@ -258,11 +258,8 @@ class Anytime(DrawnProtocol):
     @cached_property
     def start_level(self) -> float:
         """The level xi with which every repetition begins (line 7)."""
-        return (
-            self.environment_class.complexity_range()[0]
-            if self.start_complexity is None
-            else self.start_complexity
-        )
+        lowest, _ = self.environment_class.complexity_range()
+        return lowest if self.start_complexity is None else self.start_complexity
 
     def drawn(self) -> list[tuple[EnvironmentClass, Instance]]:
         """The first environment of the first repetition, if there is one."""
@@ -273,7 +270,9 @@ class Anytime(DrawnProtocol):
         """The next round: one exercise in each repetition."""
         *complete, begun = self._taken(outcomes).rounds()
         budget = self.budget(complete)
-        if budget is None or self.is_late(begun, budget) or _failed(complete):
+        # After a round in which the agent failed everywhere, the next would be the same.
+        failed = bool(complete) and all(map(is_own_fault, complete[-1].values()))
+        if budget is None or self.is_late(begun, budget) or failed:
             return []
         choices = self._choices(complete)
         place = len(complete)
@@ -297,12 +296,13 @@ class Anytime(DrawnProtocol):
 
     def _choices(self, rounds: Sequence[Round]) -> list[Choice]:
         """What comes next in each repetition; empty if one has used all environments."""
-        choices = [
-            self._position(repetition, _rewards(rounds, repetition)).choice
+        positions = [
+            # An exercise without a payoff counts as 0.
+            self._position(repetition, tuple(done[repetition].payoff or 0.0 for done in rounds))
             for repetition in range(self.repetitions)
         ]
-        known = [choice for choice in choices if choice is not None]
-        return known if len(known) == len(choices) else []
+        known = [each.choice for each in positions if each.choice is not None]
+        return known if len(known) == len(positions) else []
 
     def _taken(self, outcomes: Sequence[Outcome]) -> Repetitions:
         """The repetitions with what their exercises are worth in this test."""
@@ -406,19 +406,6 @@ class Anytime(DrawnProtocol):
             f"{self.step * 100:g} %, a reward of \N{MINUS SIGN}1 lowers it by as much",
             **balance_setting(self.environment_class),
         }
-
-
-def _failed(rounds: Sequence[Round]) -> bool:
-    """Whether the agent failed in every exercise of the last round.
-
-    The next round would be the same: a fault does not move the level.
-    """
-    return bool(rounds) and all(map(is_own_fault, rounds[-1].values()))
-
-
-def _rewards(rounds: Sequence[Round], repetition: int) -> tuple[float, ...]:
-    """The rewards of a repetition so far; an exercise without a payoff counts as 0."""
-    return tuple(done[repetition].payoff or 0.0 for done in rounds)
 
 
 OVERRUN = 0.02

@@ -107,7 +107,13 @@ class Universal(Sample):
             tick=tick,
             seed=seed,
         )
-        self.length: float = _checked_length(interactions, seconds)
+        unit = "seconds" if interactions is None else "interactions"
+        length = seconds if interactions is None else interactions
+        if length is None or not length > 0:
+            raise InvalidInputError(
+                f"There cannot be {length} {unit} in each environment.", "Give more than 0."
+            )
+        self.length: float = length
         self.adjustment: Adjustment = make(Kind.ADJUSTMENT, read_spec(Kind.ADJUSTMENT, adjustment))
 
     @cached_property
@@ -192,16 +198,6 @@ class BalancedUniversal(Universal):
     def settings(self) -> dict[str, str]:
         """Whether the class claims to be balanced."""
         return balance_setting(self.environment_class)
-
-
-def _checked_length(interactions: int | None, seconds: float | None) -> float:
-    """The length of an exercise, which must be positive."""
-    length, unit = (seconds, "seconds") if interactions is None else (interactions, "interactions")
-    if length is None or not length > 0:
-        raise InvalidInputError(
-            f"There cannot be {length} {unit} in each environment.", "Give more than 0."
-        )
-    return length
 
 
 def _product(factors: Range, numbers: Range) -> Range:

@@ -20,7 +20,7 @@ from omnimeter.contract import (
     Payoff,
     Protocol,
     Spec,
-    Timeout,
+    StoreError,
 )
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.protocol import Design
@@ -176,7 +176,6 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
     payoff, protocol = payoff_spec(evaluation), evaluation.make_protocol()
     design = protocol.describe()
     adjustment = _part(evaluation.protocol, "adjustment", Kind.ADJUSTMENT)
-    summary = describe(Kind.PROTOCOL, evaluation.protocol.id).doc.strip().partition("\n")[0]
     lengths = {}
     if design.unit == REPETITION:
         side = ", side by side" if (design.units or 0) > 1 else ""
@@ -185,15 +184,23 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
             total = length_text(design, design.length * (design.units or 0))
             lengths = {"Length": f"{total} in all", **lengths}
     pairs = {
-        "Test": f"{evaluation.protocol.id}. {summary}".removesuffix(". "),
-        "Joint": _all(_joint_agents(exercise) for exercise in exercises),
+        "Test": f"{evaluation.protocol.id}. {design.title}".removesuffix(". "),
+        "Joint": _all(
+            f"{listed([member.label for member in each.joint])}, in the same environments"
+            for each in exercises
+            if each.joint
+        ),
         "Environments": _all(exercise.environment_class.label for exercise in exercises),
         "Complexity": _range([exercise.complexity for exercise in exercises]),
         **lengths,
         "Budget of an exercise": _budgets(design, exercises),
         **protocol.settings(),
         "Clock": _all(_clock(exercise.clock) for exercise in exercises),
-        "Time-out of an action": _all(_timeout(exercise.timeout) for exercise in exercises),
+        "Time-out of an action": _all(
+            f"{each.timeout.seconds:g} s, then {each.timeout.rule}"
+            for each in exercises
+            if each.timeout is not None
+        ),
         "Payoff": "the protocol's own" if payoff is None else _described(Kind.PAYOFF, payoff),
         "Adjustment": "" if adjustment is None else _described(Kind.ADJUSTMENT, adjustment),
         "Memory": "carried: one agent took all exercises in order"
@@ -247,13 +254,6 @@ def provenance(session: Mapping[str, Any]) -> Pairs:
     return [(name, value) for name, value in pairs if value]
 
 
-def _joint_agents(exercise: Exercise) -> str:
-    """The agents that acted in the environment at once; empty for an agent alone."""
-    if not exercise.joint:
-        return ""
-    return f"{listed([member.label for member in exercise.joint])}, in the same environments"
-
-
 def _described(kind: Kind, spec: Spec) -> str:
     summary = describe(kind, spec.id).doc.strip().partition("\n")[0]
     return f"{spec.label}. {summary}" if summary else spec.label
@@ -263,10 +263,6 @@ def _clock(clock: Clock) -> str:
     if clock.kind is ClockKind.WALL:
         return "wall clock: the agent's own time"
     return f"virtual clock, {clock.tick:g} s for an action without a declared time"
-
-
-def _timeout(timeout: Timeout | None) -> str:
-    return "" if timeout is None else f"{timeout.seconds:g} s, then {timeout.rule}"
 
 
 def _range(numbers: Sequence[float]) -> str:
