@@ -20,7 +20,6 @@ from omnimeter.contract import (
     Payoff,
     Protocol,
     Spec,
-    StoreError,
 )
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.protocol import Design
