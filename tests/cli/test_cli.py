@@ -282,6 +282,16 @@ def test_no_evaluation_where_a_report_is_wanted(omnimeter):
     assert "nowhere" in err
 
 
+@pytest.mark.parametrize(
+    "command", ["list", "show", "run", "test", "compare", "audit", "reproduce", "report"]
+)
+def test_help_shows_names_for_values_and_none_for_flags(omnimeter, command):
+    code, out, _ = omnimeter(command, "--help")
+    assert code == 0
+    assert "--json" in out
+    assert "<" not in out
+
+
 def test_debug_shows_the_traceback(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["omnimeter", "--debug", "show", "missing"])
     with pytest.raises(SystemExit):

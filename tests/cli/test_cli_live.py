@@ -25,11 +25,11 @@ from omnimeter.cli.session import (
     LONGEST_LABEL,
     SCALE,
     ZERO,
+    AgentProgress,
     Display,
-    Standing,
     display,
-    picture,
     plot,
+    render,
     runs_by_wall_clock,
 )
 from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
@@ -106,11 +106,11 @@ def timed():
     return AnytimeTimed("cups-v1", time=60.0, repetitions=5)
 
 
-def shown(standings, width=80, height=24):
+def shown(agents, width=80, height=24):
     out = Console(
         file=io.StringIO(), force_terminal=True, width=width, height=height, color_system=None
     )
-    out.print(picture(("What it is", "and where"), standings, out))
+    out.print(render(("What it is", "and where"), agents, out))
     return out.file.getvalue()
 
 
@@ -118,12 +118,12 @@ def shown(standings, width=80, height=24):
     ("protocol", "words"),
     [(untimed(), "95 of 1 000 ·"), (timed(), "of 60 s ·")],
 )
-def test_where_an_agent_stands(protocol, words):
-    standing = Standing(AGENT, protocol)
-    standing.add(outcomes(protocol, 5))
-    assert standing.curve == [0.25] * 5
-    assert standing.share.done > 0
-    text = shown([standing])
+def test_the_progress_of_an_agent(protocol, words):
+    progress = AgentProgress(AGENT, protocol)
+    progress.add(outcomes(protocol, 5))
+    assert progress.curve == [0.25] * 5
+    assert progress.share.done > 0
+    text = shown([progress])
     assert "random-v1   +0.250  95 % interval" in text
     assert "25 exercises" in text
     assert "level" in text
@@ -132,16 +132,16 @@ def test_where_an_agent_stands(protocol, words):
 
 def test_the_curve_of_a_parametric_test_goes_from_exercise_to_exercise():
     protocol = UniversalRewards("cups-v1", exercises=3, interactions=10)
-    standing = Standing(AGENT, protocol, outcomes(protocol, 1, payoff=2.0))
-    assert standing.curve == [2.0, 2.0, 2.0]
-    assert "3 of 3 exercises" in shown([standing])
+    progress = AgentProgress(AGENT, protocol, outcomes(protocol, 1, payoff=2.0))
+    assert progress.curve == [2.0, 2.0, 2.0]
+    assert "3 of 3 exercises" in shown([progress])
 
 
 @pytest.mark.parametrize("agents", [1, 2, 5])
 def test_it_fits_into_a_terminal(agents):
     protocol = untimed()
     done = outcomes(protocol, 6)
-    text = shown([Standing(LONG, protocol, done) for _ in range(agents)])
+    text = shown([AgentProgress(LONG, protocol, done) for _ in range(agents)])
     lines = text.rstrip("\n").split("\n")
     assert len(lines) <= 23
     assert max(map(len, lines)) <= 80
@@ -150,13 +150,13 @@ def test_it_fits_into_a_terminal(agents):
 
 @pytest.mark.parametrize("width", [60, 80, 81, 200])
 @pytest.mark.parametrize("wide", ["x", "漢"])
-def test_a_long_name_leaves_room_for_the_interval(width, wide):
+def test_a_long_name_leaves_space_for_the_interval(width, wide):
     protocol = untimed()
     done = outcomes(protocol, 6)
     payoffs = [-0.5 - each.exercise.number % 5 / 10 for each in done]
     done = [replace(each, payoff=payoff) for each, payoff in zip(done, payoffs, strict=True)]
     agent = Spec("random-v1", {"name": wide * 200})
-    _, _, _, line, *_ = shown([Standing(agent, protocol, done)], width=width).split("\n")
+    _, _, _, line, *_ = shown([AgentProgress(agent, protocol, done)], width=width).split("\n")
     name, numbers = line.split("…   ")
     assert name.startswith("random-v1")
     assert numbers.startswith(f"{MINUS}0.700  95 % interval ")
@@ -165,12 +165,12 @@ def test_a_long_name_leaves_room_for_the_interval(width, wide):
     assert cell_len(name) < LONGEST_LABEL
 
 
-def test_faults_stand_beside_a_long_name_too():
+def test_faults_are_shown_next_to_a_long_name_too():
     fault = Fault(FaultKind.AGENT_ERROR, "no idea")
     protocol = untimed()
     *done, last = outcomes(protocol, 6)
     done.append(replace(last, payoff=None, ending=Ending.FAULT, fault=fault))
-    _, _, _, line, *_ = shown([Standing(LONG, protocol, done)]).split("\n")
+    _, _, _, line, *_ = shown([AgentProgress(LONG, protocol, done)]).split("\n")
     assert "95 % interval" in line
     assert line.rstrip().endswith("  1 fault")
     assert len(line) <= 80
@@ -178,13 +178,13 @@ def test_faults_stand_beside_a_long_name_too():
 
 def test_nothing_yet_and_faults():
     protocol = untimed()
-    assert "no score yet" in shown([Standing(AGENT, protocol)])
+    assert "no score yet" in shown([AgentProgress(AGENT, protocol)])
     fault = Fault(FaultKind.AGENT_ERROR, "no idea")
-    text = shown([Standing(AGENT, protocol, outcomes(protocol, 2, None, fault))])
-    assert "5 faults" in text  # who only fails is not asked again
+    text = shown([AgentProgress(AGENT, protocol, outcomes(protocol, 2, None, fault))])
+    assert "5 faults" in text  # an agent that only fails is not asked again
 
 
-def test_pictures_are_not_drawn_too_often():
+def test_it_is_not_drawn_too_often():
     out = Console(file=io.StringIO(), force_terminal=True, width=80)
     with Live(console=out, auto_refresh=False) as live:
         seen = Display(untimed(), ("it",), live, pause=1000)
@@ -243,5 +243,5 @@ def _read(terminal, deadline):
     assert ready, "it takes too long"
     try:
         return os.read(terminal, 65536)
-    except OSError:  # Linux says so when nobody is left at the other end
+    except OSError:  # Linux says so when the other end is closed
         return b""

@@ -1,4 +1,4 @@
-"""The door of the command line: ``omnimeter --help`` explains itself."""
+"""The command line: ``omnimeter --help`` explains itself."""
 
 from omnimeter.cli.app import main
 

@@ -17,7 +17,7 @@ class _Help:
     """Shows flags and arguments without a type in the help, and options with their metavar."""
 
     def get_params(self, context: Any) -> Any:
-        params = super().get_params(context)  # type: ignore[misc] # of the command beside it
+        params = super().get_params(context)  # type: ignore[misc] # of the other base class
         for each in params:
             if getattr(each, "is_flag", False):
                 each.metavar = ""

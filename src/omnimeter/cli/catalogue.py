@@ -15,8 +15,9 @@ def list_parts(
     kind: Annotated[
         str | None,
         typer.Argument(
+            metavar="KIND",
             help="environment, agent, protocol, payoff, adjustment or reproduction; "
-            "all if left out."
+            "all if left out.",
         ),
     ] = None,
     json: options.Json = False,
@@ -62,9 +63,17 @@ def _print_table(entries: list) -> None:  # type: ignore[type-arg] # of catalogu
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="An id (cups, random-v1) or a place (file.py:Name).")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="An id (cups, random-v1) or a location (file.py:Name)."
+        ),
+    ],
     kind: Annotated[
-        str | None, typer.Option("--kind", help="Which kind of part, if several have that name.")
+        str | None,
+        typer.Option(
+            "--kind", metavar="KIND", help="Which kind of part, if several have that name."
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -74,46 +83,48 @@ def show(
 
     if kind is not None and kind not in set(Kind):
         raise UnknownNameError("kind of part", kind, list(Kind))
-    found = _describe(name, [Kind(kind)] if kind else list(Kind))
+    description = _describe(name, [Kind(kind)] if kind else list(Kind))
     if json:
-        print_json(asdict(found))
+        print_json(asdict(description))
         return
-    _print(found)
+    _print(description)
 
 
 def _describe(name: str, kinds: list[Any]) -> Any:
     from omnimeter.catalogue import Kind, describe, listing
     from omnimeter.contract import InvalidInputError, OmnimeterError, UnknownNameError
 
-    refusals: list[OmnimeterError] = []
+    errors: list[OmnimeterError] = []
     for kind in kinds:
         try:
-            found = describe(kind, name)
+            description = describe(kind, name)
         except UnknownNameError:
             continue
-        except InvalidInputError as error:  # a place may hold a part of another kind
-            refusals.append(error)
+        except InvalidInputError as error:  # a location may hold a part of another kind
+            errors.append(error)
             continue
-        return replace(found, parameters=[]) if kind is Kind.REPRODUCTION else found
-    if refusals:
-        raise refusals[0]
+        return replace(description, parameters=[]) if kind is Kind.REPRODUCTION else description
+    if errors:
+        raise errors[0]
     raise UnknownNameError("part", name, [entry.id for entry in listing()])
 
 
-def _print(found: Any) -> None:
+def _print(description: Any) -> None:
     from rich.markup import escape
     from rich.table import Table
 
     out = console()
-    origin = f"{found.package}, {found.place}" if found.package else found.place
-    out.print(f"[bold]{found.id}[/bold]  [dim]{origin}[/dim]\n")
-    out.print(_flowing(found.doc), markup=False)
-    if not found.parameters:
+    source = (
+        f"{description.package}, {description.place}" if description.package else description.place
+    )
+    out.print(f"[bold]{description.id}[/bold]  [dim]{source}[/dim]\n")
+    out.print(_flowing(description.doc), markup=False)
+    if not description.parameters:
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("parameter", "type", "default", "meaning"):
         table.add_column(heading, no_wrap=heading == "parameter")
-    for each in found.parameters:
+    for each in description.parameters:
         default = "required" if each.required else repr(each.default)
         table.add_row(*map(escape, (each.name, each.annotation, default, _unquoted(each.doc))))
     out.print()

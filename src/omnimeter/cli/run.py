@@ -166,7 +166,7 @@ def run(
         )
     how = running_options(workers, isolation, action_timeout, memory_limit)
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
-    with busy("Drawing the exercises", hidden=json):  # what is wrong is found before all else
+    with busy("Drawing the exercises", hidden=json):  # errors are reported before anything is run
         session.check()
     with bars(hidden=json) as observer:
         result = session.run(observer)

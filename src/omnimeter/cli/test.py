@@ -192,7 +192,7 @@ def test(
 def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool) -> list[Result]:
     """Give some tests one after the other, and print what came of them.
 
-    All that is wrong with them is found before the first. When one is interrupted, the rest is not
+    Errors in any of them are reported before the first. When one is interrupted, the rest is not
     given.
     """
     from omnimeter.reports.summary import characterise
