@@ -10,6 +10,7 @@ from typing import Any
 from omnimeter.catalogue.docstrings import split_docstring
 from omnimeter.catalogue.entries import Entry, Kind, find
 from omnimeter.catalogue.loading import Location, construction_error, load_object, read_location
+from omnimeter.catalogue.objects import build, is_object
 from omnimeter.catalogue.parameters import Parameter, described_parameters, settable, validated
 from omnimeter.catalogue.specs import check_digest
 from omnimeter.contract import (
@@ -105,7 +106,7 @@ def make(kind: Kind, spec: Spec) -> Any:
             it, or its file has changed since the spec was made.
     """
     check_digest(spec)
-    part = resolve(kind, spec.id)
+    part = build(spec) if is_object(spec.id) else resolve(kind, spec.id)
     if not isinstance(part, type):
         if not spec.parameters:
             return part

@@ -46,6 +46,7 @@ class Host:
     def __init__(self) -> None:
         self._reserve = bytearray(RESERVE)
         self._agent: LocalAgent | None = None
+        self._carried: Agent | None = None
         self._actions = 0
 
     def answer(self, message: Message) -> Message:
@@ -87,7 +88,9 @@ class Host:
 
     def _begin(self, message: Message) -> Message:
         self._agent = None
-        agent = _made(message)
+        agent = self._carried or _made(message)
+        if message.get("carry"):
+            self._carried = agent
         briefing = briefing_from_json(message["briefing"])
         handle = LocalAgent(agent)
         handle.begin(briefing, message["seed"])
