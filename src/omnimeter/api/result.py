@@ -276,8 +276,8 @@ def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:
 
 def opened(evaluation: Evaluation, directory: Path) -> Any:
     """The store of an evaluation in a directory, for writing; a context manager."""
-    from omnimeter.results import writing
+    from omnimeter.results import open_writer
 
     seed = evaluation.protocol.parameters.get("seed", 0)
     specs = (evaluation.protocol, *evaluation.agents)
-    return writing(directory, evaluation.to_json(), seeds=[seed], specs=specs)
+    return open_writer(directory, evaluation.to_json(), seeds=[seed], specs=specs)

@@ -187,21 +187,14 @@ def run(
 
 def _read(path: Path) -> Evaluation:
     """The evaluation of a spec.json; a battery from a file is recorded with its content."""
-    import json
-
-    from omnimeter.contract import InvalidInputError
+    from omnimeter.contract.spec import read_json
     from omnimeter.protocols import Evaluation
     from omnimeter.protocols.battery import snapshot
 
-    advice = "Give the spec.json of an evaluation."
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        evaluation = Evaluation.from_json(data.get("spec", data))
-    except OSError as error:
-        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.", advice) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"{path} is not the spec of an evaluation: {error}."
-        raise InvalidInputError(message, advice) from error
+    data = read_json(path, "Give the spec.json of an evaluation.")
+    if isinstance(data, dict):
+        data = data.get("spec", data)
+    evaluation = Evaluation.from_json(data, str(path))
     protocol = evaluation.protocol
     battery = protocol.parameters.get("battery")
     if protocol.id not in ("battery", "battery-v1") or not isinstance(battery, str):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from omnimeter.catalogue import Kind, make, objects
 from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
 from omnimeter.contract.protocol import Design, Memory, Moment
+from omnimeter.contract.spec import JsonData
 
 
 @lru_cache(maxsize=4)
@@ -19,7 +19,7 @@ def _made(spec: Spec, generation: int) -> Protocol:  # noqa: ARG001 - objects ma
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(JsonData):
     """Some agents, one test.
 
     Attributes:
@@ -43,23 +43,6 @@ class Evaluation:
     def make_protocol(self) -> Protocol:
         """The test, ready to propose exercises."""
         return _made(self.protocol, objects.generation())
-
-    def to_json(self) -> dict[str, Any]:
-        """The evaluation as plain data."""
-        return {
-            "protocol": self.protocol.to_json(),
-            "agents": [agent.to_json() for agent in self.agents],
-            "traces": self.traces,
-        }
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Evaluation:
-        """The evaluation that ``to_json`` wrote."""
-        return Evaluation(
-            protocol=Spec.from_json(data["protocol"]),
-            agents=tuple(Spec.from_json(agent) for agent in data["agents"]),
-            traces=data["traces"],
-        )
 
 
 @dataclass(frozen=True)
