@@ -34,7 +34,7 @@ checks: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Statistical and fault tests that take minutes, and all properties with examples of chance.
+# Statistical and fault tests that take minutes, and all properties on new random examples.
 test-slow: $(STAMP)
 	$(BIN)/pytest -m 'slow or hypothesis' --hypothesis-profile searching
 
