@@ -40,13 +40,13 @@ def rate() -> bool:
 def _rate(name: str, take: Callable[[int, int], Cost]) -> bool:
     take(WARM_UP, 0)
     costs = [take(LENGTH, seed) for seed in range(TURNS)]
-    found = LENGTH / median(cost.seconds for cost in costs)
+    result = LENGTH / median(cost.seconds for cost in costs)
     waited = LENGTH / median(cost.waiting for cost in costs)
     print(
-        f"  {name}: {found / 1e6:.1f} million interactions per second of processor time, "
+        f"  {name}: {result / 1e6:.1f} million interactions per second of processor time, "
         f"{waited / 1e6:.1f} million by the clock on the wall"
     )
-    return verdict("    of 20 million", found / RATE, at_least=1)
+    return verdict("    of 20 million", result / RATE, at_least=1)
 
 
 def plain() -> bool:

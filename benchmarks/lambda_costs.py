@@ -35,7 +35,7 @@ def processes() -> bool:
     print(f"  with one process {one:.1f} s, with two {two:.1f} s")
     print(
         f"  of processor time {alone:.1f} s, and {shared:.1f} s one after the other: "
-        f"{alone / shared:.2f}x if nobody else had the cores"
+        f"{alone / shared:.2f}x on idle cores"
     )
     return verdict("  two processes", one / two, at_least=SPEED_UP)
 

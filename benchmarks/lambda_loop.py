@@ -57,10 +57,10 @@ def loop() -> bool:
     if not rivalry.agree():
         print("The rewards or times of both sides differ: there is nothing to compare.")
         return False
-    found = rivalry.measure()
-    report(found)
+    result = rivalry.measure()
+    report(result)
     print("  identical rewards and times")
-    return judge(found)
+    return judge(result)
 
 
 PARTS: dict[str, Callable[[], bool]] = {

@@ -52,13 +52,13 @@ def main() -> int:
         if theirs is not None and not rivalry.agree():
             print("The rewards or times of both sides differ: there is nothing to compare.")
             return 1
-        found = rivalry.measure()
-        report(found)
+        result = rivalry.measure()
+        report(result)
         if theirs is not None:
             print("  identical rewards and times")
         if (count, interactions) == LONG:
-            holds &= judge(found)
-        extra = (found["whole"] - found["loop"]) * interactions / 1000
+            holds &= judge(result)
+        extra = (result["whole"] - result["loop"]) * interactions / 1000
         print(f"  Python around the loop, and the payoff: {extra:.0f} us per exercise")
     if run is None:
         print(NO_COMPILER)

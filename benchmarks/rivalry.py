@@ -64,17 +64,17 @@ class Rivalry:
         return same and np.array_equal(times, self.theirs.times)
 
 
-def report(found: dict[str, float]) -> None:
+def report(result: dict[str, float]) -> None:
     for name, text in NAMES.items():
-        if name in found:
-            ratio = f"  {found[name] / found['C++']:5.2f}x" if "C++" in found else ""
-            print(f"  {text:26}{found[name]:8.1f} ns per interaction{ratio}")
+        if name in result:
+            ratio = f"  {result[name] / result['C++']:5.2f}x" if "C++" in result else ""
+            print(f"  {text:26}{result[name]:8.1f} ns per interaction{ratio}")
 
 
-def judge(found: dict[str, float]) -> bool:
-    """Whether our loop, and all of it, is at most twice as slow; true with nobody to compare."""
-    if "C++" not in found:
+def judge(result: dict[str, float]) -> bool:
+    """Whether our loop, and all of it, is at most twice as slow; true without a peer to compare."""
+    if "C++" not in result:
         return True
-    loop = verdict("  the loop", found["loop"] / found["C++"], at_most=BAR)
-    whole = verdict("  with all around it", found["whole"] / found["C++"], at_most=BAR)
+    loop = verdict("  the loop", result["loop"] / result["C++"], at_most=BAR)
+    whole = verdict("  with all around it", result["whole"] / result["C++"], at_most=BAR)
     return loop and whole

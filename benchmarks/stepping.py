@@ -142,12 +142,12 @@ def ways(subject: Subject) -> dict[str, Rival]:
 
 def rivals() -> dict[str, Rival]:
     """Everybody, by name; each does the same number of steps."""
-    found: dict[str, Rival] = {LAKE: through_gymnasium(gymnasium.make(LAKE))}
-    found[f"{LAKE} without its wrappers"] = through_gymnasium(gymnasium.make(LAKE).unwrapped)
-    found["agent alone"] = agent_alone
+    result: dict[str, Rival] = {LAKE: through_gymnasium(gymnasium.make(LAKE))}
+    result[f"{LAKE} without its wrappers"] = through_gymnasium(gymnasium.make(LAKE).unwrapped)
+    result["agent alone"] = agent_alone
     for subject in SUBJECTS:
-        found |= ways(subject)
-    return found
+        result |= ways(subject)
+    return result
 
 
 def report(taken: Mapping[str, float], yardstick: str) -> None:

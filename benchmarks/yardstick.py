@@ -26,7 +26,7 @@ Loop = Callable[..., int]
 def build(name: str) -> Loop | None:
     """Compile the loop ``cpp/<name>.cpp`` and load it; nothing where no compiler can."""
     names = (os.environ.get("CXX"), "c++", "g++", "clang++")
-    compiler = next((found for each in names if each and (found := shutil.which(each))), None)
+    compiler = next((result for each in names if each and (result := shutil.which(each))), None)
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as directory:

@@ -122,8 +122,8 @@ def option_table(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_page_of_a_command_has_its_options(command):
     table = option_table(COMMANDS[command])
-    found = pages.read(DOCS / "commands" / f"{command}.md")
-    assert table in found, f"docs/commands/{command}.md should have this table:\n\n{table}"
+    result = pages.read(DOCS / "commands" / f"{command}.md")
+    assert table in result, f"docs/commands/{command}.md should have this table:\n\n{table}"
     assert f"(commands/{command}.md)" in pages.read(DOCS / "index.md")
 
 
@@ -186,5 +186,5 @@ def test_cup_agent_gets_what_the_findings_say(rule, choice, cups, mean):
         return Exercise(Spec("cup-presser-v1"), Spec("cups-v1"), instance, length, 0, number)
 
     every = [exercise(number) for number in range(2**cups)]
-    found = [trace.rewards.mean() for trace in run_single(Cups(), CupPresser(choice), every)]
-    assert np.mean(found) == pytest.approx(mean, abs=0.004)
+    result = [trace.rewards.mean() for trace in run_single(Cups(), CupPresser(choice), every)]
+    assert np.mean(result) == pytest.approx(mean, abs=0.004)
