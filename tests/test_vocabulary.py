@@ -14,40 +14,41 @@ TESTS = sorted(p for p in (ROOT / "tests").rglob("*.py") if p != Path(__file__))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 MODULES = frozenset(
-    (
-        "audits.examination audits.finding audits.lookahead audits.playing audits.positions "
-        "catalogue.coercion catalogue.failures catalogue.places catalogue.resolution "
-        "cli.auditing cli.evaluating cli.examining cli.meaning cli.sitting cli.standing cli.taking "
-        "cli.watching contract.streams environments.automata.marks environments.lambda_class.building "
-        "environments.lambda_class.observing execution.conduct execution.workforce gymnasium_face "
-        "interaction.borrowing interaction.children interaction.indices interaction.joint_template "
-        "interaction.members interaction.reach interaction.remote interaction.seats "
-        "interaction.together protocols.adaptive protocols.choosing protocols.sittings "
-        "reports.beside reports.curves_ink reports.gallery reports.ink reports.look reports.placing "
-        "reports.rejudging reports.setting reproductions.anytime_experiments "
-        "reproductions.lambda_experiments results.durable results.ledger results.origin "
-        "results.refusals statistics testing.global_chance testing.made_up testing.seating"
-    ).split()  # noqa: SIM905 - easier to read than a list
+    """
+    audits.examination audits.finding audits.lookahead audits.playing audits.positions
+    catalogue.coercion catalogue.failures catalogue.places catalogue.resolution cli.auditing
+    cli.evaluating cli.examining cli.meaning cli.sitting cli.standing cli.taking
+    cli.watching contract.streams environments.automata.marks
+    environments.lambda_class.building environments.lambda_class.observing execution.conduct
+    execution.workforce gymnasium_face interaction.borrowing interaction.children
+    interaction.indices interaction.joint_template interaction.members interaction.reach
+    interaction.remote interaction.seats interaction.together protocols.adaptive
+    protocols.choosing protocols.sittings reports.beside reports.curves_ink reports.gallery
+    reports.ink reports.look reports.placing reports.rejudging reports.setting
+    reproductions.anytime_experiments reproductions.lambda_experiments results.durable
+    results.ledger results.origin results.refusals statistics testing.global_chance
+    testing.made_up testing.seating
+    """.split()
 )
 """Some of the former modules and packages."""
 
 IDENTIFIERS = frozenset(
-    (
-        "Chance InProcess Patience Seat Sittings Standing as_seen_by chance_of check_company company "
-        "found founds has_joint_kernels key_in_any_folder lasting left_to_chance luck patience "
-        "refuse_unbalanced run_batch run_together seating settled sitting sittings start_together "
-        "step_together surroundings take_together together used_up words_of"
-    ).split()  # noqa: SIM905 - easier to read than a list
+    """
+    Chance InProcess Patience Seat Sittings Standing as_seen_by chance_of check_company
+    company found founds has_joint_kernels key_in_any_folder lasting left_to_chance luck
+    patience refuse_unbalanced run_batch run_together seating settled sitting sittings
+    start_together step_together surroundings take_together together used_up words_of
+    """.split()
 )
 """Former names of classes, functions, parameters, attributes and variables."""
 
 OPTIONS = {"--both", "--level", "--memory", "--patience", "--sittings", "--together"}
 
 WORDS = frozenset(
-    (
-        "laurels luck mend mended mends nobody sitting sittings somebody stranger strangers "
-        "surroundings whoever"
-    ).split()  # noqa: SIM905 - easier to read than a list
+    """
+    laurels luck mend mended mends nobody sitting sittings somebody stranger strangers
+    surroundings whoever
+    """.split()
 )
 """Words that the prose of the code and of the pages does without."""
 
