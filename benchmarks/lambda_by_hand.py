@@ -55,10 +55,10 @@ def lambda_by_hand(
     run: Loop, environment_class: Lambda, agent: QLearning, exercises: Sequence[Exercise]
 ) -> HandWritten:
     """The exercises for the hand-written loop."""
-    seating = environment_class.with_views([agent.view])
+    seated = environment_class.with_views([agent.view])
     environments, agents, states = [], [], []
     for exercise in exercises:
-        environment = seating.build(exercise.instance)
+        environment = seated.build(exercise.instance)
         state = environment.state
         lowest = agent.prepare(environment.briefing()).rates[LOWEST]
         environments.append(_environment(state, exercise.stream("environment").seed))
