@@ -19,7 +19,7 @@ from omnimeter.protocols import Evaluation, Result
 from omnimeter.reports import comparisons, write_csv
 from omnimeter.reports.page import Contents, gather, render
 from omnimeter.reports.summary import estimate_sentence, hints
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 from omnimeter.testing import ProtocolSuite
 from reports_samples import FIXED, PLAIN, Page
 
@@ -32,7 +32,7 @@ class TestStaircase(ProtocolSuite):
 
 def taken(path: Path, spec: Spec = STAIRCASE) -> tuple[Contents, Result]:
     evaluation = Evaluation(spec, (PLAIN, FIXED))
-    with writing(path, evaluation.to_json()) as writer:
+    with open_writer(path, evaluation.to_json()) as writer:
         result = evaluate(evaluation, writer, Options())
     return gather(Record(path)), result
 
@@ -59,7 +59,7 @@ def test_its_progress_is_shown_live(tmp_path: Path) -> None:
     out = Console(file=io.StringIO(), force_terminal=True, width=90, height=30, color_system=None)
     with Live(console=out, auto_refresh=False) as live:
         seen = Display(evaluation.make_protocol(), ("Staircase",), live, pause=0)
-        with writing(tmp_path, evaluation.to_json()) as writer:
+        with open_writer(tmp_path, evaluation.to_json()) as writer:
             evaluate(evaluation, writer, Options(), seen)
         seen.draw()
     text = out.file.getvalue()
