@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec
+from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec, Trace
 from omnimeter.contract.protocol import Design
 from omnimeter.estimation import intraclass, mean
 from omnimeter.execution import evaluate
@@ -27,8 +27,6 @@ from omnimeter.reports import (
     write_csv,
 )
 from omnimeter.reports.figures import (
-    Curve,
-    Learning,
     Scale,
     complexity_figure,
     course_figure,
@@ -132,7 +130,7 @@ def test_the_figure_of_the_score_in_the_course_of_the_test() -> None:
     assert "time to act" not in figure.caption
 
 
-def test_a_score_that_is_0_for_want_of_time_has_no_band() -> None:
+def test_a_score_that_is_0_without_time_to_act_has_no_band() -> None:
     result = a_result(a_timed(), idle=2, good=steady)
     figure = course_figure(result, score_rows(result))
     assert figure is not None
@@ -212,10 +210,14 @@ def test_the_strip_shows_repetitions() -> None:
 
 
 def test_there_is_no_learning_curve_over_unlike_exercises() -> None:
-    known = Learning(timed=False, curves=(Curve(GOOD.label, (1, 2), (0, 1), (0, 1), (0, 1)),))
-    rows = score_rows(a_result(an_untimed(), good=steady))
-    assert learning_figure(known, rows) is None
-    assert learning_figure(known, [replace(rows[0], repetitions=0)]) is not None
+    result = a_result(an_untimed(), good=steady)
+    traces = [
+        (each.exercise.key, Trace(np.ones(60), np.arange(60), 60, Ending.BUDGET))
+        for each in result.outcomes[GOOD]
+    ]
+    rows = score_rows(result)
+    assert learning_figure(result, rows, traces) is None
+    assert learning_figure(replace(result, design=Design()), rows, traces) is not None
 
 
 def test_agents_are_compared_repetition_by_repetition() -> None:
