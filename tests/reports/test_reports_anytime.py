@@ -29,11 +29,10 @@ from omnimeter.reports import (
 from omnimeter.reports.figures import (
     Scale,
     complexity_figure,
-    course_figure,
+    course_figures,
     difference_figure,
     distribution_figure,
     learning_figure,
-    level_figure,
     score_figure,
 )
 from omnimeter.reports.page import Contents, gather, render
@@ -114,8 +113,7 @@ def text_of(contents: Contents) -> str:
 
 def test_the_figure_of_the_score_in_the_course_of_the_test() -> None:
     result = a_result(an_untimed(), poor=doubtful, good=steady)
-    figure = course_figure(result, score_rows(result))
-    assert figure is not None
+    figure, _ = course_figures(result, score_rows(result))
     assert [curve.label for curve in figure.curves] == ["good-v1", "poor-v1"]
     assert figure.scale is Scale.AMOUNTS
     assert figure.across == "Length of a repetition, in interactions"
@@ -132,8 +130,7 @@ def test_the_figure_of_the_score_in_the_course_of_the_test() -> None:
 
 def test_a_score_that_is_0_without_time_to_act_has_no_band() -> None:
     result = a_result(a_timed(), idle=2, good=steady)
-    figure = course_figure(result, score_rows(result))
-    assert figure is not None
+    figure, _ = course_figures(result, score_rows(result))
     assert figure.scale is Scale.SECONDS
     (curve,) = figure.curves
     assert curve.places[:2] == pytest.approx((1e-6, 2.5e-6))
@@ -145,8 +142,7 @@ def test_a_score_that_is_0_without_time_to_act_has_no_band() -> None:
 
 def test_the_figure_of_the_level() -> None:
     result = a_result(an_untimed(), good=steady)
-    figure = level_figure(result, score_rows(result))
-    assert figure is not None
+    _, figure = course_figures(result, score_rows(result))
     (curve,) = figure.curves
     assert curve.values == tuple(moment.level for moment in result.courses[GOOD])
     assert curve.values[0] < curve.values[-1]
@@ -155,10 +151,9 @@ def test_the_figure_of_the_level() -> None:
 
 def test_a_course_needs_two_moments_and_other_tests_have_none() -> None:
     short = a_result(an_untimed(interactions=3), good=steady)
-    assert course_figure(short, score_rows(short)) is None
-    assert level_figure(short, score_rows(short)) is None
+    assert course_figures(short, score_rows(short)) == []
     other = replace(a_result(an_untimed(), good=steady), courses={GOOD: ()})
-    assert course_figure(other, score_rows(other)) is None
+    assert course_figures(other, score_rows(other)) == []
 
 
 def test_each_repetition_counts_once_at_a_complexity() -> None:

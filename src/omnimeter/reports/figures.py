@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
@@ -12,7 +12,6 @@ import numpy as np
 from omnimeter.contract import Trace
 from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.exercise import FOREVER, NANOSECONDS
-from omnimeter.contract.protocol import Moment
 from omnimeter.payoffs import average_along
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.protocols import Result
@@ -264,12 +263,12 @@ def learning_figure(
     exercises = {
         each.exercise.key: each.exercise for done in result.outcomes.values() for each in done
     }
-    timed = any(each.budget.interactions is None for each in exercises.values())
+    budgets = {key: each.budget for key, each in exercises.items()}
+    timed = any(budget.interactions is None for budget in budgets.values())
     lengths = {
-        key: (each.budget.end_ns if each.budget.end_ns != FOREVER else 0)
-        if timed
-        else each.budget.max_interactions
-        for key, each in exercises.items()
+        key: length
+        for key, budget in budgets.items()
+        if (length := budget.end_ns if timed else budget.max_interactions) != FOREVER
     }
     longest = max(lengths.values(), default=0)
     first = longest / POINTS if timed else 1.0
@@ -278,13 +277,14 @@ def learning_figure(
     # Count, mean and sum of squared deviations at each moment, updated value by value (Welford).
     sums: dict[str, FloatArray] = {}
     for key, trace in traces:
-        if trace.fault is not None or key not in exercises:
+        known = moments <= lengths.get(key, -1)
+        if trace.fault is not None or not known.any():
             continue
         if timed:
             values = average_along(trace.rewards, trace.times, moments)
         else:
             values = running_averages(trace.rewards)[np.minimum(moments, len(trace))]
-        label, known = exercises[key].agent.label, moments <= lengths[key]
+        label = exercises[key].agent.label
         count, mean, squares = sums.setdefault(label, np.zeros((3, len(moments))))
         count += known
         before = np.where(known, values - mean, 0.0)
@@ -346,91 +346,62 @@ def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure
     )
 
 
-def course_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | None:
-    """The score at each moment at which the test could have been stopped; ``None`` without two."""
-    count = repetition_count(result)
-    curves = []
-    for row, course in _courses(result, rows):
+def course_figures(result: Result, rows: Sequence[ScoreRow]) -> list[CurveFigure]:
+    """Score and complexity at each moment at which the test could have been stopped.
+
+    Empty where no agent has come to two such moments.
+    """
+    repetitions = repetition_count(result)
+    scores, levels = [], []
+    for row in rows:
+        course = result.courses.get(row.agent, ())
+        if len(course) < 2:
+            continue
         # Rounds in which the agent had no time to act yet, so that its score is 0 by the rules.
-        idle = min(
-            (
-                each.exercise.number // count
-                for each in result.outcomes[row.agent]
-                if each.interactions
-            ),
-            default=len(course),
-        )
+        acted = (each.exercise.number for each in result.outcomes[row.agent] if each.interactions)
+        idle = min((number // repetitions for number in acted), default=len(course))
         ends: list[tuple[float | None, float | None]] = [
             each.interval[:2] if each.interval and place >= idle else (None, None)
             for place, each in enumerate(course)
         ]
-        lengths, values = [each.length for each in course], [each.value for each in course]
-        curves.append(_curve(row.label, lengths, values, ends))
-    bands = any(low is not None for curve in curves for low in curve.lows)
-    caption = (
-        "The score after each round, when the test could have been stopped, against the length of "
-        "a repetition by then, on a logarithmic scale. "
-    )
-    caption += (
-        "The band is the 95 % interval at each moment by itself; where it is wider than the "
-        "figure, it is not drawn."
-        if bands
-        else "One repetition alone has no interval."
-    )
-    if bands and any(curve.lows[0] is None for curve in curves):
-        caption += " Until it has had time to act, an agent has 0 and no band."
-    axes = "Score in the course of the test", caption, "Score so far"
-    return _over_rounds("course", *axes, curves, result, rows)
-
-
-def level_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | None:
-    """How complex the environments of each round were; ``None`` without two rounds."""
-    curves = [
-        _curve(
-            row.label,
-            [each.length for each in course],
-            [each.level for each in course],
-            [(None, None)] * len(course),
+        lengths, unknown = [each.length for each in course], [(None, None)] * len(course)
+        scores.append(_curve(row.label, lengths, [each.value for each in course], ends))
+        levels.append(_curve(row.label, lengths, [each.level for each in course], unknown))
+    if not scores:
+        return []
+    if any(low is not None for curve in scores for low in curve.lows):
+        note = (
+            "The band is the 95 % interval at each moment by itself; where it is wider than the "
+            "figure, it is not drawn."
         )
-        for row, course in _courses(result, rows)
-    ]
-    caption = (
-        "The mean complexity of the environments of each round. Success leads to harder ones, "
-        "failure to easier ones."
-    )
-    axes = "Complexity in the course of the test", caption, "Complexity of the environments"
-    return _over_rounds("level", *axes, curves, result, rows)
-
-
-def _courses(
-    result: Result, rows: Sequence[ScoreRow]
-) -> Iterator[tuple[ScoreRow, Sequence[Moment]]]:
-    """The course of each agent that has come so far, in the order of the scores."""
-    for row in rows:
-        if len(course := result.courses.get(row.agent, ())) > 1:
-            yield row, course
-
-
-def _over_rounds(
-    name: str,
-    title: str,
-    caption: str,
-    upwards: str,
-    curves: Sequence[Curve],
-    result: Result,
-    rows: Sequence[ScoreRow],
-) -> CurveFigure | None:
-    """A figure over the length of a repetition; ``None`` without curves."""
-    if not curves:
-        return None
+        if any(curve.lows[0] is None for curve in scores):
+            note += " Until it has had time to act, an agent has 0 and no band."
+    else:
+        note = "One repetition alone has no interval."
     timed = result.design.length_unit == "seconds"
-    return CurveFigure(
-        name,
-        title,
-        caption + behind([row.label for row in rows]),
-        "Length of a repetition, in " + ("the agent's own time" if timed else "interactions"),
-        upwards,
-        tuple(curves),
+    across = "Length of a repetition, in " + ("the agent's own time" if timed else "interactions")
+    scale = Scale.SECONDS if timed else Scale.AMOUNTS
+    grey = behind([row.label for row in rows])
+    course_figure = CurveFigure(
+        "course",
+        "Score in the course of the test",
+        "The score after each round, when the test could have been stopped, against the length of "
+        f"a repetition by then, on a logarithmic scale. {note}{grey}",
+        across,
+        "Score so far",
+        tuple(scores),
         banded=True,
-        scale=Scale.SECONDS if timed else Scale.AMOUNTS,
+        scale=scale,
     )
+    level_figure = CurveFigure(
+        "level",
+        "Complexity in the course of the test",
+        "The mean complexity of the environments of each round. Success leads to harder ones, "
+        f"failure to easier ones.{grey}",
+        across,
+        "Complexity of the environments",
+        tuple(levels),
+        banded=True,
+        scale=scale,
+    )
+    return [course_figure, level_figure]

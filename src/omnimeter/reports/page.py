@@ -27,24 +27,7 @@ from omnimeter.reports import figures, style, summary, text
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
 from omnimeter.reports.figures import Figure
 from omnimeter.reports.plotting import inline_svg, save_figure
-from omnimeter.reports.scores import (
-    REPETITION,
-    ScoreRow,
-    is_adjusted,
-    reliability_of,
-    score_rows,
-)
-from omnimeter.reports.summary import (
-    ONE_REPETITION,
-    RELIABILITY,
-    UNBALANCED,
-    estimate_sentence,
-    exhausted_sentence,
-    length_text,
-    reliability_sentence,
-    repetitions_text,
-    stopped_sentence,
-)
+from omnimeter.reports.scores import REPETITION, ScoreRow, is_adjusted, reliability_of, score_rows
 from omnimeter.reports.tables import Table, difference_table, metric_table, score_table
 from omnimeter.reports.text import counted, duration, grouped, listed, printable
 from omnimeter.results import files
@@ -141,28 +124,23 @@ def _part(protocol: Spec, kind: Kind) -> Spec | None:
     return parse(kind, given) if isinstance(given, str) else None
 
 
-def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
-    """What was measured.
-
-    Args:
-        evaluation: The evaluation.
-        exercises: Its exercises, as far as they are known.
-    """
+def _setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
+    """What was measured, in the exercises that are known."""
     protocol = evaluation.make_protocol()
     design = protocol.describe()
     parts = {}
     for kind in (Kind.PAYOFF, Kind.ADJUSTMENT):
         if spec := _part(evaluation.protocol, kind):
-            summary = describe(kind, spec.id).doc.strip().partition("\n")[0]
-            parts[kind] = f"{spec.label}. {summary}" if summary else spec.label
+            doc = describe(kind, spec.id).doc.strip().partition("\n")[0]
+            parts[kind] = f"{spec.label}. {doc}" if doc else spec.label
     complexities = [each.complexity for each in exercises]
     lengths = {}
     if design.unit == REPETITION:
-        side = ", side by side" if (design.units or 0) > 1 else ""
-        lengths["Repetitions"] = repetitions_text(design) + side
+        units = design.units or 0
         if design.length is not None:
-            total = length_text(design, design.length * (design.units or 0))
-            lengths = {"Length": f"{total} in all", **lengths}
+            lengths["Length"] = f"{summary.length_text(design, design.length * units)} in all"
+        side = ", side by side" if units > 1 else ""
+        lengths["Repetitions"] = summary.repetitions_text(design) + side
     pairs = {
         "Test": f"{evaluation.protocol.id}. {design.title}".removesuffix(". "),
         "Joint": _all(
@@ -200,7 +178,7 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
 def _budgets(design: Design, exercises: Sequence[Exercise]) -> str:
     """The budgets; in an adaptive test, where they grow, from the shortest to the longest."""
     if design.unit != REPETITION:
-        return _all(budget_text(each.budget) for each in exercises)
+        return _all(_budget_text(each.budget) for each in exercises)
     lengths = [each.budget.seconds or each.budget.max_interactions for each in exercises]
     if design.length_unit == "seconds":
         return _span(lengths, duration)
@@ -213,7 +191,7 @@ def _span(numbers: Sequence[float], written: Callable[[float], str]) -> str:
     return " to ".join(map(written, dict.fromkeys((min(numbers), max(numbers)))))
 
 
-def budget_text(budget: Budget) -> str:
+def _budget_text(budget: Budget) -> str:
     """How long an exercise lasts."""
     parts = []
     if budget.interactions is not None:
@@ -223,21 +201,20 @@ def budget_text(budget: Budget) -> str:
     return " or ".join(parts) + (", whichever ends first" if len(parts) > 1 else "")
 
 
-def provenance(session: Mapping[str, Any]) -> Pairs:
+def _provenance(session: Mapping[str, Any]) -> Pairs:
     """How results were made, from what one session recorded."""
     machine, versions = session.get("machine", {}), session.get("versions", {})
     revisions = [
         f"{name} {state['revision'][:12]}" + (" with changes" if state.get("modified") else "")
         for name, state in session.get("revisions", {}).items()
     ]
-    processors = machine.get("cpu_count")
     pairs = [
         ("Started", str(session.get("started", ""))),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
         ("Revision", ", ".join(revisions)),
         ("Platform", str(machine.get("platform", ""))),
         ("Processor", str(machine.get("processor", ""))),
-        ("Processors", "" if processors is None else str(processors)),
+        ("Processors", str(machine.get("cpu_count") or "")),
     ]
     return [(name, value) for name, value in pairs if value]
 
@@ -307,7 +284,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     )
     waived = any(row.parts.get("unbalanced") for row in rows)
     claimed = CLAIMS_BALANCE.items() <= protocol.settings().items()
-    reliable = reliability_sentence(reliability_of(result))
+    reliable = summary.reliability_sentence(reliability_of(result))
     tables = {
         "scores": score_table(result, interactions=not adaptive),
         "metrics": metric_table(result),
@@ -315,7 +292,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     }
     sentences = [
         _opening(evaluation, design, exercises, len(outcomes)),
-        exhausted_sentence(result),
+        summary.exhausted_sentence(result),
         (
             "The environments were chosen by the payoff that the test was taken with; with "
             f"{payoff.label} from the beginning, others would have been chosen."
@@ -323,7 +300,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
             else ""
         ),
         *summary.score_sentences(rows),
-        ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
+        summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, len(outcomes)),
     ]
@@ -350,14 +327,14 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         tables={name: table for name, table in tables.items() if table is not None},
         figures=figures_of(result, record, rows, compared),
         faults=fault_table(outcomes),
-        setting=setting(evaluation, exercises),
-        provenance=[provenance(session) for session in record.provenance()],
+        setting=_setting(evaluation, exercises),
+        provenance=[_provenance(session) for session in record.provenance()],
         places={agent.label: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,
         design=design,
-        estimate=f"{estimate_sentence(result)} {stopped_sentence(result)}".strip(),
-        reliability=f"{reliable}. {RELIABILITY}" if reliable and adaptive else "",
-        warning=UNBALANCED if waived and not claimed else "",
+        estimate=f"{summary.estimate_sentence(result)} {summary.stopped_sentence(result)}".strip(),
+        reliability=f"{reliable}. {summary.RELIABILITY}" if reliable and adaptive else "",
+        warning=summary.UNBALANCED if waived and not claimed else "",
     )
 
 
@@ -368,8 +345,7 @@ def figures_of(
     possible: list[Figure | None] = [
         figures.score_figure(rows),
         figures.difference_figure(compared),
-        figures.course_figure(result, rows),
-        figures.level_figure(result, rows),
+        *figures.course_figures(result, rows),
         figures.complexity_figure(rows, adjusted=is_adjusted(result)),
         figures.learning_figure(result, rows, record.traces()),
         figures.distribution_figure(result, rows),
@@ -381,11 +357,11 @@ def _opening(
     evaluation: Evaluation, design: Design, exercises: Sequence[Exercise], done: int
 ) -> str:
     """Which test it was, and how long it was."""
-    budgets = list(dict.fromkeys(budget_text(exercise.budget) for exercise in exercises))
+    budgets = list(dict.fromkeys(_budget_text(exercise.budget) for exercise in exercises))
     length = f" of {budgets[0]}" if len(budgets) == 1 else ""
     payoff = _part(evaluation.protocol, Kind.PAYOFF)
     judged = "" if payoff is None else f", judged by the payoff {payoff.label}"
-    repetitions = f"{repetitions_text(design)}, " if design.unit == REPETITION else ""
+    repetitions = f"{summary.repetitions_text(design)}, " if design.unit == REPETITION else ""
     return (
         f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
         f"{repetitions}{counted(done, 'exercise')}{length} in all{judged}."

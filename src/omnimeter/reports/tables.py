@@ -130,24 +130,19 @@ def metric_table(result: Result) -> Table | None:
 def difference_table(compared: Sequence[Comparison]) -> Table:
     """How far each agent is from the reference."""
     places = decimals(n for each in compared for n in (each.difference, each.low, each.high))
-    rows = (
-        (
+    rows = []
+    for each in compared:
+        size = number(each.difference, places, signed=True)
+        ends = interval(each.low, each.high, places, signed=True)
+        cells = (
             _agent(each.agent.label),
-            Cell(
-                number(each.difference, places, signed=True),
-                {"difference": each.difference},
-                "strong",
-            ),
-            Cell(
-                interval(each.low, each.high, places, signed=True),
-                {"low": each.low, "high": each.high},
-            ),
+            Cell(size, {"difference": each.difference}, "strong"),
+            Cell(ends, {"low": each.low, "high": each.high}),
             Cell(str(each.count), {"count": each.count}),
             Cell(p_value(each.p_value), {"p": each.p_value}),
             Cell(each.finding, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
         )
-        for each in compared
-    )
+        rows.append(cells)
     headings = ("Agent", "Difference", "95 % interval", "In common", "p (Holm)", "Verdict")
     return Table(headings, tuple(rows))
 
