@@ -77,8 +77,8 @@ def a_timed(**more: object) -> Spec:
     return Spec("anytime-timed-v1", {**given, **more})
 
 
-def taken(protocol: Protocol, agent: Spec, paying: Paying, idle: int = 0) -> list[Outcome]:
-    """A whole test in which everything was worth what is told; the first rounds had no time."""
+def simulated(protocol: Protocol, agent: Spec, paying: Paying, idle: int = 0) -> list[Outcome]:
+    """A whole test with these payoffs; in the first rounds the agent had no time to act."""
     outcomes: list[Outcome] = []
     while exercises := protocol.propose(agent, outcomes):
         for each in exercises:
@@ -95,7 +95,7 @@ def a_result(spec: Spec, idle: int = 0, **paying: Paying) -> Result:
     agents = {name: Spec(f"{name}-v1") for name in paying}
     protocol = Evaluation(spec, tuple(agents.values())).make_protocol()
     outcomes = {
-        agents[name]: taken(protocol, agents[name], each, idle) for name, each in paying.items()
+        agents[name]: simulated(protocol, agents[name], each, idle) for name, each in paying.items()
     }
     return judge(protocol, outcomes, complete=True)
 
@@ -344,7 +344,7 @@ def test_one_repetition_has_no_interval_and_the_page_says_why(tmp_path: Path) ->
 
 def test_an_unfinished_test_says_so(tmp_path: Path) -> None:
     evaluation = Evaluation(an_untimed(), (PLAIN,))
-    outcomes = taken(evaluation.make_protocol(), PLAIN, steady)
+    outcomes = simulated(evaluation.make_protocol(), PLAIN, steady)
     with open_writer(tmp_path, evaluation.to_json()) as writer:
         writer.append(outcomes[:7])
     text = text_of(gather(Record(tmp_path)))

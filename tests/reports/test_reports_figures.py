@@ -34,6 +34,7 @@ from reports_samples import (
     SECOND,
     a_result,
     an_evaluation,
+    an_exercise,
     an_outcome,
 )
 
@@ -102,9 +103,8 @@ def a_trace(rewards: Sequence[float], times: Sequence[int] | None = None, **more
 def learned(traces: Sequence[Trace], *budgets: Budget) -> CurveFigure | None:
     """The figure of one agent's traces, one exercise for each budget, and of an unknown one."""
     outcomes = [
-        replace(each, exercise=replace(each.exercise, budget=budget))
-        for number, budget in enumerate(budgets)
-        for each in [an_outcome(GOOD, number, 0.5)]
+        replace(an_outcome(GOOD, n, 0.5), exercise=an_exercise(GOOD, n, budget=budget))
+        for n, budget in enumerate(budgets)
     ]
     result = replace(a_result({GOOD: []}), outcomes={GOOD: outcomes})
     keyed = [(one.exercise.key, trace) for one, trace in zip(outcomes, traces, strict=False)]

@@ -30,7 +30,7 @@ class TestStaircase(ProtocolSuite):
     protocol = third_party_protocol.Staircase()
 
 
-def taken(path: Path, spec: Spec = STAIRCASE) -> tuple[Contents, Result]:
+def evaluated(path: Path, spec: Spec = STAIRCASE) -> tuple[Contents, Result]:
     evaluation = Evaluation(spec, (PLAIN, FIXED))
     with open_writer(path, evaluation.to_json()) as writer:
         result = evaluate(evaluation, writer, Options())
@@ -38,7 +38,7 @@ def taken(path: Path, spec: Spec = STAIRCASE) -> tuple[Contents, Result]:
 
 
 def test_its_page_has_the_course_and_the_columns_of_repetitions(tmp_path: Path) -> None:
-    contents, _ = taken(tmp_path)
+    contents, _ = evaluated(tmp_path)
     names = [figure.name for figure in contents.figures]
     assert names[:4] == ["scores", "differences", "course", "level"]
     course = contents.figures[2]
@@ -72,7 +72,7 @@ def test_its_tables_have_repetitions_and_metrics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    _, result = taken(tmp_path / "a")
+    _, result = evaluated(tmp_path / "a")
     print_scores(result, comparisons(result))
     printed = capsys.readouterr().out
     assert "repetitions" in printed
@@ -85,6 +85,6 @@ def test_its_tables_have_repetitions_and_metrics(
 
 
 def test_it_is_interpreted_like_our_own(tmp_path: Path) -> None:
-    _, result = taken(tmp_path, Spec(STAIRCASE.id, {"repetitions": 1}))
+    _, result = evaluated(tmp_path, Spec(STAIRCASE.id, {"repetitions": 1}))
     assert "a repetition of 40 interactions in cups-v1" in estimate_sentence(result)
     assert "One repetition has no interval" in next(iter(hints(result)))

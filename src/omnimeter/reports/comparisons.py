@@ -14,11 +14,11 @@ from omnimeter.protocols import Result
 from omnimeter.reports.scores import EXERCISE, score_rows
 
 ERROR_RATE = 0.05
-"""How often a difference may be claimed, over all comparisons, where there is none."""
+"""How often a difference may be claimed, over all comparisons, between equal agents."""
 
 _Payoffs = Mapping[tuple[int, str], float]
-"""What two agents share to be compared: by number and instance of an exercise, or by the number of
-an independent part of the test, such as a repetition, in which their exercises may differ."""
+"""By number and instance of the exercise or, where exercises may differ between agents, by the
+number of an independent part of the test, such as a repetition."""
 
 
 class Verdict(StrEnum):

@@ -256,7 +256,7 @@ def _curve(
 
 
 def _ends(curve: Curve) -> tuple[FloatArray, FloatArray]:
-    """The ends of the intervals, NaN where there is none."""
+    """The ends of the intervals, NaN where they are not known."""
     return np.array(curve.lows, dtype=float), np.array(curve.highs, dtype=float)
 
 
