@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec
+from omnimeter.contract import Ending, Interval, Outcome, Protocol, Score, Spec, Trace
 from omnimeter.contract.protocol import Design
 from omnimeter.estimation import intraclass, mean
 from omnimeter.execution import evaluate
@@ -27,15 +27,12 @@ from omnimeter.reports import (
     write_csv,
 )
 from omnimeter.reports.figures import (
-    Curve,
-    Learning,
     Scale,
     complexity_figure,
-    course_figure,
+    course_figures,
     difference_figure,
     distribution_figure,
     learning_figure,
-    level_figure,
     score_figure,
 )
 from omnimeter.reports.page import Contents, gather, render
@@ -80,8 +77,8 @@ def a_timed(**more: object) -> Spec:
     return Spec("anytime-timed-v1", {**given, **more})
 
 
-def taken(protocol: Protocol, agent: Spec, paying: Paying, idle: int = 0) -> list[Outcome]:
-    """A whole test in which everything was worth what is told; the first rounds had no time."""
+def simulated(protocol: Protocol, agent: Spec, paying: Paying, idle: int = 0) -> list[Outcome]:
+    """A whole test with these payoffs; in the first rounds the agent had no time to act."""
     outcomes: list[Outcome] = []
     while exercises := protocol.propose(agent, outcomes):
         for each in exercises:
@@ -98,7 +95,7 @@ def a_result(spec: Spec, idle: int = 0, **paying: Paying) -> Result:
     agents = {name: Spec(f"{name}-v1") for name in paying}
     protocol = Evaluation(spec, tuple(agents.values())).make_protocol()
     outcomes = {
-        agents[name]: taken(protocol, agents[name], each, idle) for name, each in paying.items()
+        agents[name]: simulated(protocol, agents[name], each, idle) for name, each in paying.items()
     }
     return judge(protocol, outcomes, complete=True)
 
@@ -116,8 +113,7 @@ def text_of(contents: Contents) -> str:
 
 def test_the_figure_of_the_score_in_the_course_of_the_test() -> None:
     result = a_result(an_untimed(), poor=doubtful, good=steady)
-    figure = course_figure(result, score_rows(result))
-    assert figure is not None
+    figure, _ = course_figures(result, score_rows(result))
     assert [curve.label for curve in figure.curves] == ["good-v1", "poor-v1"]
     assert figure.scale is Scale.AMOUNTS
     assert figure.across == "Length of a repetition, in interactions"
@@ -132,10 +128,9 @@ def test_the_figure_of_the_score_in_the_course_of_the_test() -> None:
     assert "time to act" not in figure.caption
 
 
-def test_a_score_that_is_0_for_want_of_time_has_no_band() -> None:
+def test_a_score_that_is_0_without_time_to_act_has_no_band() -> None:
     result = a_result(a_timed(), idle=2, good=steady)
-    figure = course_figure(result, score_rows(result))
-    assert figure is not None
+    figure, _ = course_figures(result, score_rows(result))
     assert figure.scale is Scale.SECONDS
     (curve,) = figure.curves
     assert curve.places[:2] == pytest.approx((1e-6, 2.5e-6))
@@ -147,8 +142,7 @@ def test_a_score_that_is_0_for_want_of_time_has_no_band() -> None:
 
 def test_the_figure_of_the_level() -> None:
     result = a_result(an_untimed(), good=steady)
-    figure = level_figure(result, score_rows(result))
-    assert figure is not None
+    _, figure = course_figures(result, score_rows(result))
     (curve,) = figure.curves
     assert curve.values == tuple(moment.level for moment in result.courses[GOOD])
     assert curve.values[0] < curve.values[-1]
@@ -157,10 +151,9 @@ def test_the_figure_of_the_level() -> None:
 
 def test_a_course_needs_two_moments_and_other_tests_have_none() -> None:
     short = a_result(an_untimed(interactions=3), good=steady)
-    assert course_figure(short, score_rows(short)) is None
-    assert level_figure(short, score_rows(short)) is None
+    assert course_figures(short, score_rows(short)) == []
     other = replace(a_result(an_untimed(), good=steady), courses={GOOD: ()})
-    assert course_figure(other, score_rows(other)) is None
+    assert course_figures(other, score_rows(other)) == []
 
 
 def test_each_repetition_counts_once_at_a_complexity() -> None:
@@ -212,10 +205,14 @@ def test_the_strip_shows_repetitions() -> None:
 
 
 def test_there_is_no_learning_curve_over_unlike_exercises() -> None:
-    known = Learning(timed=False, curves=(Curve(GOOD.label, (1, 2), (0, 1), (0, 1), (0, 1)),))
-    rows = score_rows(a_result(an_untimed(), good=steady))
-    assert learning_figure(known, rows) is None
-    assert learning_figure(known, [replace(rows[0], repetitions=0)]) is not None
+    result = a_result(an_untimed(), good=steady)
+    traces = [
+        (each.exercise.key, Trace(np.ones(60), np.arange(60), 60, Ending.BUDGET))
+        for each in result.outcomes[GOOD]
+    ]
+    rows = score_rows(result)
+    assert learning_figure(result, rows, traces) is None
+    assert learning_figure(replace(result, design=Design()), rows, traces) is not None
 
 
 def test_agents_are_compared_repetition_by_repetition() -> None:
@@ -347,7 +344,7 @@ def test_one_repetition_has_no_interval_and_the_page_says_why(tmp_path: Path) ->
 
 def test_an_unfinished_test_says_so(tmp_path: Path) -> None:
     evaluation = Evaluation(an_untimed(), (PLAIN,))
-    outcomes = taken(evaluation.make_protocol(), PLAIN, steady)
+    outcomes = simulated(evaluation.make_protocol(), PLAIN, steady)
     with open_writer(tmp_path, evaluation.to_json()) as writer:
         writer.append(outcomes[:7])
     text = text_of(gather(Record(tmp_path)))

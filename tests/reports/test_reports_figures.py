@@ -17,12 +17,12 @@ from omnimeter.protocols.evaluation import judge
 from omnimeter.reports import comparisons, score_rows
 from omnimeter.reports.figures import (
     MOST_DOTS,
+    CurveFigure,
     Dot,
     Strip,
     complexity_figure,
     difference_figure,
     distribution_figure,
-    learning,
     learning_figure,
     score_figure,
 )
@@ -66,7 +66,7 @@ def test_the_figure_of_differences() -> None:
     assert difference_figure([]) is None
 
 
-def test_the_figure_of_complexity_needs_two_levels() -> None:
+def test_the_figure_of_complexity_needs_two_complexities() -> None:
     outcomes = [an_outcome(GOOD, number, number / 4, complexity=number // 2) for number in range(4)]
     protocol = an_evaluation((GOOD,)).make_protocol()
     figure = complexity_figure(score_rows(judge(protocol, {GOOD: outcomes}, complete=True)))
@@ -100,64 +100,63 @@ def a_trace(rewards: Sequence[float], times: Sequence[int] | None = None, **more
     return Trace(np.array(rewards, dtype=float), when, 4, **more)  # type: ignore[arg-type]
 
 
-def test_learning_curves_are_means_of_running_averages() -> None:
-    exercises = {f"k{number}": an_exercise(GOOD, number) for number in range(4)}
-    traces = [
-        ("k0", a_trace([1.0, 0.0, 1.0, 0.0])),
-        ("k1", a_trace([0.0, 1.0], ending=Ending.STOPPED)),  # its average stays at a half
-        ("k2", a_trace([1.0], ending=Ending.FAULT, fault=OOPS)),
-        ("unknown", a_trace([1.0])),
+def learned(traces: Sequence[Trace], *budgets: Budget) -> CurveFigure | None:
+    """The figure of one agent's traces, one exercise for each budget, and of an unknown one."""
+    outcomes = [
+        replace(an_outcome(GOOD, n, 0.5), exercise=an_exercise(GOOD, n, budget=budget))
+        for n, budget in enumerate(budgets)
     ]
-    known = learning(exercises, traces)
-    assert known is not None
-    assert not known.timed
-    (curve,) = known.curves
+    result = replace(a_result({GOOD: []}), outcomes={GOOD: outcomes})
+    keyed = [(one.exercise.key, trace) for one, trace in zip(outcomes, traces, strict=False)]
+    return learning_figure(result, score_rows(result), [*keyed, ("unknown", a_trace([1.0]))])
+
+
+def test_learning_curves_are_means_of_running_averages() -> None:
+    traces = [
+        a_trace([1.0, 0.0, 1.0, 0.0]),
+        a_trace([0.0, 1.0], ending=Ending.STOPPED),  # its average stays at a half
+        a_trace([1.0], ending=Ending.FAULT, fault=OOPS),
+    ]
+    figure = learned(traces, *[Budget(4)] * 4)
+    assert figure is not None
+    assert figure.across == "Interactions"
+    (curve,) = figure.curves
     assert (curve.label, curve.places) == (GOOD.label, (1.0, 2.0, 3.0, 4.0))
     assert curve.values == pytest.approx([0.5, 0.5, 7 / 12, 0.5])
     expected = mean([1.0, 0.0])
     assert (curve.lows[0], curve.highs[0]) == pytest.approx((expected.low, expected.high))
     assert (curve.lows[1], curve.highs[1]) == (0.5, 0.5)
-    figure = learning_figure(known, score_rows(a_result({GOOD: [0.5, 0.5]})))
-    assert figure is not None
-    assert figure.across == "Interactions"
-    assert figure.curves[0].values == curve.values
 
 
 def test_learning_curves_over_time() -> None:
-    budget = Budget(seconds=2.0)
-    exercises = {"k": an_exercise(GOOD, 0, budget=budget)}
-    known = learning(exercises, [("k", a_trace([1.0, -1.0], [SECOND // 2, 3 * SECOND // 2]))])
-    assert known is not None
-    assert known.timed
-    (curve,) = known.curves
+    trace = a_trace([1.0, -1.0], [SECOND // 2, 3 * SECOND // 2])
+    figure = learned([trace], Budget(seconds=2.0))
+    assert figure is not None
+    assert figure.across == "Seconds"
+    (curve,) = figure.curves
     assert (len(curve.places), curve.places[0], curve.places[-1]) == (200, 0.01, 2.0)
     at = dict(zip(curve.places, curve.values, strict=True))
     assert (at[0.49], at[0.5], at[1.49], at[1.5], at[2.0]) == (0.0, 1.0, 1.0, 0.0, 0.0)
     assert set(curve.lows) == {None}  # a single exercise has no interval
-    figure = learning_figure(known, score_rows(a_result({GOOD: [0.5]})))
-    assert figure is not None
-    assert set(figure.curves[0].lows) == {None}
 
 
 def test_a_short_exercise_does_not_count_at_later_moments() -> None:
-    exercises = {"a": an_exercise(GOOD, 0), "b": an_exercise(GOOD, 1, budget=Budget(2))}
-    known = learning(exercises, [("a", a_trace([1.0] * 4)), ("b", a_trace([0.0] * 2))])
-    assert known is not None
-    assert known.curves[0].values == (0.5, 0.5, 1.0, 1.0)
+    figure = learned([a_trace([1.0] * 4), a_trace([0.0] * 2)], Budget(4), Budget(2))
+    assert figure is not None
+    assert figure.curves[0].values == (0.5, 0.5, 1.0, 1.0)
 
 
 def test_no_traces_no_learning_curve() -> None:
-    assert learning({}, []) is None
-    assert learning({"k": an_exercise(GOOD, 0)}, []) is None
-    assert learning_figure(None, []) is None
+    assert learned([]) is None
+    assert learned([], Budget(4)) is None
+    assert learned([a_trace([1.0])], Budget(1)) is None  # a single moment is no curve
 
 
 def test_long_exercises_are_known_at_few_moments() -> None:
-    exercises = {"k": an_exercise(GOOD, 0, budget=Budget(100_000))}
-    known = learning(exercises, [("k", a_trace(np.linspace(0, 1, 100_000).tolist()))])
-    assert known is not None
-    assert len(known.curves[0].places) == 200
-    assert known.curves[0].values[-1] == pytest.approx(0.5)
+    figure = learned([a_trace(np.linspace(0, 1, 100_000).tolist())], Budget(100_000))
+    assert figure is not None
+    assert len(figure.curves[0].places) == 200
+    assert figure.curves[0].values[-1] == pytest.approx(0.5)
 
 
 def test_a_figure_is_the_same_bytes_again_and_of_any_format(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from omnimeter.protocols import Evaluation, Result
 from omnimeter.reports import comparisons, write_csv
 from omnimeter.reports.page import Contents, gather, render
 from omnimeter.reports.summary import estimate_sentence, hints
-from omnimeter.results import Record, writing
+from omnimeter.results import Record, open_writer
 from omnimeter.testing import ProtocolSuite
 from reports_samples import FIXED, PLAIN, Page
 
@@ -30,15 +30,15 @@ class TestStaircase(ProtocolSuite):
     protocol = third_party_protocol.Staircase()
 
 
-def taken(path: Path, spec: Spec = STAIRCASE) -> tuple[Contents, Result]:
+def evaluated(path: Path, spec: Spec = STAIRCASE) -> tuple[Contents, Result]:
     evaluation = Evaluation(spec, (PLAIN, FIXED))
-    with writing(path, evaluation.to_json()) as writer:
+    with open_writer(path, evaluation.to_json()) as writer:
         result = evaluate(evaluation, writer, Options())
     return gather(Record(path)), result
 
 
 def test_its_page_has_the_course_and_the_columns_of_repetitions(tmp_path: Path) -> None:
-    contents, _ = taken(tmp_path)
+    contents, _ = evaluated(tmp_path)
     names = [figure.name for figure in contents.figures]
     assert names[:4] == ["scores", "differences", "course", "level"]
     course = contents.figures[2]
@@ -59,7 +59,7 @@ def test_its_progress_is_shown_live(tmp_path: Path) -> None:
     out = Console(file=io.StringIO(), force_terminal=True, width=90, height=30, color_system=None)
     with Live(console=out, auto_refresh=False) as live:
         seen = Display(evaluation.make_protocol(), ("Staircase",), live, pause=0)
-        with writing(tmp_path, evaluation.to_json()) as writer:
+        with open_writer(tmp_path, evaluation.to_json()) as writer:
             evaluate(evaluation, writer, Options(), seen)
         seen.draw()
     text = out.file.getvalue()
@@ -72,7 +72,7 @@ def test_its_tables_have_repetitions_and_metrics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    _, result = taken(tmp_path / "a")
+    _, result = evaluated(tmp_path / "a")
     print_scores(result, comparisons(result))
     printed = capsys.readouterr().out
     assert "repetitions" in printed
@@ -85,6 +85,6 @@ def test_its_tables_have_repetitions_and_metrics(
 
 
 def test_it_is_interpreted_like_our_own(tmp_path: Path) -> None:
-    _, result = taken(tmp_path, Spec(STAIRCASE.id, {"repetitions": 1}))
+    _, result = evaluated(tmp_path, Spec(STAIRCASE.id, {"repetitions": 1}))
     assert "a repetition of 40 interactions in cups-v1" in estimate_sentence(result)
     assert "One repetition has no interval" in next(iter(hints(result)))

@@ -1,4 +1,4 @@
-"""Results and stores in which everything has happened as told, and a reader of pages."""
+"""Results and stores with given payoffs, and a reader of pages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def an_outcome(
 def a_result(
     payoffs: Mapping[Spec, Sequence[float | None]], kind: FaultKind = FaultKind.AGENT_ERROR
 ) -> Result:
-    """What agents with these payoffs get; nothing stands for a fault."""
+    """The result of agents with these payoffs; ``None`` stands for a fault."""
     fault = replace(OOPS, kind=kind)
     protocol = an_evaluation(tuple(payoffs)).make_protocol()
     outcomes = {
@@ -87,7 +87,7 @@ def a_store(
     payoffs: Mapping[Spec, Sequence[float | Fault]],
     traces: bool = False,
 ) -> Record:
-    """An evaluation on disk in which everything has happened as told."""
+    """An evaluation on disk with these payoffs and faults."""
     protocol = evaluation.make_protocol()
     with open_writer(path, evaluation.to_json()) as writer:
         for agent, row in payoffs.items():

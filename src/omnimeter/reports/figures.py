@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from math import isfinite
 
 import numpy as np
 
-from omnimeter.contract import Budget, Exercise, Spec, Trace
-from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract import Trace
+from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.exercise import FOREVER, NANOSECONDS
-from omnimeter.contract.protocol import Moment
 from omnimeter.payoffs import average_along
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.protocols import Result
@@ -40,14 +38,7 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A value with its interval.
-
-    Attributes:
-        label: Whose it is.
-        value: The value; ``None`` when there is none.
-        low: The lower end of the interval; ``None`` when that cannot be said.
-        high: The upper end.
-    """
+    """A value with its interval; ``None`` where one cannot be said."""
 
     label: str
     value: float | None
@@ -61,10 +52,7 @@ class DotFigure:
 
     Attributes:
         name: A short name, for files and anchors.
-        title: What it shows.
-        caption: How to read it.
         axis: What the values are.
-        dots: The values.
     """
 
     name: str
@@ -76,15 +64,7 @@ class DotFigure:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A value that depends on another, with intervals.
-
-    Attributes:
-        label: Whose it is.
-        places: Where the values are known.
-        values: The values.
-        lows: The lower ends of their intervals; ``None`` where that cannot be said.
-        highs: The upper ends.
-    """
+    """A value that depends on another, with intervals; ``None`` where an end cannot be said."""
 
     label: str
     places: tuple[float, ...]
@@ -98,14 +78,9 @@ class CurveFigure:
     """Several curves over one axis.
 
     Attributes:
-        name: A short name, for files and anchors.
-        title: What it shows.
-        caption: How to read it.
         across: What the horizontal axis is.
         upwards: What the vertical axis is.
-        curves: The curves.
         banded: Whether intervals are a band along the curve, or a bar at each of its points.
-        scale: How places lie on the horizontal axis.
     """
 
     name: str
@@ -123,9 +98,8 @@ class Strip:
     """Single payoffs of one agent, or the scores of its repetitions.
 
     Attributes:
-        label: Whose they are.
         payoffs: The payoffs in ascending order, thinned out evenly if there are very many.
-        mean: The mean of all of them; ``None`` when there is none.
+        mean: The mean of all of them; ``None`` without any.
         count: How many there are in all.
     """
 
@@ -137,171 +111,54 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class StripFigure:
-    """Single payoffs, one line of dots for each agent, from top to bottom.
-
-    Attributes:
-        name: A short name, for files and anchors.
-        title: What it shows.
-        caption: How to read it.
-        axis: What the values are.
-        strips: The agents.
-        unit: What each dot is.
-    """
+    """Single payoffs, one line of dots for each agent, from top to bottom; a dot is a unit."""
 
     name: str
     title: str
     caption: str
     axis: str
     strips: tuple[Strip, ...]
-    unit: str = "exercise"
-
-
-def drawable(number: float | None) -> float | None:
-    """The number, or ``None`` if it is not finite and cannot be drawn."""
-    return number if number is not None and isfinite(number) else None
-
-
-def make_curve(
-    label: str,
-    places: Sequence[float],
-    values: Sequence[float],
-    ends: Sequence[tuple[float | None, float | None]],
-) -> Curve:
-    """A curve with the ends of its intervals, as far as they can be drawn."""
-    lows, highs = (tuple(map(drawable, side)) for side in zip(*ends, strict=True))
-    return Curve(label, tuple(places), tuple(values), lows, highs)
+    unit: str = EXERCISE
 
 
 Figure = DotFigure | CurveFigure | StripFigure
 
-
-POINTS = 200
-"""At how many moments a curve is known at the most."""
-
-_CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Learning:
-    """The running averages of rewards, averaged over exercises, with 95 % intervals.
-
-    Attributes:
-        timed: Whether places are seconds; otherwise they are numbers of interactions.
-        curves: One curve for each agent that has traces.
-    """
-
-    timed: bool
-    curves: tuple[Curve, ...]
-
-
-def learning(
-    exercises: Mapping[str, Exercise], traces: Iterable[tuple[str, Trace]]
-) -> Learning | None:
-    """The learning curves of stored traces.
-
-    The average of an agent that stopped stays where it was. An exercise does not count at moments
-    beyond its budget. Traces that ended in a fault are left out, as they are of the score.
-
-    Args:
-        exercises: The exercises by their keys.
-        traces: Traces with the keys of their exercises, for example ``Record.traces()``.
-
-    Returns:
-        The curves, or ``None`` without any trace.
-    """
-    budgets = [exercise.budget for exercise in exercises.values()]
-    timed = any(budget.interactions is None for budget in budgets)
-    moments = _moments(max((_length(budget, timed) for budget in budgets), default=0), timed)
-    if not len(moments):
-        return None
-    sums: dict[Spec, _Moments] = {}
-    for key, trace in traces:
-        if trace.fault is None and key in exercises:
-            exercise = exercises[key]
-            known = moments <= _length(exercise.budget, timed)
-            own = sums.setdefault(exercise.agent, _Moments(len(moments)))
-            own.add(_averages(trace, moments, timed), known)
-    unit = NANOSECONDS if timed else 1
-    curves = [own.curve(agent.label, moments / unit) for agent, own in sums.items()]
-    return Learning(timed, tuple(curves)) if curves else None
-
-
-def _length(budget: Budget, timed: bool) -> int:
-    """How far an exercise goes, in nanoseconds or interactions."""
-    if timed:
-        return 0 if budget.end_ns == FOREVER else budget.end_ns
-    return budget.max_interactions
-
-
-def _moments(longest: int, timed: bool) -> IntArray:
-    """Whole numbers, evenly up to the longest, from the first interaction or a small time on."""
-    count = min(POINTS, longest)
-    first = longest / POINTS if timed else 1.0
-    return np.unique(np.linspace(first, longest, count).round().astype(np.int64))
-
-
-def _averages(trace: Trace, moments: IntArray, timed: bool) -> FloatArray:
-    if timed:
-        return average_along(trace.rewards, trace.times, moments)
-    return running_averages(trace.rewards)[np.minimum(moments, len(trace))]
-
-
-@dataclass
-class _Moments:
-    """Count, mean and spread at each moment, kept up to date value by value (Welford)."""
-
-    size: int
-    count: IntArray = field(init=False)
-    mean: FloatArray = field(init=False)
-    squares: FloatArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.count = np.zeros(self.size, dtype=np.int64)
-        self.mean = np.zeros(self.size)
-        self.squares = np.zeros(self.size)
-
-    def add(self, values: FloatArray, known: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
-        """Add one more curve, where it is known."""
-        self.count += known
-        before = np.where(known, values - self.mean, 0.0)
-        self.mean += before / np.maximum(self.count, 1)
-        self.squares += before * (values - self.mean)
-
-    def curve(self, label: str, moments: FloatArray) -> Curve:
-        """The means so far, with Student's t interval at each moment."""
-        from scipy.special import stdtrit  # much lighter than scipy.stats
-
-        seen = self.count > 0
-        count = self.count[seen].astype(np.float64)
-        freedom = np.where(count > 1, count - 1, np.nan)
-        errors = np.sqrt(self.squares[seen] / freedom / count)
-        reach = stdtrit(freedom, (1 + _CONFIDENCE) / 2) * errors
-        lows, highs = (self.mean[seen] - reach).tolist(), (self.mean[seen] + reach).tolist()
-        ends = list(zip(lows, highs, strict=True))
-        return make_curve(label, moments[seen].tolist(), self.mean[seen].tolist(), ends)
-
-
 _DOTTED = "A dotted bar goes on beyond the edge."
 _HOLLOW = "A hollow dot has no interval."
 
-WIDE = 5.0
-"""From this ratio of complexities on, those of an adaptive test are on a logarithmic axis."""
+POINTS = 200
+"""At how many moments a learning curve is known at the most."""
 
 MOST_DOTS = 2400
 """A figure of single payoffs has no more dots than this, so that a page stays small."""
 
 
+def _drawable(number: float | None) -> float | None:
+    return number if number is not None and isfinite(number) else None
+
+
+def _curve(
+    label: str,
+    places: Iterable[float],
+    values: Iterable[float],
+    ends: Iterable[tuple[float | None, float | None]],
+) -> Curve:
+    """A curve with the ends of its intervals, as far as they can be drawn."""
+    lows, highs = (tuple(map(_drawable, side)) for side in zip(*ends, strict=True))
+    return Curve(label, tuple(places), tuple(values), lows, highs)
+
+
 def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
     """The score of each agent with its interval; ``None`` when no agent has one."""
-    dots = tuple(Dot(row.label, row.value, drawable(row.low), drawable(row.high)) for row in rows)
+    dots = tuple(Dot(row.label, row.value, _drawable(row.low), _drawable(row.high)) for row in rows)
     if all(dot.value is None for dot in dots):
         return None
-    caption = f"The dot is the score, the bar its {percent(rows[0].confidence)} interval."
-    if max(row.repetitions for row in rows) > 1:
-        caption = caption.removesuffix(".") + ", from the spread between repetitions."
+    repetitions = max(row.repetitions for row in rows)
+    spread = ", from the spread between repetitions" if repetitions > 1 else ""
+    caption = f"The dot is the score, the bar its {percent(rows[0].confidence)} interval{spread}."
     if any(dot.value is not None and dot.low is None for dot in dots):
         caption += f" {_HOLLOW}"
-    if max(row.repetitions for row in rows) == 1:
+    if repetitions == 1:
         caption += " One repetition cannot show how far another one would lie from it."
     return DotFigure("scores", "Scores", caption, "Score", dots)
 
@@ -309,32 +166,31 @@ def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
 def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
     """How far each agent is from the reference; ``None`` when none is known."""
     dots = tuple(
-        Dot(each.agent.label, each.difference, drawable(each.low), drawable(each.high))
+        Dot(each.agent.label, each.difference, _drawable(each.low), _drawable(each.high))
         for each in compared
         if each.difference is not None
     )
     if not dots:
         return None
-    if compared[0].unit == REPETITION:
-        hollow = "" if all(dot.low is not None for dot in dots) else f" {_HOLLOW}"
-        return DotFigure(
-            "differences",
-            "Differences repetition by repetition",
-            f"Mean difference from {compared[0].reference.label}, repetition by repetition, with "
-            "its 95 % interval. Left of the line is worse. The same repetition of two agents meets "
-            f"the same environments as long as both are at the same level.{hollow}",
-            "Difference in score",
-            dots,
-        )
-    return DotFigure(
-        "differences",
-        "Differences on the same exercises",
-        f"Mean difference from {compared[0].reference.label}, exercise by exercise, with its 95 % "
-        "interval. Left of the line is worse. The exercises are the same, so that these bars can "
-        "be much shorter than those of the scores.",
-        "Difference in payoff",
-        dots,
+    title, axis = "Differences on the same exercises", "Difference in payoff"
+    note = (
+        "The exercises are the same, so that these bars can be much shorter than those of the "
+        "scores."
     )
+    unit = compared[0].unit
+    if unit == REPETITION:
+        title, axis = "Differences repetition by repetition", "Difference in score"
+        note = (
+            "The same repetition of two agents meets the same environments as long as both are at "
+            "the same level."
+        )
+        if any(dot.low is None for dot in dots):
+            note += f" {_HOLLOW}"
+    caption = (
+        f"Mean difference from {compared[0].reference.label}, {unit} by {unit}, with its 95 % "
+        f"interval. Left of the line is worse. {note}"
+    )
+    return DotFigure("differences", title, caption, axis, dots)
 
 
 def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> CurveFigure | None:
@@ -345,11 +201,11 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
         adjusted: Whether exercises count in the scores with other values than these payoffs.
     """
     curves = tuple(
-        make_curve(
+        _curve(
             row.label,
-            [each.complexity for each in row.complexities],
-            [each.value for each in row.complexities],
-            [(each.low, each.high) for each in row.complexities],
+            (each.complexity for each in row.complexities),
+            (each.value for each in row.complexities),
+            ((each.low, each.high) for each in row.complexities),
         )
         for row in rows
         if row.complexities
@@ -357,13 +213,26 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
     if max((len(curve.places) for curve in curves), default=0) < 2:
         return None
     repetitions = max(row.repetitions for row in rows)
-    wide = repetitions > 0 and _is_wide(curves)
+    places = [place for curve in curves for place in curve.places]
+    # Complexities of very different size would crowd on an even axis.
+    wide = repetitions > 0 and min(places) > 0 and max(places) / min(places) > 5
+    caption = "Mean payoff at each complexity of the environment"
+    if repetitions:
+        sure = "" if repetitions == 1 else ", and the 95 % interval is that of these repetitions"
+        caption += (
+            ". Exercises of a repetition depend on each other; so each repetition that came to a "
+            f"complexity counts there once, with its mean{sure}. Success leads to higher "
+            "complexities, and later exercises are longer: the curve tells how well the agent did "
+            "where the test led it, not what complexity alone does."
+        )
+    else:
+        caption += f"{', before it is adjusted' if adjusted else ''}, with its 95 % interval."
+    caption += "" if repetitions == 1 else f" {_DOTTED}"
+    caption += " The scale of complexity is logarithmic." if wide else ""
     return CurveFigure(
         "complexity",
         "Payoff against complexity",
-        _complexity_caption(repetitions, adjusted)
-        + (" The scale of complexity is logarithmic." if wide else "")
-        + behind([row.label for row in rows]),
+        caption + behind([row.label for row in rows]),
         "Complexity of the environment",
         "Mean payoff",
         curves,
@@ -372,57 +241,95 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
     )
 
 
-def _is_wide(curves: Sequence[Curve]) -> bool:
-    """Whether places of very different size would crowd on an even axis."""
-    places = [place for curve in curves for place in curve.places]
-    return min(places) > 0 and max(places) / min(places) > WIDE
+def learning_figure(
+    result: Result, rows: Sequence[ScoreRow], traces: Iterable[tuple[str, Trace]]
+) -> CurveFigure | None:
+    """Average reward in the course of an exercise, with 95 % intervals; ``None`` without traces.
 
-
-def _complexity_caption(repetitions: int, adjusted: bool) -> str:
-    means = "Mean payoff at each complexity of the environment"
-    if not repetitions:
-        before = ", before it is adjusted" if adjusted else ""
-        return f"{means}{before}, with its 95 % interval. {_DOTTED}"
-    sure = "" if repetitions == 1 else ", and the 95 % interval is that of these repetitions"
-    return (
-        f"{means}. Exercises of a repetition depend on each other; so each repetition that came "
-        f"to a complexity counts there once, with its mean{sure}. Success leads to higher "
-        "complexities, and later exercises are longer: the curve tells how well the agent did "
-        "where the test led it, not what complexity alone does."
-        + ("" if repetitions == 1 else f" {_DOTTED}")
-    )
-
-
-def learning_figure(known: Learning | None, rows: Sequence[ScoreRow]) -> CurveFigure | None:
-    """Average reward in the course of an exercise, in the order of the scores.
+    The average of an agent that stopped stays where it was. An exercise does not count at moments
+    beyond its budget. Traces that ended in a fault are left out, as they are of the score.
 
     An adaptive test has none: its long exercises are the late ones, in other environments than the
-    short ones, so that a mean over those that last so long would jump from one to the other.
+    short ones, so that a mean over those that last so long would jump from one to the other. Its
+    traces are not read.
+
+    Args:
+        result: The result of an evaluation.
+        rows: Its scores.
+        traces: Traces with the keys of their exercises, for example ``Record.traces()``.
     """
-    if known is None or max(len(curve.places) for curve in known.curves) < 2:
+    if result.design.unit == REPETITION:
         return None
-    if any(row.repetitions for row in rows):
-        return None
+    exercises = {
+        each.exercise.key: each.exercise for done in result.outcomes.values() for each in done
+    }
+    budgets = {key: each.budget for key, each in exercises.items()}
+    timed = any(budget.interactions is None for budget in budgets.values())
+    lengths = {
+        key: length
+        for key, budget in budgets.items()
+        if (length := budget.end_ns if timed else budget.max_interactions) != FOREVER
+    }
+    longest = max(lengths.values(), default=0)
+    first = longest / POINTS if timed else 1.0
+    spaced = np.linspace(first, longest, min(POINTS, longest))
+    moments = np.unique(spaced.round().astype(np.int64))
+    # Count, mean and sum of squared deviations at each moment, updated value by value (Welford).
+    sums: dict[str, FloatArray] = {}
+    for key, trace in traces:
+        known = moments <= lengths.get(key, -1)
+        if trace.fault is not None or not known.any():
+            continue
+        if timed:
+            values = average_along(trace.rewards, trace.times, moments)
+        else:
+            values = running_averages(trace.rewards)[np.minimum(moments, len(trace))]
+        label = exercises[key].agent.label
+        count, mean, squares = sums.setdefault(label, np.zeros((3, len(moments))))
+        count += known
+        before = np.where(known, values - mean, 0.0)
+        mean += before / np.maximum(count, 1)
+        squares += before * (values - mean)
     order = [row.label for row in rows]
-    curves = tuple(sorted(known.curves, key=lambda curve: order.index(curve.label)))
+    places = moments / (NANOSECONDS if timed else 1)
+    curves = tuple(_mean_curve(label, places, sums[label]) for label in order if label in sums)
+    if max((len(curve.places) for curve in curves), default=0) < 2:
+        return None
     return CurveFigure(
         "learning",
         "Average reward so far",
         "The average of all rewards until each moment, averaged over exercises. The band is the "
-        "95 % interval at each moment by itself." + behind([row.label for row in rows]),
-        "Seconds" if known.timed else "Interactions",
+        f"95 % interval at each moment by itself.{behind(order)}",
+        "Seconds" if timed else "Interactions",
         "Average reward so far",
         curves,
         banded=True,
     )
 
 
+def _mean_curve(label: str, places: FloatArray, sums: FloatArray) -> Curve:
+    """The means with Student's t interval at each moment, from ``learning_figure``'s sums."""
+    from scipy.special import stdtrit  # much lighter than scipy.stats
+
+    seen = sums[0] > 0
+    count, mean, squares = sums[:, seen]
+    freedom = np.where(count > 1, count - 1, np.nan)
+    reach = stdtrit(freedom, 0.975) * np.sqrt(squares / freedom / count)
+    ends = np.stack((mean - reach, mean + reach), axis=1)
+    return _curve(label, places[seen].tolist(), mean.tolist(), ends.tolist())
+
+
 def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure | None:
     """The value of every single exercise or repetition; ``None`` when there are too few."""
     most = max(100, MOST_DOTS // max(1, len(rows)))
-    strips = tuple(
-        _strip(row.label, sorted(unit_values(result, row.agent).values()), most) for row in rows
-    )
+    strips = []
+    for row in rows:
+        payoffs = sorted(unit_values(result, row.agent).values())
+        count = len(payoffs)
+        mean = sum(payoffs) / count if count else None
+        if count > most:  # evenly by rank, which leaves the distribution as it is
+            payoffs = [payoffs[round(place * (count - 1) / (most - 1))] for place in range(most)]
+        strips.append(Strip(row.label, tuple(payoffs), mean, count))
     if not any(strip.payoffs for strip in strips) or max(row.repetitions for row in rows) == 1:
         return None
     thinned = any(len(strip.payoffs) < strip.count for strip in strips)
@@ -434,107 +341,67 @@ def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure
         f"Each dot is one {one}, the short line is the mean."
         + (f" Of more than {most} {one}s an even selection is drawn." if thinned else ""),
         f"{named[one]}{' of a repetition' if one == REPETITION else ''}",
-        strips,
+        tuple(strips),
         one,
     )
 
 
-def _strip(label: str, payoffs: list[float], most: int) -> Strip:
-    count = len(payoffs)
-    if not count:
-        return Strip(label, (), None, 0)
-    mean = sum(payoffs) / count
-    if count > most:  # evenly by rank, which leaves the distribution as it is
-        payoffs = [payoffs[round(place * (count - 1) / (most - 1))] for place in range(most)]
-    return Strip(label, tuple(payoffs), mean, count)
+def course_figures(result: Result, rows: Sequence[ScoreRow]) -> list[CurveFigure]:
+    """Score and complexity at each moment at which the test could have been stopped.
 
-
-def course_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | None:
-    """The score at each moment at which the test could have been stopped; ``None`` without two."""
-    curves = _curves(result, rows, partial(_score_curve, idle=_idle_rounds(result)))
-    if not curves:
-        return None
-    bands = any(low is not None for curve in curves for low in curve.lows)
-    waited = bands and any(curve.lows[0] is None for curve in curves)
-    return CurveFigure(
+    Empty where no agent has come to two such moments.
+    """
+    repetitions = repetition_count(result)
+    scores, levels = [], []
+    for row in rows:
+        course = result.courses.get(row.agent, ())
+        if len(course) < 2:
+            continue
+        # Rounds in which the agent had no time to act yet, so that its score is 0 by the rules.
+        acted = (each.exercise.number for each in result.outcomes[row.agent] if each.interactions)
+        idle = min((number // repetitions for number in acted), default=len(course))
+        ends: list[tuple[float | None, float | None]] = [
+            each.interval[:2] if each.interval and place >= idle else (None, None)
+            for place, each in enumerate(course)
+        ]
+        lengths, unknown = [each.length for each in course], [(None, None)] * len(course)
+        scores.append(_curve(row.label, lengths, [each.value for each in course], ends))
+        levels.append(_curve(row.label, lengths, [each.level for each in course], unknown))
+    if not scores:
+        return []
+    if any(low is not None for curve in scores for low in curve.lows):
+        note = (
+            "The band is the 95 % interval at each moment by itself; where it is wider than the "
+            "figure, it is not drawn."
+        )
+        if any(curve.lows[0] is None for curve in scores):
+            note += " Until it has had time to act, an agent has 0 and no band."
+    else:
+        note = "One repetition alone has no interval."
+    timed = result.design.length_unit == "seconds"
+    across = "Length of a repetition, in " + ("the agent's own time" if timed else "interactions")
+    scale = Scale.SECONDS if timed else Scale.AMOUNTS
+    grey = behind([row.label for row in rows])
+    course_figure = CurveFigure(
         "course",
         "Score in the course of the test",
         "The score after each round, when the test could have been stopped, against the length of "
-        "a repetition by then, on a logarithmic scale. "
-        + (
-            "The band is the 95 % interval at each moment by itself; where it is wider than the "
-            "figure, it is not drawn."
-            if bands
-            else "One repetition alone has no interval."
-        )
-        + (" Until it has had time to act, an agent has 0 and no band." if waited else "")
-        + behind([row.label for row in rows]),
-        _across(result),
+        f"a repetition by then, on a logarithmic scale. {note}{grey}",
+        across,
         "Score so far",
-        curves,
+        tuple(scores),
         banded=True,
-        scale=_scale(result),
+        scale=scale,
     )
-
-
-def level_figure(result: Result, rows: Sequence[ScoreRow]) -> CurveFigure | None:
-    """How complex the environments of each round were; ``None`` without two rounds."""
-    curves = _curves(result, rows, _level_curve)
-    if not curves:
-        return None
-    return CurveFigure(
+    level_figure = CurveFigure(
         "level",
         "Complexity in the course of the test",
         "The mean complexity of the environments of each round. Success leads to harder ones, "
-        "failure to easier ones." + behind([row.label for row in rows]),
-        _across(result),
+        f"failure to easier ones.{grey}",
+        across,
         "Complexity of the environments",
-        curves,
+        tuple(levels),
         banded=True,
-        scale=_scale(result),
+        scale=scale,
     )
-
-
-def _curves(
-    result: Result, rows: Sequence[ScoreRow], curve: Callable[[str, Sequence[Moment]], Curve]
-) -> tuple[Curve, ...]:
-    """A curve of each agent that has come so far, in the order of the scores."""
-    courses = [(row.label, result.courses.get(row.agent, ())) for row in rows]
-    return tuple(curve(label, course) for label, course in courses if len(course) > 1)
-
-
-def _idle_rounds(result: Result) -> dict[str, int]:
-    """In how many rounds an agent had no time to act yet, so that its score is 0 by the rules."""
-    count = repetition_count(result)
-    return {
-        agent.label: min(
-            (each.exercise.number // count for each in done if each.interactions),
-            default=len(result.courses[agent]),
-        )
-        for agent, done in result.outcomes.items()
-        if count
-    }
-
-
-def _score_curve(label: str, course: Sequence[Moment], idle: Mapping[str, int]) -> Curve:
-    ends: list[tuple[float | None, float | None]] = [
-        each.interval[:2] if each.interval and place >= idle[label] else (None, None)
-        for place, each in enumerate(course)
-    ]
-    lengths, values = [each.length for each in course], [each.value for each in course]
-    return make_curve(label, lengths, values, ends)
-
-
-def _level_curve(label: str, course: Sequence[Moment]) -> Curve:
-    lengths, levels = [each.length for each in course], [each.level for each in course]
-    return make_curve(label, lengths, levels, [(None, None)] * len(course))
-
-
-def _scale(result: Result) -> Scale:
-    return Scale.SECONDS if result.design.length_unit == "seconds" else Scale.AMOUNTS
-
-
-def _across(result: Result) -> str:
-    if result.design.length_unit == "seconds":
-        return "Length of a repetition, in the agent's own time"
-    return "Length of a repetition, in interactions"
+    return [course_figure, level_figure]

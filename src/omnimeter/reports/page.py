@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 from omnimeter.catalogue import Kind, describe, make, parse
 from omnimeter.contract import (
     Budget,
-    Clock,
     ClockKind,
     Exercise,
     Fault,
     InvalidInputError,
     Outcome,
     Payoff,
-    Protocol,
     Spec,
 )
 from omnimeter.contract.errors import StoreError
@@ -27,27 +25,9 @@ from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.protocols.sample import CLAIMS_BALANCE
 from omnimeter.reports import figures, style, summary, text
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
-from omnimeter.reports.figures import Figure, course_figure, learning, level_figure
+from omnimeter.reports.figures import Figure
 from omnimeter.reports.plotting import inline_svg, save_figure
-from omnimeter.reports.scores import (
-    REPETITION,
-    ScoreRow,
-    is_adjusted,
-    reliability_of,
-    score_rows,
-)
-from omnimeter.reports.summary import (
-    ONE_REPETITION,
-    RELIABILITY,
-    UNBALANCED,
-    estimate_sentence,
-    exhausted_sentence,
-    length_text,
-    rejudged_sentence,
-    reliability_sentence,
-    repetitions_text,
-    stopped_sentence,
-)
+from omnimeter.reports.scores import REPETITION, ScoreRow, is_adjusted, reliability_of, score_rows
 from omnimeter.reports.tables import Table, difference_table, metric_table, score_table
 from omnimeter.reports.text import counted, duration, grouped, listed, printable
 from omnimeter.results import files
@@ -86,38 +66,24 @@ def rejudge(record: Record, payoff: Spec) -> Result:
     judge: Payoff = make(Kind.PAYOFF, payoff)
     changed = with_payoff(evaluation, payoff)
     changed.make_protocol()  # raises for a protocol that takes no payoff, before traces are read
-    return summarise(changed, _judged(record, judge))
-
-
-def _judged(record: Record, payoff: Payoff) -> list[Outcome]:
-    """The stored outcomes with new payoffs; what a fault cut short still has none."""
     outcomes = record.outcomes()
     wanted = {each.exercise.key for each in outcomes if each.fault is None}
-    payoffs = {key: payoff(trace) for key, trace in record.traces() if key in wanted}
+    payoffs = {key: judge(trace) for key, trace in record.traces() if key in wanted}
     if missing := len(wanted - payoffs.keys()):
         raise StoreError(
             f"{missing} of {len(wanted)} traces are missing in {record.path}.",
             "Bring back the files in 'traces', or run the evaluation again elsewhere.",
         )
-    return [
-        outcome if outcome.fault else replace(outcome, payoff=payoffs[outcome.exercise.key])
-        for outcome in outcomes
+    judged = [  # what a fault cut short still has no payoff
+        each if each.fault else replace(each, payoff=payoffs[each.exercise.key])
+        for each in outcomes
     ]
-
-
-_LONGEST = 160
-"""How many characters of a message the table shows; the rest is folded away."""
+    return summarise(changed, judged)
 
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """The same fault of one agent, once or more often.
-
-    Attributes:
-        agent: The agent.
-        fault: The first such fault, in the order of the exercises.
-        numbers: The numbers of the exercises that it ended.
-    """
+    """The same fault of one agent, with the numbers of the exercises that it ended."""
 
     agent: Spec
     fault: Fault
@@ -125,63 +91,56 @@ class FaultRow:
 
     @property
     def headline(self) -> str:
-        """The first line of the message, not too long."""
-        line = next((line for line in self.fault.message.splitlines() if line.strip()), "").strip()
-        return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+        """The first line of the message, of at most 160 characters."""
+        line = next(iter(self.fault.message.strip().splitlines()), "").strip()
+        return line if len(line) <= 160 else line[:159] + "…"
 
 
 def fault_table(outcomes: Iterable[Outcome]) -> list[FaultRow]:
     """All faults, the most frequent first."""
-    groups: dict[tuple[Spec, str, str], list[Outcome]] = {}
+    groups: dict[tuple[Spec, str, str], list[tuple[int, Fault]]] = {}
     for each in outcomes:
-        if each.fault is not None:
-            group = (each.exercise.agent, str(each.fault.kind), each.fault.message)
-            groups.setdefault(group, []).append(each)
+        if fault := each.fault:
+            group = (each.exercise.agent, str(fault.kind), fault.message)
+            groups.setdefault(group, []).append((each.exercise.number, fault))
     rows = []
     for (agent, _, _), members in groups.items():
-        members.sort(key=lambda each: each.exercise.number)
-        first = members[0].fault
-        assert first is not None  # only faults are grouped
-        rows.append(FaultRow(agent, first, tuple(each.exercise.number for each in members)))
+        members.sort(key=lambda member: member[0])
+        rows.append(FaultRow(agent, members[0][1], tuple(number for number, _ in members)))
     return sorted(rows, key=lambda row: (-len(row.numbers), row.agent.label, row.numbers))
 
 
 Pairs = list[tuple[str, str]]
 
 
-def payoff_spec(evaluation: Evaluation) -> Spec | None:
-    """The payoff that the evaluation uses; ``None`` when its protocol does not take one."""
-    return _part(evaluation.protocol, "payoff", Kind.PAYOFF)
-
-
-def _part(protocol: Spec, name: str, kind: Kind) -> Spec | None:
-    """The part that a protocol was given or takes by default; ``None`` when it takes none."""
-    given = protocol.parameters.get(name)
+def _part(protocol: Spec, kind: Kind) -> Spec | None:
+    """The payoff or adjustment that a protocol was given or takes by default, if it takes one."""
+    given = protocol.parameters.get(kind)
     if given is None:
         parameters = describe(Kind.PROTOCOL, protocol.id).parameters
-        given = next((item.default for item in parameters if item.name == name), None)
+        given = next((item.default for item in parameters if item.name == kind), None)
     if isinstance(given, Mapping):
         return Spec.from_json(given)
     return parse(kind, given) if isinstance(given, str) else None
 
 
-def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
-    """What was measured.
-
-    Args:
-        evaluation: The evaluation.
-        exercises: Its exercises, as far as they are known.
-    """
-    payoff, protocol = payoff_spec(evaluation), evaluation.make_protocol()
+def _setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
+    """What was measured, in the exercises that are known."""
+    protocol = evaluation.make_protocol()
     design = protocol.describe()
-    adjustment = _part(evaluation.protocol, "adjustment", Kind.ADJUSTMENT)
+    parts = {}
+    for kind in (Kind.PAYOFF, Kind.ADJUSTMENT):
+        if spec := _part(evaluation.protocol, kind):
+            doc = describe(kind, spec.id).doc.strip().partition("\n")[0]
+            parts[kind] = f"{spec.label}. {doc}" if doc else spec.label
+    complexities = [each.complexity for each in exercises]
     lengths = {}
     if design.unit == REPETITION:
-        side = ", side by side" if (design.units or 0) > 1 else ""
-        lengths["Repetitions"] = repetitions_text(design) + side
+        units = design.units or 0
         if design.length is not None:
-            total = length_text(design, design.length * (design.units or 0))
-            lengths = {"Length": f"{total} in all", **lengths}
+            lengths["Length"] = f"{summary.length_text(design, design.length * units)} in all"
+        side = ", side by side" if units > 1 else ""
+        lengths["Repetitions"] = summary.repetitions_text(design) + side
     pairs = {
         "Test": f"{evaluation.protocol.id}. {design.title}".removesuffix(". "),
         "Joint": _all(
@@ -190,18 +149,23 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
             if each.joint
         ),
         "Environments": _all(exercise.environment_class.label for exercise in exercises),
-        "Complexity": _range([exercise.complexity for exercise in exercises]),
+        "Complexity": _span(complexities, "{:g}".format) if exercises else "",
         **lengths,
         "Budget of an exercise": _budgets(design, exercises),
         **protocol.settings(),
-        "Clock": _all(_clock(exercise.clock) for exercise in exercises),
+        "Clock": _all(
+            "wall clock: the agent's own time"
+            if each.clock.kind is ClockKind.WALL
+            else f"virtual clock, {each.clock.tick:g} s for an action without a declared time"
+            for each in exercises
+        ),
         "Time-out of an action": _all(
             f"{each.timeout.seconds:g} s, then {each.timeout.rule}"
             for each in exercises
             if each.timeout is not None
         ),
-        "Payoff": "the protocol's own" if payoff is None else _described(Kind.PAYOFF, payoff),
-        "Adjustment": "" if adjustment is None else _described(Kind.ADJUSTMENT, adjustment),
+        "Payoff": parts.get(Kind.PAYOFF, "the protocol's own"),
+        "Adjustment": parts.get(Kind.ADJUSTMENT, ""),
         "Memory": "carried: one agent took all exercises in order"
         if protocol.memory == "carried"
         else "",
@@ -214,17 +178,20 @@ def setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
 def _budgets(design: Design, exercises: Sequence[Exercise]) -> str:
     """The budgets; in an adaptive test, where they grow, from the shortest to the longest."""
     if design.unit != REPETITION:
-        return _all(budget_text(each.budget) for each in exercises)
-    timed = design.length_unit == "seconds"
+        return _all(_budget_text(each.budget) for each in exercises)
     lengths = [each.budget.seconds or each.budget.max_interactions for each in exercises]
+    if design.length_unit == "seconds":
+        return _span(lengths, duration)
     shortest, longest = min(lengths), max(lengths)
-    text = duration(longest) if timed else counted(round(longest), "interaction")
-    if shortest == longest:
-        return text
-    return f"{duration(shortest) if timed else grouped(shortest)} to {text}"
+    text = counted(round(longest), "interaction")
+    return text if shortest == longest else f"{grouped(shortest)} to {text}"
 
 
-def budget_text(budget: Budget) -> str:
+def _span(numbers: Sequence[float], written: Callable[[float], str]) -> str:
+    return " to ".join(map(written, dict.fromkeys((min(numbers), max(numbers)))))
+
+
+def _budget_text(budget: Budget) -> str:
     """How long an exercise lasts."""
     parts = []
     if budget.interactions is not None:
@@ -234,41 +201,22 @@ def budget_text(budget: Budget) -> str:
     return " or ".join(parts) + (", whichever ends first" if len(parts) > 1 else "")
 
 
-def provenance(session: Mapping[str, Any]) -> Pairs:
+def _provenance(session: Mapping[str, Any]) -> Pairs:
     """How results were made, from what one session recorded."""
     machine, versions = session.get("machine", {}), session.get("versions", {})
     revisions = [
         f"{name} {state['revision'][:12]}" + (" with changes" if state.get("modified") else "")
         for name, state in session.get("revisions", {}).items()
     ]
-    processors = machine.get("cpu_count")
     pairs = [
         ("Started", str(session.get("started", ""))),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
         ("Revision", ", ".join(revisions)),
         ("Platform", str(machine.get("platform", ""))),
         ("Processor", str(machine.get("processor", ""))),
-        ("Processors", "" if processors is None else str(processors)),
+        ("Processors", str(machine.get("cpu_count") or "")),
     ]
     return [(name, value) for name, value in pairs if value]
-
-
-def _described(kind: Kind, spec: Spec) -> str:
-    summary = describe(kind, spec.id).doc.strip().partition("\n")[0]
-    return f"{spec.label}. {summary}" if summary else spec.label
-
-
-def _clock(clock: Clock) -> str:
-    if clock.kind is ClockKind.WALL:
-        return "wall clock: the agent's own time"
-    return f"virtual clock, {clock.tick:g} s for an action without a declared time"
-
-
-def _range(numbers: Sequence[float]) -> str:
-    if not numbers:
-        return ""
-    low, high = min(numbers), max(numbers)
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def _all(texts: Iterable[str]) -> str:
@@ -277,31 +225,19 @@ def _all(texts: Iterable[str]) -> str:
     return listed(distinct) if distinct else ""
 
 
-MOST_NAMED = 2
-"""Environment classes that a title names with their parameters; of more it gives the ids alone."""
-
-
 @dataclass(frozen=True)
 class Contents:
     """What a page says, as data.
 
     Attributes:
-        title: What it is about.
         progress: How far the evaluation is, if it is not complete; otherwise empty.
-        summary: The result in plain sentences.
-        rows: The scores, best first.
-        compared: Every agent against the best.
         tables: The tables ``scores``, ``metrics`` and ``differences``, where there are any.
-        figures: The figures.
-        faults: The faults.
         setting: What was measured.
         provenance: How the results were made, once for each session that wrote any.
-        places: The place of each agent, by label.
-        design: What the test says of itself.
+        places: The place of each agent, by label, which decides on its colour and marker.
         estimate: What the score estimates.
         reliability: How reliably an adaptive test tells its agents apart; empty if not known.
         warning: What one must know before reading a score; mostly empty.
-        fingerprint: The fingerprint of the evaluation.
     """
 
     title: str
@@ -348,7 +284,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     )
     waived = any(row.parts.get("unbalanced") for row in rows)
     claimed = CLAIMS_BALANCE.items() <= protocol.settings().items()
-    reliable = reliability_sentence(reliability_of(result))
+    reliable = summary.reliability_sentence(reliability_of(result))
     tables = {
         "scores": score_table(result, interactions=not adaptive),
         "metrics": metric_table(result),
@@ -356,30 +292,49 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     }
     sentences = [
         _opening(evaluation, design, exercises, len(outcomes)),
-        exhausted_sentence(result),
-        rejudged_sentence(payoff) if payoff and adaptive else "",
+        summary.exhausted_sentence(result),
+        (
+            "The environments were chosen by the payoff that the test was taken with; with "
+            f"{payoff.label} from the beginning, others would have been chosen."
+            if payoff and adaptive
+            else ""
+        ),
         *summary.score_sentences(rows),
-        ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
+        summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, len(outcomes)),
     ]
+    agents = evaluation.agents
+    who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"
+    classes = [each.environment_class for each in exercises]
+    where = list(dict.fromkeys(each.label for each in classes))
+    if len(where) > 2:  # too many to name with their parameters
+        where = list(dict.fromkeys(each.id for each in classes))
+    progress = ""
+    if not result.complete:
+        expected = protocol.expected()
+        progress = (
+            f"{counted(len(outcomes), 'exercise')} done so far"
+            if expected is None
+            else f"{len(outcomes)} of {expected * len(result.scores)} exercises"
+        )
     return Contents(
-        title=_title(evaluation, exercises),
-        progress=_progress(protocol, result, len(outcomes)),
+        title=f"{who} in {listed(where)}",
+        progress=progress,
         summary=" ".join(sentence for sentence in sentences if sentence),
         rows=rows,
         compared=compared,
         tables={name: table for name, table in tables.items() if table is not None},
         figures=figures_of(result, record, rows, compared),
         faults=fault_table(outcomes),
-        setting=setting(evaluation, exercises),
-        provenance=[provenance(session) for session in record.provenance()],
+        setting=_setting(evaluation, exercises),
+        provenance=[_provenance(session) for session in record.provenance()],
         places={agent.label: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,
         design=design,
-        estimate=f"{estimate_sentence(result)} {stopped_sentence(result)}".strip(),
-        reliability=f"{reliable}. {RELIABILITY}" if reliable and adaptive else "",
-        warning=UNBALANCED if waived and not claimed else "",
+        estimate=f"{summary.estimate_sentence(result)} {summary.stopped_sentence(result)}".strip(),
+        reliability=f"{reliable}. {summary.RELIABILITY}" if reliable and adaptive else "",
+        warning=summary.UNBALANCED if waived and not claimed else "",
     )
 
 
@@ -387,75 +342,38 @@ def figures_of(
     result: Result, record: Record, rows: Sequence[ScoreRow], compared: Sequence[Comparison]
 ) -> list[Figure]:
     """The figures for which there is something to draw."""
-    exercises = {
-        each.exercise.key: each.exercise for done in result.outcomes.values() for each in done
-    }
-    # An adaptive test has no learning curve, so that its traces need not be read.
-    adaptive = result.design.unit == REPETITION
-    learned = None if adaptive else learning(exercises, record.traces())
     possible: list[Figure | None] = [
         figures.score_figure(rows),
         figures.difference_figure(compared),
-        course_figure(result, rows),
-        level_figure(result, rows),
+        *figures.course_figures(result, rows),
         figures.complexity_figure(rows, adjusted=is_adjusted(result)),
-        figures.learning_figure(learned, rows),
+        figures.learning_figure(result, rows, record.traces()),
         figures.distribution_figure(result, rows),
     ]
     return [figure for figure in possible if figure is not None]
-
-
-def _title(evaluation: Evaluation, exercises: Sequence[Exercise]) -> str:
-    agents = evaluation.agents
-    who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"
-    where = list(dict.fromkeys(each.environment_class.label for each in exercises))
-    if len(where) > MOST_NAMED:
-        where = list(dict.fromkeys(each.environment_class.id for each in exercises))
-    return f"{who} in {listed(where)}"
-
-
-def _progress(protocol: Protocol, result: Result, done: int) -> str:
-    if result.complete:
-        return ""
-    expected = protocol.expected()
-    if expected is None:
-        return f"{counted(done, 'exercise')} done so far"
-    return f"{done} of {expected * len(result.scores)} exercises"
 
 
 def _opening(
     evaluation: Evaluation, design: Design, exercises: Sequence[Exercise], done: int
 ) -> str:
     """Which test it was, and how long it was."""
-    budgets = list(dict.fromkeys(budget_text(exercise.budget) for exercise in exercises))
+    budgets = list(dict.fromkeys(_budget_text(exercise.budget) for exercise in exercises))
     length = f" of {budgets[0]}" if len(budgets) == 1 else ""
-    payoff = payoff_spec(evaluation)
+    payoff = _part(evaluation.protocol, Kind.PAYOFF)
     judged = "" if payoff is None else f", judged by the payoff {payoff.label}"
-    repetitions = f"{repetitions_text(design)}, " if design.unit == REPETITION else ""
+    repetitions = f"{summary.repetitions_text(design)}, " if design.unit == REPETITION else ""
     return (
         f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
         f"{repetitions}{counted(done, 'exercise')}{length} in all{judged}."
     )
 
 
-NAME = "report.html"
-"""The name of the page in the directory of its evaluation."""
-
-MOST_FAULTS = 40
-"""How many lines the table of faults has at the most."""
-
-_SIGNS = "●■▲◆▼✚"
-"""The markers of the figures, as characters."""
-
 _VERDICTS = {
-    verdict.name.lower(): sign
-    for verdict, sign in (
-        (Verdict.BETTER, "▲"),
-        (Verdict.WORSE, "▼"),
-        (Verdict.NOT_SHOWN, "≈"),
-        (Verdict.TOO_FEW, "?"),
-        (Verdict.FAULTY, "✕"),
-    )
+    Verdict.BETTER: "▲",
+    Verdict.WORSE: "▼",
+    Verdict.NOT_SHOWN: "≈",
+    Verdict.TOO_FEW: "?",
+    Verdict.FAULTY: "✕",
 }
 
 
@@ -476,7 +394,7 @@ def write_report(record: Record, path: Path | None = None, payoff: Spec | None =
         InvalidInputError: Another payoff cannot be computed.
         StoreError: The record cannot be read or the page cannot be written.
     """
-    target = record.path / NAME if path is None else path
+    target = record.path / "report.html" if path is None else path
     page = render(gather(record, payoff))
     files.make_directory(target.parent)
     files.write(target, page.encode("utf-8", "replace"))
@@ -499,29 +417,24 @@ def render(contents: Contents) -> str:
     environment.filters["printable"] = printable
     # Drawn here, with the names of agents escaped already.
     drawn = {each.name: Markup(inline_svg(each, contents.places)) for each in contents.figures}
-    few = style.few(len(contents.places))
-    rows = contents.rows
+    rows, places = contents.rows, contents.places
+    # With few agents each has the marker of the figures, as a character.
+    signs = zip(places, enumerate("●■▲◆▼✚", 1), strict=False) if style.few(len(places)) else ()
+    longest_first = sorted(places, key=len, reverse=True)
     page: str = environment.get_template("report.html.j2").render(
         contents=contents,
         figures={each.name: each for each in contents.figures},
         drawn=drawn,
-        summary=_pieces(contents.summary, contents.places),
+        # Cut around the names of agents, which are at the odd places.
+        summary=re.split(f"({'|'.join(map(re.escape, longest_first))})", contents.summary),
         text=text,
-        most_faults=MOST_FAULTS,
+        most_faults=40,
         score_places=text.decimals(n for row in rows for n in (row.value, row.low, row.high)),
-        signs={
-            label: (place + 1, _SIGNS[place]) for label, place in contents.places.items() if few
-        },
-        verdicts=_VERDICTS,
+        signs=dict(signs),
+        verdicts={verdict.name.lower(): sign for verdict, sign in _VERDICTS.items()},
         repetitions=contents.design.unit == REPETITION,
     )
     return page
-
-
-def _pieces(text: str, labels: Iterable[str]) -> list[str]:
-    """A text cut around the names of agents, which are at the odd places."""
-    longest_first = sorted(labels, key=len, reverse=True)
-    return re.split("(" + "|".join(map(re.escape, longest_first)) + ")", text)
 
 
 def write_figures(

@@ -16,17 +16,7 @@ import numpy as np
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.agent import FloatArray
 from omnimeter.reports import style
-from omnimeter.reports.figures import (
-    Curve,
-    CurveFigure,
-    Dot,
-    DotFigure,
-    Figure,
-    Scale,
-    Strip,
-    StripFigure,
-)
-from omnimeter.reports.style import moved_apart
+from omnimeter.reports.figures import Curve, CurveFigure, DotFigure, Figure, Scale, StripFigure
 from omnimeter.reports.text import (
     MISSING,
     counted,
@@ -42,92 +32,91 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_MARGIN = 0.03
-"""Margin around bars, as a part of the axis."""
 
-_EDGE = 0.01
-"""Margin for a marker at either end of a logarithmic axis, as a part of it."""
+def _set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
+    """How far the horizontal axis goes, and what is written at its marks, of which so many fit."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-_FEW_DECADES = 2.0
-"""Over fewer powers of ten there are marks between them too."""
-
-_MILLION = 1_000_000
-
-
-def set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
-    """How far the horizontal axis goes, and what is written at its marks.
-
-    Args:
-        axes: Where everything is drawn already.
-        figure: What is drawn.
-        marks: About how many marks fit.
-    """
-    axes.margins(x=0.0 if figure.banded else _MARGIN)
+    axes.margins(x=0.0 if figure.banded else 0.03)
     if figure.scale is Scale.EVEN:
         if figure.banded:  # from the beginning of time
             axes.set_xlim(left=0)
         return
-    _set_logarithmic(axes, figure, marks)
-
-
-def _set_logarithmic(axes: Axes, figure: CurveFigure, marks: int) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
     places = [place for curve in figure.curves for place in curve.places]
     first, last = min(places), max(places)
-    dense = log10(last / first) < _FEW_DECADES
-    label = duration if figure.scale is Scale.SECONDS else _amount
+    margin = (last / first) ** (0.01 if figure.banded else 0.03)
     axes.set_xscale("log")
-    margin = (last / first) ** (_EDGE if figure.banded else _MARGIN)
     axes.set_xlim(first / margin, last * margin)
-    axes.xaxis.set_major_locator(
-        LogLocator(subs=(1.0, 2.0, 5.0) if dense else (1.0,), numticks=marks)
-    )
+    # Over fewer than two powers of ten there are marks between them too.
+    between = (1.0, 2.0, 5.0) if log10(last / first) < 2 else (1.0,)
+    axes.xaxis.set_major_locator(LogLocator(subs=between, numticks=marks))
     axes.xaxis.set_minor_locator(NullLocator())
+
+    def label(place: float, _: int | None) -> str:
+        if figure.scale is Scale.SECONDS:
+            return duration(place)
+        return f"{place / 1e6:g} million" if place >= 1e6 else grouped(place)
+
     # Not the usual powers of ten, which would need the mathematical text that labels must not be.
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: label(place)))
-
-
-def _amount(number: float) -> str:
-    return f"{number / _MILLION:g} million" if number >= _MILLION else grouped(number)
-
-
-def part_of_width(axes: Axes, place: float) -> float:
-    """Where a place lies between the left edge, 0, and the right edge, 1."""
-    x, _ = axes.transLimits.transform(axes.transScale.transform((place, axes.get_ylim()[0])))
-    return float(x)
+    axes.xaxis.set_major_formatter(FuncFormatter(label))
 
 
 _ROW, _LINE, _ROWS_MARGIN = 0.30, 0.13, 0.62
 """Inches: a line of the figure, each line of its label, and what is around them."""
 
-_BINS = 70
-_DOT_STEP, _HALF_STRIP = 0.085, 0.36
-"""How far dots of nearly the same payoff are put apart, and how far from their line at most."""
 
-
-def draw_dots(figure: DotFigure, places: Mapping[str, int], canvas: Canvas) -> None:
-    """Draw values with their intervals."""
+def _draw_dots(figure: DotFigure, places: Mapping[str, int], canvas: Canvas) -> None:
     axes = _lines(canvas, [dot.label for dot in figure.dots], figure.axis, _ROW)
     shown = [n for dot in figure.dots for n in (dot.value, dot.low, dot.high) if n is not None]
     digits = decimals(shown)
     for line, dot in enumerate(figure.dots):
-        _dot(axes, line, dot, places[dot.label], len(places))
-        _annotate(axes, line, *_dot_text(dot, digits))
+        if dot.value is None:
+            _annotate(axes, line, MISSING, "no score")
+            continue
+        place, agents = places[dot.label], len(places)
+        colour, ends = style.colour(place, agents), "no interval"
+        known = dot.low is not None and dot.high is not None
+        if dot.low is not None and dot.high is not None:
+            axes.hlines(line, dot.low, dot.high, color=colour, linewidth=2.6, alpha=0.45, zorder=2)
+            ends = f"{number(dot.low, digits)} … {number(dot.high, digits)}"
+        axes.plot(
+            [dot.value],
+            [line],
+            marker=style.marker(place, agents),
+            markersize=7.5,
+            color=colour,
+            markerfacecolor=colour if known else style.SURFACE,
+            markeredgecolor=style.SURFACE if known else colour,
+            markeredgewidth=0.8 if known else 1.6,
+            zorder=3,
+            clip_on=False,
+        )
+        _annotate(axes, line, number(dot.value, digits), ends)
     _fit(axes, [*shown, 0.0])
     axes.axvline(0, color=style.MUTED, linewidth=0.9, zorder=1)
 
 
-def draw_strips(figure: StripFigure, places: Mapping[str, int], canvas: Canvas) -> None:
-    """Draw single payoffs."""
+def _draw_strips(figure: StripFigure, places: Mapping[str, int], canvas: Canvas) -> None:
     axes = _lines(canvas, [strip.label for strip in figure.strips], figure.axis, _ROW + 0.16)
-    everything = [payoff for strip in figure.strips for payoff in strip.payoffs]
-    _fit(axes, everything)
+    _fit(axes, [payoff for strip in figure.strips for payoff in strip.payoffs])
     low, high = axes.get_xlim()
     if low <= 0 <= high:
         axes.axvline(0, color=style.MUTED, linewidth=0.9, zorder=1)
     for line, strip in enumerate(figure.strips):
-        _strip(axes, line, strip, (low, high), style.colour(places[strip.label], len(places)))
+        if strip.mean is not None:
+            payoffs = np.array(strip.payoffs)
+            axes.scatter(
+                payoffs,
+                line + _offsets(payoffs, low, high),
+                s=11,
+                color=style.colour(places[strip.label], len(places)),
+                alpha=0.55,
+                linewidths=0,
+                zorder=2,
+                clip_on=False,
+            )
+            ends = line - 0.3, line + 0.3
+            axes.vlines(strip.mean, *ends, color=style.INK, linewidth=2.0, zorder=3)
         _annotate(axes, line, counted(strip.count, figure.unit))
 
 
@@ -153,35 +142,6 @@ def _fit(axes: Axes, numbers: Sequence[float]) -> None:
     axes.set_xlim(low - margin, high + margin)
 
 
-def _dot(axes: Axes, line: int, dot: Dot, place: int, agents: int) -> None:
-    if dot.value is None:
-        return
-    colour = style.colour(place, agents)
-    known = dot.low is not None and dot.high is not None
-    if dot.low is not None and dot.high is not None:
-        axes.hlines(line, dot.low, dot.high, color=colour, linewidth=2.6, alpha=0.45, zorder=2)
-    axes.plot(
-        [dot.value],
-        [line],
-        marker=style.marker(place, agents),
-        markersize=7.5,
-        color=colour,
-        markerfacecolor=colour if known else style.SURFACE,
-        markeredgecolor=style.SURFACE if known else colour,
-        markeredgewidth=0.8 if known else 1.6,
-        zorder=3,
-        clip_on=False,
-    )
-
-
-def _dot_text(dot: Dot, digits: int) -> tuple[str, str]:
-    if dot.value is None:
-        return MISSING, "no score"
-    if dot.low is None or dot.high is None:
-        return number(dot.value, digits), "no interval"
-    return number(dot.value, digits), f"{number(dot.low, digits)} … {number(dot.high, digits)}"
-
-
 def _annotate(axes: Axes, line: int, main: str, aside: str = "") -> None:
     """Write at the right end of a line: a number, right-aligned, and a note after it."""
     columns = [(main, 50.0 if aside else 10.0, "right" if aside else "left", style.INK)]
@@ -201,71 +161,31 @@ def _annotate(axes: Axes, line: int, main: str, aside: str = "") -> None:
         )
 
 
-def _strip(axes: Axes, line: int, strip: Strip, limits: tuple[float, float], colour: str) -> None:
-    if strip.mean is None:
-        return
-    payoffs = np.array(strip.payoffs)
-    axes.scatter(
-        payoffs,
-        line + _offsets(payoffs, limits),
-        s=11,
-        color=colour,
-        alpha=0.55,
-        linewidths=0,
-        zorder=2,
-        clip_on=False,
-    )
-    axes.vlines(strip.mean, line - 0.3, line + 0.3, color=style.INK, linewidth=2.0, zorder=3)
-
-
-def _offsets(payoffs: FloatArray, limits: tuple[float, float]) -> FloatArray:
+def _offsets(payoffs: FloatArray, low: float, high: float) -> FloatArray:
     """How far each dot is moved from its line, so that dots of about the same payoff are seen."""
-    bins = np.floor((payoffs - limits[0]) / (limits[1] - limits[0]) * _BINS)
+    bins = np.floor((payoffs - low) / (high - low) * 70)
     offsets = np.zeros(len(payoffs))
     for each in np.unique(bins):
         inside = np.flatnonzero(bins == each)
-        reach = min(_HALF_STRIP, _DOT_STEP * (len(inside) - 1) / 2)
+        reach = min(0.36, 0.085 * (len(inside) - 1) / 2)
         # Alternating sides, so that neighbours in payoff do not form a slanted line.
         spread = np.linspace(-reach, reach, len(inside))
         offsets[inside] = spread[np.argsort(np.argsort(np.arange(len(inside)) * 7 % len(inside)))]
     return offsets
 
 
-_HEIGHT, _PANEL = 3.7, 1.75
-"""Inches: of a figure, and of a panel where there are many."""
-
-_COLUMNS = 3
-_DODGE = 0.05
-"""How far bars at the same place are put apart, as a part of the distance between places."""
-
-_LONG = 3.0
-"""How many times as long as the middle one an interval may be and still be drawn in full."""
-
-_MARKS, _FEW_MARKS = 8, 4
-"""Marks on a logarithmic axis: of a figure, and of a panel."""
-
-_CURVE_LINE = 0.062
-"""How much of the height of a figure one line of text takes."""
-
-
-def draw_curves(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) -> None:
-    """Draw curves with their intervals."""
-    if style.few(len(places)):
-        _in_one_panel(figure, places, canvas)
-    else:
-        _in_panels(figure, canvas)
-
-
 def _in_one_panel(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas) -> None:
-    canvas.set_size_inches(style.WIDTH, _HEIGHT)
+    canvas.set_size_inches(style.WIDTH, 3.7)
     axes = canvas.add_subplot()
     axes.set_ylim(*_limits(figure.curves))
-    step = 0.0 if figure.banded else _DODGE * _spacing(figure.curves)
+    everywhere = np.unique(np.concatenate([curve.places for curve in figure.curves]))
+    spacing = float(np.min(np.diff(everywhere))) if len(everywhere) > 1 else 1.0
+    step = 0.0 if figure.banded else 0.05 * spacing  # so that bars at the same place are seen
     for order, curve in enumerate(figure.curves):
         shift = step * (order - (len(figure.curves) - 1) / 2)
         place = places[curve.label]
         _curve(axes, curve, shift, figure, style.SERIES[place], style.MARKERS[place])
-    set_scale(axes, figure, _MARKS)
+    _set_scale(axes, figure, 8)
     _furnish(axes)
     axes.set_xlabel(figure.across)
     axes.set_ylabel(figure.upwards)
@@ -274,9 +194,10 @@ def _in_one_panel(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas
 
 def _in_panels(figure: CurveFigure, canvas: Canvas) -> None:
     """One panel for each curve, with the first one in grey behind it for comparison."""
-    rows = -(-len(figure.curves) // _COLUMNS)
-    canvas.set_size_inches(style.WIDTH, rows * _PANEL + 0.4)
-    panels = canvas.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).flat
+    columns = 3
+    rows = -(-len(figure.curves) // columns)
+    canvas.set_size_inches(style.WIDTH, rows * 1.75 + 0.4)
+    panels = canvas.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
     names = short_labels(curve.label for curve in figure.curves)
     limits = _limits(figure.curves)
     best = figure.curves[0]
@@ -290,13 +211,13 @@ def _in_panels(figure: CurveFigure, canvas: Canvas) -> None:
             axes.plot(best.places, best.values, color=style.MUTED, linewidth=1.0, alpha=0.6)
         mark = "" if figure.banded else style.MARKERS[0]
         _curve(axes, curve, 0.0, figure, style.SERIES[0], mark)
-        set_scale(axes, figure, _FEW_MARKS)
+        _set_scale(axes, figure, 4)
         _furnish(axes)
         if figure.scale is Scale.EVEN:
             axes.locator_params(axis="x", nbins=5)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(names[curve.label], loc="left", color=style.INK, pad=4)
-        if order + _COLUMNS >= len(figure.curves):
+        if order + columns >= len(figure.curves):
             axes.tick_params(labelbottom=True)
     canvas.supxlabel(figure.across, fontsize=style.SMALL, color=style.MUTED)
     canvas.supylabel(figure.upwards, fontsize=style.SMALL, color=style.MUTED)
@@ -307,11 +228,18 @@ def _curve(
 ) -> None:
     across = np.array(curve.places) + shift
     lows, highs = _ends(curve)
+    bottom, top = axes.get_ylim()
     if figure.banded:
-        seen = _seen(axes, lows, highs) if figure.scale is not Scale.EVEN else None
+        # Early in a test, which a logarithmic axis shows at length, hardly anything is known: an
+        # interval that does not end inside the figure would darken its whole height.
+        seen = None if figure.scale is Scale.EVEN else ((lows > bottom) | (highs < top)).tolist()
         axes.fill_between(across, lows, highs, where=seen, color=colour, alpha=0.16, linewidth=0)
-    else:
-        _bars(axes, across, lows, highs, colour)
+    else:  # an interval at each place; dotted where it does not fit into the figure
+        fits = (lows >= bottom) & (highs <= top)
+        lows, highs = np.maximum(lows, bottom), np.minimum(highs, top)
+        for chosen, width, dashes in ((fits, 1.6, "solid"), (~fits, 1.0, (0, (1, 2.5)))):
+            bars = across[chosen], lows[chosen], highs[chosen]
+            axes.vlines(*bars, color=colour, linewidth=width, linestyle=dashes, alpha=0.5)
     sparse = max(1, len(across) // 6) if figure.banded else 1
     axes.plot(
         across,
@@ -327,26 +255,8 @@ def _curve(
     )
 
 
-def _seen(axes: Axes, lows: FloatArray, highs: FloatArray) -> list[bool]:
-    """Where an interval ends inside the figure; elsewhere it would darken the whole height.
-
-    Early in a test, which a logarithmic axis shows at length, hardly anything is known.
-    """
-    bottom, top = axes.get_ylim()
-    return [bool(seen) for seen in (lows > bottom) | (highs < top)]
-
-
-def _bars(axes: Axes, across: FloatArray, lows: FloatArray, highs: FloatArray, colour: str) -> None:
-    """An interval at each place; dotted where it does not fit into the figure."""
-    low, high = axes.get_ylim()
-    fits = (lows >= low) & (highs <= high)
-    for chosen, width, dashes in ((fits, 1.6, "solid"), (~fits, 1.0, (0, (1, 2.5)))):
-        ends = across[chosen], np.maximum(lows, low)[chosen], np.minimum(highs, high)[chosen]
-        axes.vlines(*ends, color=colour, linewidth=width, linestyle=dashes, alpha=0.5)
-
-
 def _ends(curve: Curve) -> tuple[FloatArray, FloatArray]:
-    """The ends of the intervals, NaN where there is none."""
+    """The ends of the intervals, NaN where they are not known."""
     return np.array(curve.lows, dtype=float), np.array(curve.highs, dtype=float)
 
 
@@ -361,24 +271,17 @@ def _furnish(axes: Axes) -> None:
 def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
     """Limits of the vertical axis for all values and their intervals.
 
-    A few intervals that are much longer than the others would flatten everything else. They are
-    cut off at the edge.
+    Intervals of more than three times the median length, which would flatten the rest, are cut off.
     """
     values = np.concatenate([np.array(curve.values) for curve in curves])
     lows, highs = (np.concatenate(ends) for ends in zip(*map(_ends, curves), strict=True))
     reaches = (highs - lows) / 2
     known = ~np.isnan(reaches)
-    longest = _LONG * float(np.median(reaches[known])) if known.any() else 0.0
+    longest = 3 * float(np.median(reaches[known])) if known.any() else 0.0
     low = float(min(np.min(values), *np.maximum(lows, values - longest)[known], np.inf))
     high = float(max(np.max(values), *np.minimum(highs, values + longest)[known], -np.inf))
     margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
     return low - margin, high + margin
-
-
-def _spacing(curves: Sequence[Curve]) -> float:
-    """The smallest distance between two places."""
-    everywhere = np.unique(np.concatenate([curve.places for curve in curves]))
-    return float(np.min(np.diff(everywhere), initial=np.inf)) if len(everywhere) > 1 else 1.0
 
 
 def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> None:
@@ -386,28 +289,19 @@ def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> Non
     low, high = axes.get_ylim()
     names = short_labels(curve.label for curve in curves)
     ends = [(curve.values[-1] - low) / (high - low) for curve in curves]
-    tall = [_CURVE_LINE * (1 + names[curve.label].count("\n")) for curve in curves]
-    for curve, end, height in zip(curves, ends, moved_apart(ends, tall), strict=True):
+    tall = [0.062 * (1 + names[curve.label].count("\n")) for curve in curves]
+    for curve, end, height in zip(curves, ends, style.moved_apart(ends, tall), strict=True):
         place = places[curve.label]
-        colour = style.SERIES[place]
-        axes.plot(
-            [part_of_width(axes, curve.places[-1]), 1.04],
-            [end, height],
-            transform=axes.transAxes,
-            color=colour,
-            linewidth=0.8,
-            alpha=0.6,
-            clip_on=False,
-        )
-        axes.plot(
-            [1.04],
-            [height],
-            transform=axes.transAxes,
-            color=colour,
-            marker=style.MARKERS[place],
-            markersize=6,
-            clip_on=False,
-        )
+        line: dict[str, Any] = {
+            "transform": axes.transAxes,
+            "color": style.SERIES[place],
+            "clip_on": False,
+        }
+        # Where the curve ends between the left edge, 0, and the right edge, 1.
+        last = axes.transScale.transform((curve.places[-1], low))
+        x = float(axes.transLimits.transform(last)[0])
+        axes.plot([x, 1.04], [end, height], linewidth=0.8, alpha=0.6, **line)
+        axes.plot([1.04], [height], marker=style.MARKERS[place], markersize=6, **line)
         axes.text(
             1.06,
             height,
@@ -426,11 +320,6 @@ _UNDATED: Mapping[str, Mapping[str, Any]] = {
 }
 """Metadata of each format without dates, so that the same figure always has the same bytes."""
 
-_RESOLUTION = 200
-_TAG = re.compile(r"<[^>]*>")
-_OPENING = re.compile(r'<svg\b[^>]*?viewBox="([^"]*)"[^>]*>')
-_IDENTITY = re.compile(r'(\bid="|href="#|url\(#)')
-
 
 def inline_svg(figure: Figure, places: Mapping[str, int]) -> str:
     """A figure as an SVG element for a page, whose style sheet may set its colours.
@@ -440,8 +329,17 @@ def inline_svg(figure: Figure, places: Mapping[str, int]) -> str:
         places: The place of each agent, by label, which decides on its colour and marker.
     """
     text = _rendered(figure, places, "svg", titled=False).decode()
-    text = _OPENING.sub(r'<svg viewBox="\1">', text[text.index("<svg") :], count=1)
-    return _TAG.sub(lambda tag: _adapted(tag[0], figure.name), text)
+    opening = r'<svg\b[^>]*?viewBox="([^"]*)"[^>]*>'
+    text = re.sub(opening, r'<svg viewBox="\1">', text[text.index("<svg") :], count=1)
+
+    def adapted(tag: re.Match[str]) -> str:
+        # Names that differ from other figures' on the page, and colours that have names.
+        new = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{figure.name}-", tag[0])
+        for colour, variable in style.NAMES.items():
+            new = new.replace(colour, f"var(--{variable}, {colour})")
+        return new
+
+    return re.sub(r"<[^>]*>", adapted, text)
 
 
 def save_figure(figure: Figure, places: Mapping[str, int], path: Path) -> None:
@@ -464,14 +362,6 @@ def save_figure(figure: Figure, places: Mapping[str, int], path: Path) -> None:
     files.write(path, _rendered(figure, places, kind, titled=True))
 
 
-def _adapted(tag: str, name: str) -> str:
-    """A tag with names that differ from other figures' on the page, and colours that have names."""
-    tag = _IDENTITY.sub(rf"\g<1>{name}-", tag)
-    for colour, variable in style.NAMES.items():
-        tag = tag.replace(colour, f"var(--{variable}, {colour})")
-    return tag
-
-
 def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool = True) -> Canvas:
     """A figure drawn in the style of reports.
 
@@ -484,12 +374,15 @@ def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool
 
     with _styled(figure):
         canvas = Canvas()
-        if isinstance(figure, DotFigure):
-            draw_dots(figure, places, canvas)
-        elif isinstance(figure, CurveFigure):
-            draw_curves(figure, places, canvas)
-        else:
-            draw_strips(figure, places, canvas)
+        match figure:
+            case DotFigure():
+                _draw_dots(figure, places, canvas)
+            case StripFigure():
+                _draw_strips(figure, places, canvas)
+            case _ if style.few(len(places)):
+                _in_one_panel(figure, places, canvas)
+            case _:
+                _in_panels(figure, canvas)
         if titled:
             canvas.suptitle(
                 figure.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=style.INK
@@ -516,7 +409,7 @@ def _rendered(figure: Figure, places: Mapping[str, int], kind: str, *, titled: b
             sink,
             format=kind,
             metadata=dict(_UNDATED[kind]),
-            dpi=_RESOLUTION,
+            dpi=200,
             facecolor="none" if kind == "svg" else "white",
         )
     return sink.getvalue()

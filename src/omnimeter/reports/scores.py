@@ -38,22 +38,8 @@ def unit_values(result: Result, agent: Spec) -> dict[int, float]:
     }
 
 
-MAX_COMPLEXITIES = 12
-"""With more different complexities than this, neighbours are put into one bin."""
-
 BINS = 8
-"""Into how many bins."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComplexityBin:
-    """A complexity, or a range of neighbouring ones, both ends included."""
-
-    low: float
-    high: float
-
-    def __contains__(self, complexity: float) -> bool:
-        return self.low <= complexity <= self.high
+"""Into how many bins more than twelve different complexities are put."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +48,7 @@ class ComplexityMean:
 
     Attributes:
         complexity: The mean complexity of the exercises.
-        value: The mean payoff.
-        low: The lower end of its 95 % interval; ``None`` for a single exercise.
-        high: The upper end.
+        low: The lower end of the 95 % interval; ``None`` for a single exercise.
         count: From how many exercises or, where these depend on each other, repetitions.
     """
 
@@ -75,22 +59,22 @@ class ComplexityMean:
     count: int
 
 
-def complexity_bins(outcomes: Iterable[Outcome]) -> tuple[ComplexityBin, ...]:
-    """The bins for some outcomes: each complexity by itself, or bins of about equal size."""
+def complexity_bins(outcomes: Iterable[Outcome]) -> list[tuple[float, float]]:
+    """The ends, both included, of bins of complexities: one for each, or of about equal size."""
     known = np.array([each.exercise.complexity for each in outcomes if each.payoff is not None])
     distinct = np.unique(known)
-    if len(distinct) <= MAX_COMPLEXITIES:
-        return tuple(ComplexityBin(each, each) for each in distinct.tolist())
+    if len(distinct) <= 12:
+        return [(each, each) for each in distinct.tolist()]
     # A repeated complexity must not fall into two bins, so the bounds are complexities themselves.
     bounds = np.unique(np.quantile(known, np.arange(1, BINS) / BINS, method="lower"))
     places = np.searchsorted(bounds, distinct, side="left")
     groups = [distinct[places == place] for place in np.unique(places)]
-    return tuple(ComplexityBin(float(group[0]), float(group[-1])) for group in groups)
+    return [(float(group[0]), float(group[-1])) for group in groups]
 
 
 def complexity_means(
     outcomes: Sequence[Outcome],
-    bins: Iterable[ComplexityBin],
+    bins: Iterable[tuple[float, float]],
     support: Support | None = None,
     repetitions: int = 0,
 ) -> tuple[ComplexityMean, ...]:
@@ -103,31 +87,23 @@ def complexity_means(
         outcomes: The outcomes of the agent's exercises.
         bins: The bins, from ``complexity_bins`` over all agents.
         support: The lowest and the highest payoff there can be.
-        repetitions: In how many repetitions the exercises were taken in turn; 0 when all of them
-            are independent.
+        repetitions: In how many repetitions they were taken in turn; 0 if all are independent.
     """
     means = []
-    for each_bin in bins:
+    for lowest, highest in bins:
         groups: dict[int, list[tuple[float, float]]] = {}
         for each in outcomes:
             complexity, number = each.exercise.complexity, each.exercise.number
-            if each.payoff is not None and complexity in each_bin:
+            if each.payoff is not None and lowest <= complexity <= highest:
                 group = number % repetitions if repetitions else len(groups)
                 groups.setdefault(group, []).append((complexity, each.payoff))
         if groups:
             pairs = [np.mean(groups[group], axis=0).tolist() for group in sorted(groups)]
             complexities, payoffs = zip(*pairs, strict=True)
             estimate = mean(payoffs, support=support)
-            single = estimate.count < 2
-            means.append(
-                ComplexityMean(
-                    float(np.mean(complexities)),
-                    estimate.value,
-                    None if single else estimate.low,
-                    None if single else estimate.high,
-                    estimate.count,
-                )
-            )
+            low, high = (estimate.low, estimate.high) if estimate.count > 1 else (None, None)
+            complexity = float(np.mean(complexities))
+            means.append(ComplexityMean(complexity, estimate.value, low, high, estimate.count))
     return tuple(means)
 
 
@@ -137,9 +113,9 @@ class ScoreRow:
 
     Attributes:
         agent: The agent.
-        value: Its score; ``None`` when there is none.
+        value: Its score, if it has one.
         low: The lower end of the interval; ``None`` when that cannot be said.
-        high: The upper end of the interval; ``None`` when that cannot be said.
+        high: The upper end.
         confidence: The confidence of the interval.
         count: From how many exercises.
         faults: How many exercises of each kind of fault were left out.
@@ -175,14 +151,14 @@ def score_rows(result: Result) -> list[ScoreRow]:
     for agent, score in result.scores.items():
         outcomes = result.outcomes.get(agent, ())
         lengths = [each.interactions for each in outcomes if each.payoff is not None]
-        interval = score.interval
+        low, high, confidence = score.interval or (None, None, 0.95)
         rows.append(
             ScoreRow(
                 agent=agent,
                 value=score.value,
-                low=None if interval is None else interval.low,
-                high=None if interval is None else interval.high,
-                confidence=0.95 if interval is None else interval.confidence,
+                low=low,
+                high=high,
+                confidence=confidence,
                 count=score.count,
                 faults=dict(sorted(score.faults.items())),
                 interactions=sum(lengths) / len(lengths) if lengths else None,

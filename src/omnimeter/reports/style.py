@@ -90,13 +90,16 @@ def moved_apart(wanted: Sequence[float], sizes: Sequence[float]) -> list[float]:
         wanted: Where the middle of each would best be, between 0 and 1.
         sizes: How tall each is.
     """
-    order = sorted(range(len(wanted)), key=lambda item: wanted[item])
     blocks: list[tuple[list[int], float]] = []
-    for item in order:
+    for item in sorted(range(len(wanted)), key=lambda item: wanted[item]):
         members, bottom = [item], wanted[item] - sizes[item] / 2
-        while blocks and blocks[-1][1] + _extent(blocks[-1][0], sizes) > bottom:
+        while blocks and blocks[-1][1] + sum(sizes[each] for each in blocks[-1][0]) > bottom:
             members = blocks.pop()[0] + members
-            bottom = _bottom(members, wanted, sizes)
+            before, shifts = 0.0, 0.0
+            for each in members:
+                shifts += wanted[each] - sizes[each] / 2 - before
+                before += sizes[each]
+            bottom = shifts / len(members)  # nearest to where all of them want to be
         blocks.append((members, bottom))
     heights = [0.0] * len(wanted)
     for members, bottom in blocks:
@@ -105,16 +108,3 @@ def moved_apart(wanted: Sequence[float], sizes: Sequence[float]) -> list[float]:
             heights[item] = reached + sizes[item] / 2
             reached += sizes[item]
     return heights
-
-
-def _extent(members: Sequence[int], sizes: Sequence[float]) -> float:
-    return sum(sizes[item] for item in members)
-
-
-def _bottom(members: Sequence[int], wanted: Sequence[float], sizes: Sequence[float]) -> float:
-    """Where a block begins whose members are nearest to where they want to be."""
-    before, shifts = 0.0, 0.0
-    for item in members:
-        shifts += wanted[item] - sizes[item] / 2 - before
-        before += sizes[item]
-    return shifts / len(members)

@@ -118,9 +118,6 @@ def fault_sentence(rows: Sequence[ScoreRow], outcomes: int) -> str:
     )
 
 
-# What the score estimates, and what to mind
-
-
 ONE_REPETITION = (
     "One repetition has no interval: it cannot show how far another one would lie from it. "
     "Several have one, for example with --repetitions 10."
@@ -154,15 +151,12 @@ def estimate_sentence(result: Result) -> str:
     """What the score is an estimate of."""
     design = result.design
     if all(score.value is None for score in result.scores.values()):
-        return f"There is no score: no {_unit_of_progress(design)} was completed."
+        unit = "round of exercises" if design.unit == REPETITION else EXERCISE
+        return f"There is no score: no {unit} was completed."
     over = "over environments and over the randomness of agent and environment"
     if design.clock is ClockKind.WALL:
         over = over.replace(" and", ",", 1) + ", and over the measured times"
     return f"The score estimates the expected score of {_estimand(result)}, {over}."
-
-
-def _unit_of_progress(design: Design) -> str:
-    return "round of exercises" if design.unit == REPETITION else "exercise"
 
 
 def _estimand(result: Result) -> str:
@@ -223,14 +217,6 @@ def reliability_sentence(reliability: Estimate | None) -> str:
     )
 
 
-def rejudged_sentence(payoff: Spec) -> str:
-    """What another payoff cannot change any more in an adaptive test."""
-    return (
-        "The environments were chosen by the payoff that the test was taken with; with "
-        f"{payoff.label} from the beginning, others would have been chosen."
-    )
-
-
 MOSTLY = 0.5
 """The share of exercises above which an agent counts as idle."""
 
@@ -245,30 +231,18 @@ def hints(result: Result) -> Iterator[str]:
             yield f"{agent.label} has not completed a single action."
     for agent, score in result.scores.items():
         if design.length_unit == "seconds" and score.parts.get("idle", 0) > MOSTLY:
-            yield _idle_hint(agent, result)
+            hint = (
+                f"{agent.label} had no time to act in {score.parts['idle']:.0%} of its exercises."
+            )
+            course, speed = result.courses.get(agent, ()), score.parts.get("speed")
+            if design.length is not None and course and course[0].slot < design.length:
+                slot = 2 / speed if speed else design.length / 4
+                hint += f" --slot {slot:.1g} begins with longer ones."
+            yield hint
     if any(score.parts.get("unbalanced") for score in result.scores.values()):
         yield UNBALANCED
     if result.exhausted:
         yield exhausted_sentence(result)
-
-
-def _idle_hint(agent: Spec, result: Result) -> str:
-    parts, course = result.scores[agent].parts, result.courses.get(agent, ())
-    hint = f"{agent.label} had no time to act in {parts['idle']:.0%} of its exercises."
-    length, speed = result.design.length, parts.get("speed")
-    if length is None or not course or course[0].slot >= length:
-        return hint
-    return f"{hint} --slot {2 / speed if speed else length / 4:.1g} begins with longer ones."
-
-
-# What the tests with and without time say of an agent together
-
-
-NEAR_ZERO = 0.1
-"""An agent that is known to score less than this, with time and without, counts as dull."""
-
-FEW_ROUNDS = 10
-"""A test of fewer rounds has hardly left its first time scale, and cannot show slowness."""
 
 
 class Character(StrEnum):
@@ -283,13 +257,7 @@ class Character(StrEnum):
 
 @dataclass(frozen=True)
 class Characterisation:
-    """What both tests say of an agent.
-
-    Attributes:
-        agent: The agent.
-        kind: The conclusion.
-        reason: Why, in a sentence.
-    """
+    """What both tests say of an agent, and why, in a sentence."""
 
     agent: Spec
     kind: Character
@@ -310,17 +278,18 @@ def characterise(agent: Spec, timed: Score, untimed: Score) -> Characterisation:
         timed: Its score where time counts (Definition 18).
         untimed: Its score where it does not (Definition 19).
     """
-    if None in (timed.value, timed.interval, untimed.value, untimed.interval):
+    if timed.interval is None or untimed.interval is None or None in (timed.value, untimed.value):
         reason = "One of the tests has no score, or no interval."
         return Characterisation(agent, Character.UNKNOWN, reason)
-    speed = timed.parts.get("speed")
     kind, why = _character(timed, untimed)
-    reason = (
-        f"With time it scores {_scored(timed)}, without {_scored(untimed)}"
-        + (f", at {grouped(speed)} actions per second" if speed else "")
-        + f". {why}"
+    with_time, without = (
+        f"{number(value, 3)} ({interval(ends.low, ends.high, 3)})"
+        for value, ends in ((timed.value, timed.interval), (untimed.value, untimed.interval))
     )
-    return Characterisation(agent, kind, reason.strip())
+    reason = f"With time it scores {with_time}, without {without}"
+    if speed := timed.parts.get("speed"):
+        reason += f", at {grouped(speed)} actions per second"
+    return Characterisation(agent, kind, f"{reason}. {why}".strip())
 
 
 def _character(timed: Score, untimed: Score) -> tuple[Character, str]:
@@ -328,7 +297,7 @@ def _character(timed: Score, untimed: Score) -> tuple[Character, str]:
     untimed_low, untimed_high = untimed.interval[:2] if untimed.interval else (-inf, inf)
     idle = timed.parts.get("idle", 0.0) > MOSTLY
     kind, why = Character.UNKNOWN, ""
-    if timed.parts.get("rounds", 0) < FEW_ROUNDS:
+    if timed.parts.get("rounds", 0) < 10:  # hardly left its first time scale
         why = "The test with time was too short to tell."
     elif untimed_low > 0:
         halved = (timed.value or 0.0) < (untimed.value or 0.0) / 2
@@ -340,16 +309,9 @@ def _character(timed: Score, untimed: Score) -> tuple[Character, str]:
             why = "It is intelligent; a longer test tells how fast."
     elif low > 0:
         why = "With time it is better than random behaviour; without, the test was too short."
-    elif max(high, untimed_high) >= NEAR_ZERO:
+    elif max(high, untimed_high) >= 0.1:
         why = "Whether it is better than random behaviour, at 0, a longer test would tell."
     else:
         kind = Character.SLOW_AND_DULL if idle else Character.FAST_BUT_DULL
         why = "It is hardly better than random behaviour, at 0."
     return kind, why
-
-
-def _scored(score: Score) -> str:
-    value = number(score.value, 3)
-    if score.interval is None:
-        return value
-    return f"{value} ({interval(score.interval.low, score.interval.high, 3)})"

@@ -6,11 +6,13 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omnimeter.contract import FaultKind, Interval, Spec
+from omnimeter.contract import FaultKind, Spec
+from omnimeter.contract.protocol import Metric
 from omnimeter.protocols import Result
 from omnimeter.reports.comparisons import Comparison, comparisons
 from omnimeter.reports.scores import REPETITION, ScoreRow, score_rows
@@ -54,11 +56,6 @@ class Table:
 
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-
-    def joined(self, other: Table) -> Table:
-        """The columns of this table and of another one with the same agents in the same order."""
-        rows = ((*mine, *theirs[1:]) for mine, theirs in zip(self.rows, other.rows, strict=True))
-        return Table((*self.headings, *other.headings[1:]), tuple(rows))
 
     def __str__(self) -> str:
         """The table as plain text, with columns aligned by spaces."""
@@ -120,16 +117,12 @@ def metric_table(result: Result) -> Table | None:
     ]
     if not metrics:
         return None
+
+    def cell(each: Metric, value: float | None) -> Cell:
+        return Cell(metric(value, each.kind), {each.name: value})
+
     cells = (
-        (
-            _agent(row.label),
-            *(
-                Cell(metric(value, each.kind), {each.name: value})
-                for each in metrics
-                for value in [row.parts.get(each.name)]
-            ),
-        )
-        for row in rows
+        (_agent(row.label), *(cell(m, row.parts.get(m.name)) for m in metrics)) for row in rows
     )
     return Table(("Agent", *(each.heading for each in metrics)), tuple(cells))
 
@@ -137,24 +130,19 @@ def metric_table(result: Result) -> Table | None:
 def difference_table(compared: Sequence[Comparison]) -> Table:
     """How far each agent is from the reference."""
     places = decimals(n for each in compared for n in (each.difference, each.low, each.high))
-    rows = (
-        (
+    rows = []
+    for each in compared:
+        size = number(each.difference, places, signed=True)
+        ends = interval(each.low, each.high, places, signed=True)
+        cells = (
             _agent(each.agent.label),
-            Cell(
-                number(each.difference, places, signed=True),
-                {"difference": each.difference},
-                "strong",
-            ),
-            Cell(
-                interval(each.low, each.high, places, signed=True),
-                {"low": each.low, "high": each.high},
-            ),
+            Cell(size, {"difference": each.difference}, "strong"),
+            Cell(ends, {"low": each.low, "high": each.high}),
             Cell(str(each.count), {"count": each.count}),
             Cell(p_value(each.p_value), {"p": each.p_value}),
             Cell(each.finding, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
         )
-        for each in compared
-    )
+        rows.append(cells)
     headings = ("Agent", "Difference", "95 % interval", "In common", "p (Holm)", "Verdict")
     return Table(headings, tuple(rows))
 
@@ -164,16 +152,17 @@ def comparison_table(result: Result, compared: Sequence[Comparison]) -> Table:
     differences = {row[0].text: row for row in difference_table(compared).rows}
     rows = []
     for agent, score, ends, *_, faults in score_table(result).rows:
-        name = agent
-        if faults.style == "error":
-            name = Cell(f"{agent.text}\n{faults.text}", agent.data)
-        cells = [name, Cell(f"{score.text}\n{ends.text}", {**score.data, **ends.data})]
+        name = f"{agent.text}\n{faults.text}" if faults.style == "error" else agent.text
+        cells = [
+            Cell(name, agent.data),
+            Cell(f"{score.text}\n{ends.text}", {**score.data, **ends.data}),
+        ]
         if agent.text in differences:
             _, size, its_ends, _, p, verdict = differences[agent.text]
             both = Cell(f"{size.text}\n{its_ends.text}", {**size.data, **its_ends.data})
             cells += [both, p, verdict]
         else:
-            cells += [Cell("", {}), Cell("", {}), Cell("reference" if compared else "", {})]
+            cells += [Cell(text, {}) for text in ("", "", "reference" if compared else "")]
         rows.append(tuple(cells))
     headings = ("Agent", "Score\n95 % interval", "Difference\n95 % interval", "p (Holm)", "Verdict")
     return Table(headings, tuple(rows))
@@ -200,16 +189,15 @@ _LATEX = {
 }
 
 
-def latex_escape(text: str) -> str:
-    """The text as LaTeX prints it."""
-    return "".join(_LATEX.get(sign, sign) for sign in printable(text)).replace(r" \%", r"\,\%")
-
-
 def latex_table(result: Result) -> str:
     r"""The scores as a LaTeX table, best first; needs ``\usepackage{booktabs}``."""
+
+    def escaped(text: str) -> str:
+        return "".join(_LATEX.get(sign, sign) for sign in printable(text)).replace(r" \%", r"\,\%")
+
     table = score_table(result)
     rows = [table.headings, *([cell.text for cell in row] for row in table.rows)]
-    head, *body = (" & ".join(map(latex_escape, row)) + r" \\" for row in rows)
+    head, *body = (" & ".join(map(escaped, row)) + r" \\" for row in rows)
     begin = rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}"
     lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
@@ -221,10 +209,9 @@ def write_csv(result: Result, path: Path) -> None:
     Raises:
         StoreError: The file could not be written.
     """
-    table, metrics = score_table(result, interactions=True), metric_table(result)
-    if metrics is not None:
-        table = table.joined(metrics)
-    records = [{name: n for cell in row for name, n in cell.data.items()} for row in table.rows]
+    tables = (score_table(result, interactions=True), metric_table(result))
+    rows = zip(*(table.rows for table in tables if table is not None), strict=True)
+    records = [{k: v for cell in chain(*parts) for k, v in cell.data.items()} for parts in rows]
     sink = io.StringIO(newline="")
     writer = csv.DictWriter(sink, list(records[0]), lineterminator="\n")
     writer.writeheader()
@@ -264,8 +251,8 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
         "agent": row.agent.to_json(),
         "label": row.label,
         "value": _finite(row.value),
-        "interval": _interval_json(ends),
-        "confidence": None if ends is None else ends.confidence,
+        "interval": _finite(ends and ends[:2]),
+        "confidence": ends and ends.confidence,
         "count": row.count,
         "faults": dict(row.faults),
     }
@@ -275,13 +262,10 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
         data["values"] = {str(unit): n for unit, n in result.values[row.agent].items()}
     if course := result.courses.get(row.agent, ()):
         data["course"] = [
-            {**asdict(moment), "interval": _interval_json(moment.interval)} for moment in course
+            {**asdict(each), "interval": _finite(each.interval and each.interval[:2])}
+            for each in course
         ]
     return data
-
-
-def _interval_json(ends: Interval | None) -> list[float | None] | None:
-    return None if ends is None else [_finite(ends.low), _finite(ends.high)]
 
 
 def _finite(value: Any) -> Any:

@@ -13,12 +13,6 @@ MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"
 """Written where there is no number."""
 
-_FEWEST_DECIMALS, _MOST_DECIMALS = 0, 9
-_MOST_POINTED = 999.5
-"""From here on three digits have no decimals."""
-
-_ROUNDING = 1e-9
-
 FAULTS: Mapping[str, tuple[str, str]] = {
     FaultKind.AGENT_ERROR: ("agent error", "agent errors"),
     FaultKind.TIME_OUT: ("time-out", "time-outs"),
@@ -32,7 +26,7 @@ def decimals(numbers: Iterable[float | None]) -> int:
     sizes = [abs(number) for number in numbers if number is not None and isfinite(number)]
     largest = max(sizes, default=0.0)
     wanted = 3 - ceil(log10(largest)) if largest > 0 else 3
-    return min(max(wanted, _FEWEST_DECIMALS), _MOST_DECIMALS)
+    return min(max(wanted, 0), 9)
 
 
 def number(value: float | None, places: int, *, signed: bool = False) -> str:
@@ -88,14 +82,14 @@ def counted(amount: int, one: str, many: str | None = None) -> str:
 def duration(seconds: float) -> str:
     """A time in a unit that suits it: ``1.5 µs``, ``20 ms``, ``3 s``."""
     for size, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if seconds >= size * (1 - _ROUNDING):
+        if seconds >= size * (1 - 1e-9):
             return f"{grouped(seconds / size)} {name}"
     return f"{grouped(seconds / 1e-9)} ns"
 
 
 def grouped(value: float) -> str:
     """A number in three digits, or as many as stand before the point: ``0.25``, ``12 300``."""
-    text = f"{value:.3g}" if abs(value) < _MOST_POINTED else f"{value:,.0f}"
+    text = f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
     return text.replace(",", " ").replace("-", MINUS)
 
 
@@ -114,13 +108,6 @@ def listed(items: Iterable[str]) -> str:
 WIDTH = 28
 """How many characters a line of a label has at the most."""
 
-_EARLIEST = 8
-_BREAKS = ("(", " ,/:", "-=_")
-"""After which characters a label is best broken, and after which if there are none."""
-
-_FOLDERS = re.compile(r"^[^(]*/(?=[^/(]+:)")
-"""The folders in the name of a part from a file."""
-
 
 def printable(text: str) -> str:
     """The text without characters that no page or figure can show."""
@@ -132,33 +119,25 @@ def short_labels(labels: Iterable[str]) -> dict[str, str]:
     """A name of at most two short lines for each label; different labels get different names."""
     names: dict[str, str] = {}
     for label in labels:
-        name, number = _short(printable(label)), 1
+        short = _short(printable(label))
+        name, number = short, 1
         while name in names.values():
             number += 1
-            name = f"{_short(printable(label))} #{number}"
+            name = f"{short} #{number}"
         names[label] = name
     return names
 
 
 def _short(label: str) -> str:
-    label = _FOLDERS.sub("", label)
+    label = re.sub(r"^[^(]*/(?=[^/(]+:)", "", label)  # the folders of a part from a file
     if len(label) <= WIDTH:
         return label
-    place = _best_break(label)
-    return label[:place].rstrip() + "\n" + _elided(label[place:].lstrip())
-
-
-def _best_break(label: str) -> int:
-    for characters in _BREAKS:
-        places = [place for place in range(_EARLIEST, WIDTH) if label[place - 1] in characters]
-        if places:
-            return places[-1]
-    return WIDTH
-
-
-def _elided(line: str) -> str:
-    """The line without its middle, if it is too long: what differs is often at the end."""
-    if len(line) <= WIDTH:
-        return line
-    tail = WIDTH // 2
-    return line[: WIDTH - tail - 1] + "…" + line[-tail:]
+    place = WIDTH
+    for characters in ("(", " ,/:", "-=_"):  # after which a label is best broken, in this order
+        if places := [n for n in range(8, WIDTH) if label[n - 1] in characters]:
+            place = places[-1]
+            break
+    first, second = label[:place].rstrip(), label[place:].lstrip()
+    if len(second) > WIDTH:  # without its middle: what differs is often at the end
+        second = second[: WIDTH - WIDTH // 2 - 1] + "…" + second[-(WIDTH // 2) :]
+    return f"{first}\n{second}"
