@@ -261,7 +261,7 @@ def test_draws_with_other_spaces_are_skipped() -> None:
 
 
 def test_a_class_of_many_spaces_keeps_the_complexity_of_its_first_draw() -> None:
-    env = gymnasium.make("omnimeter/cups-v1", most=1000)
+    env = gymnasium.make("omnimeter/cups-v1", max_cups=1000)
     complexities = {env.reset(seed=seed)[1]["complexity"] for seed in range(5)}
     assert complexities == {float(env.action_space.n)}
 

@@ -101,7 +101,6 @@ PROBE = 100
 """Actions that are tried to see whether two environments are the same."""
 
 Rollout = list[tuple[float, list[int]]]
-"""Rewards and observations, the first ones included, as plain data."""
 
 
 def plain_percept(environment: Environment, percept: Percept) -> tuple[float, list[int]]:
@@ -110,14 +109,15 @@ def plain_percept(environment: Environment, percept: Percept) -> tuple[float, li
 
 
 def rollout(environment: Environment, seed: Stream, actions: Iterable[int]) -> Rollout:
-    """The percepts of an environment from its start."""
+    """The percepts of an environment from its start, as plain data."""
     first = plain_percept(environment, environment.start(seed.generator()))
     return [first, *(plain_percept(environment, environment.step(action)) for action in actions)]
 
 
 def random_actions(environment: Environment, seed: Stream, count: int = PROBE) -> list[int]:
     """Actions that are drawn uniformly."""
-    return list(map(int, seed.generator().integers(environment.actions, size=count)))
+    actions: list[int] = seed.generator().integers(environment.actions, size=count).tolist()
+    return actions
 
 
 def random_exercise(instance: Instance, interactions: int, seed: int, number: int) -> Exercise:
@@ -139,22 +139,8 @@ Progress = Callable[[str | float], None]
 """Receives what is being done, and the share of the audit that is done."""
 
 
-def no_progress(news: str | float) -> None:
-    """Report nothing."""
-
-
-ROUNDING = 1e-9
-"""How far out of a band a complexity may lie because of rounding."""
-
-
 class Runs(NamedTuple):
-    """The rewards of the random agent, a row per instance.
-
-    Attributes:
-        means: The mean reward of each run.
-        lowest: The lowest reward, the first one of a run included.
-        highest: The highest reward.
-    """
+    """The rewards of the random agent: the mean of each run, a row per instance, and extremes."""
 
     means: FloatArray
     lowest: FloatArray
@@ -163,17 +149,10 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """An environment class under audit.
+    """An environment class under audit; the first fields are those of ``audit``.
 
     Attributes:
-        environment_class: The class.
         count: How many instances are drawn.
-        interactions: How long each run of the random agent is.
-        seed: The root of all random streams.
-        confidence: The confidence of the intervals.
-        progress: Receives what is being done.
-        complexities: Where instances are drawn, one after the other: at complexity L those of
-            complexity L - 1 to L. Without complexities they are drawn by the class's own rule.
         probe: Actions that are tried to see whether two environments are the same.
         again: The same class, made a second time; what is repeated is repeated with it.
     """
@@ -183,7 +162,7 @@ class Subject:
     interactions: int
     seed: int
     confidence: float
-    progress: Progress = no_progress
+    progress: Progress = lambda _: None
     complexities: Sequence[float] = ()
     probe: int = PROBE
     again: EnvironmentClass | None = None
@@ -199,12 +178,7 @@ class Subject:
         return stream(self.seed, "audit", *path)
 
     def draw(self, number: int, complexity: float | None = None) -> Instance:
-        """An instance of a complexity, or else of the band whose turn it is; always the same.
-
-        Raises:
-            InvalidInputError: The class has no instance there.
-            OmnimeterError: The class drew an instance from outside the band.
-        """
+        """An instance of a complexity, or else of the band whose turn it is; always the same."""
         rng = self.stream("instance", number).generator()
         if complexity is not None or not self.complexities:
             return self.environment_class.draw(rng, complexity)
@@ -220,20 +194,14 @@ class Subject:
         return instance
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
-        """An instance of a band of complexities, as the anytime tests draw theirs.
-
-        Raises:
-            OmnimeterError: The class drew an instance from outside the band.
-        """
+        """An instance of a band of complexities, as the anytime tests draw theirs."""
         instance = self.environment_class.draw_between(rng, low, high)
-        if instance is not None:
-            drawn = self.environment_class.complexity(instance)
-            if not low - ROUNDING <= drawn <= high + ROUNDING:
-                raise OmnimeterError(
-                    f"Between {low:g} and {high:g} the class drew an instance of complexity "
-                    f"{drawn:g}."
-                )
-        return instance
+        drawn = low if instance is None else self.environment_class.complexity(instance)
+        if low - 1e-9 <= drawn <= high + 1e-9:  # complexities are rounded
+            return instance
+        raise OmnimeterError(
+            f"Between {low:g} and {high:g} the class drew an instance of complexity {drawn:g}."
+        )
 
     @cached_property
     def instances(self) -> list[Instance]:
@@ -258,30 +226,27 @@ class Subject:
 
     def graph(self, instance: Instance) -> Graph | None:
         """All states of an instance, if it is deterministic and they are not too many."""
-        if instance.key not in self._graphs:
-            graph = None
-            start = self.simulator(instance)
-            if not start.random_start and not self.is_stochastic(instance):
-                graph = explore(start, self.environment_class.build(instance).actions)
-            self._graphs[instance.key] = graph
-        return self._graphs[instance.key]
-
-    def is_stochastic(self, instance: Instance) -> bool:
-        """Whether other seeds were seen to give other percepts after the same actions."""
-        seed = self.stream("chance", instance.key)
-        environments = [self.environment_class.build(instance) for _ in range(3)]
-        actions = random_actions(environments[0], seed.child("actions"))
-        pairs = enumerate(environments)
-        first, *others = (rollout(each, seed.child(number), actions) for number, each in pairs)
-        return any(other != first for other in others)
+        if instance.key in self._graphs:
+            return self._graphs[instance.key]
+        graph = None
+        simulator = self.simulator(instance)
+        if not simulator.random_start:
+            seed = self.stream("chance", instance.key)  # a part of the recorded random streams
+            environments = [self.environment_class.build(instance) for _ in range(3)]
+            actions = random_actions(environments[0], seed.child("actions"))
+            first, *others = (
+                rollout(each, seed.child(number), actions)
+                for number, each in enumerate(environments)
+            )
+            if all(other == first for other in others):  # whatever the seed
+                graph = explore(simulator, environments[0].actions)
+        self._graphs[instance.key] = graph
+        return graph
 
     def simulator(self, instance: Instance, walk: int = 0) -> Simulator:
         """A simulator of an instance at its start."""
-        return make_simulator(self.environment_class, instance, self.walk_stream(instance, walk))
-
-    def walk_stream(self, instance: Instance, walk: int) -> Stream:
-        """The random stream of a simulator."""
-        return self.stream("walk", instance.key, walk)
+        seed = self.stream("walk", instance.key, walk)
+        return make_simulator(self.environment_class, instance, seed)
 
     @cached_property
     def runs(self) -> Runs:
