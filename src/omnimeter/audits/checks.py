@@ -43,24 +43,20 @@ def check_balance(subject: Subject) -> Finding:
     if unbalanced:
         among = f"{len(unbalanced)} of {counted(count, 'instance')}"
         summary += f" Not balanced when taken alone: {among}."
-    return Finding(
-        "balance",
-        claimed=subject.environment_class.claims().balanced,
-        passed=holds and symmetric,
-        summary=summary,
-        numbers={
-            "mean": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "confidence": estimate.confidence,
-            "values": estimate.count,
-            "rewards_within_one": symmetric,
-            "distinct_instances": count,
-            "decided_exactly": sum(subject.graph(each) is not None for each in subject.distinct),
-            "unbalanced_instances": len(unbalanced),
-        },
-        witness={"instances": unbalanced[:MAX_SHOWN]} if unbalanced else None,
-    )
+    numbers = {
+        "mean": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "confidence": estimate.confidence,
+        "values": estimate.count,
+        "rewards_within_one": symmetric,
+        "distinct_instances": count,
+        "decided_exactly": sum(subject.graph(each) is not None for each in subject.distinct),
+        "unbalanced_instances": len(unbalanced),
+    }
+    witness = {"instances": unbalanced[:MAX_SHOWN]} if unbalanced else None
+    claimed = subject.environment_class.claims().balanced
+    return Finding("balance", claimed, holds and symmetric, summary, numbers, witness)
 
 
 def class_mean(subject: Subject, confidence: float) -> Estimate:
@@ -92,11 +88,8 @@ def _support(subject: Subject) -> tuple[float, float]:
 
 
 def _unbalanced(subject: Subject) -> list[dict[str, Any]]:
-    """The instances that are not balanced by themselves.
-
-    Where all states are known this is decided exactly; elsewhere by independent runs, with a
-    confidence so high that one false alarm among all instances is as rare as one of the class.
-    """
+    """The instances that are not balanced by themselves: exactly where all states are known."""
+    # One false alarm among all instances is as rare as one of the class.
     confidence = 1 - (1 - subject.confidence) / len(subject.distinct)
     unbalanced = []
     for _, instance in subject.each("balance of single instances"):
@@ -129,29 +122,23 @@ def check_range(subject: Subject) -> Finding:
         summary = f"All rewards lie in the declared range [{low:g}, {high:g}]"
     else:
         first = int(np.argmin(inside))
-        summary = (
-            f"In {np.sum(~inside)} of {counted(subject.count, 'instance')} a reward is out of range"
-        )
+        among = f"{np.sum(~inside)} of {counted(subject.count, 'instance')}"
+        summary = f"In {among} a reward is out of the declared range [{low:g}, {high:g}]"
         witness = {
             "instance": dict(subject.instances[first].data),
             "declared": declared[first],
             "lowest": runs.lowest[first],
             "highest": runs.highest[first],
         }
-    return Finding(
-        "range",
-        claimed=True,
-        passed=bool(inside.all()),
-        summary=summary + (", which is symmetric." if symmetric else ", which is not [-1, 1]."),
-        numbers={
-            "declared": [low, high],
-            "lowest": float(runs.lowest.min()),
-            "highest": float(runs.highest.max()),
-            "symmetric": symmetric,
-            "rewards": subject.count * RUNS * subject.interactions,
-        },
-        witness=witness,
-    )
+    summary += ", which is symmetric." if symmetric else ", which is not [-1, 1]."
+    numbers = {
+        "declared": [low, high],
+        "lowest": float(runs.lowest.min()),
+        "highest": float(runs.highest.max()),
+        "symmetric": symmetric,
+        "rewards": subject.count * RUNS * subject.interactions,
+    }
+    return Finding("range", True, bool(inside.all()), summary, numbers, witness)
 
 
 def check_rules(subject: Subject, name: str) -> Finding | None:
@@ -210,17 +197,15 @@ def audit(
         seed: The root of all random streams.
         confidence: The confidence of the intervals. A balanced class fails in about ``1 -
             confidence`` of all audits; no other check fails at random.
-        complexities: Where instances are drawn, one after the other: at complexity L those of
-            complexity L - 1 to L, as the anytime tests choose them. Without complexities they are
-            drawn by the class's own rule.
+        complexities: Where instances are drawn in turn: at L those of complexity L - 1 to L, as
+            the anytime tests choose them. Without complexities the class's own rule draws them.
         progress: Receives what is being done (a text) and the share that is done (up to 1).
 
     Returns:
         One finding per check. A check in which the class raises an error has not passed.
 
     Raises:
-        InvalidInputError: A number is out of its range, or the class has no instance at a
-            complexity.
+        InvalidInputError: A number is out of range, or a complexity has no instance.
     """
     if instances < 1 or interactions < 1 or not 0 < confidence < 1:
         raise InvalidInputError(
@@ -235,8 +220,7 @@ def audit(
         )
     if instances < len(complexities):
         raise InvalidInputError(
-            f"{len(complexities)} complexities cannot be examined with fewer instances: "
-            f"{instances}.",
+            f"{len(complexities)} complexities cannot be examined with {instances} instances.",
             "Give at least one instance for each complexity.",
         )
     tell = progress or (lambda _: None)
@@ -261,12 +245,8 @@ def audit(
         if finding is not None:
             findings.append(finding)
         tell((number + 1) / len(CHECKS))
-    settings: dict[str, Any] = {
-        "instances": instances,
-        "interactions": interactions,
-        "seed": seed,
-        "confidence": confidence,
-    }
+    settings: dict[str, Any] = {"instances": instances, "interactions": interactions}
+    settings |= {"seed": seed, "confidence": confidence}
     if complexities:
         settings["complexities"] = list(complexities)
     return Audit(tuple(findings), settings)

@@ -127,20 +127,15 @@ def check_sensitivity(subject: Subject) -> Finding:
             f"From every state{'' if exactly == count else ' examined'}, what is done can "
             f"change the sum of rewards within {counted(needed, 'action')}; {manner}."
         )
-    return Finding(
-        "sensitivity",
-        claimed=claimed is not None,
-        passed=not witnesses,
-        summary=summary,
-        numbers={
-            "claimed_horizon": claimed,
-            "needed_horizon": None if witnesses else needed,
-            "distinct_instances": count,
-            "decided_exactly": exactly,
-            "insensitive_instances": len(witnesses),
-        },
-        witness=min(witnesses, key=lambda each: len(each["actions"])) if witnesses else None,
-    )
+    numbers = {
+        "claimed_horizon": claimed,
+        "needed_horizon": None if witnesses else needed,
+        "distinct_instances": count,
+        "decided_exactly": exactly,
+        "insensitive_instances": len(witnesses),
+    }
+    shortest = min(witnesses, key=lambda each: len(each["actions"]), default=None)
+    return Finding("sensitivity", claimed is not None, not witnesses, summary, numbers, shortest)
 
 
 def _sampled(

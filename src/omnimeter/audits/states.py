@@ -125,18 +125,11 @@ def make_simulator(
 
 @dataclass(frozen=True)
 class Graph:
-    """The states that can be reached from the start, which is state 0.
+    """The states that can be reached from the start, which is state 0; near ones come first."""
 
-    Attributes:
-        successors: The state after each action, a row per state.
-        rewards: The reward of each action, a row per state.
-        parents: From which state each was reached first, and by which action; nearer states have
-            lower numbers.
-    """
-
-    successors: IntArray
-    rewards: FloatArray
-    parents: IntArray
+    successors: IntArray  # the state after each action, a row per state
+    rewards: FloatArray  # of each action, a row per state
+    parents: IntArray  # from which state each was reached first, and by which action
 
     def path(self, state: int) -> list[int]:
         """A shortest sequence of actions that leads to a state."""
@@ -204,10 +197,6 @@ def explore(simulator: Simulator, actions: int) -> Graph | None:
                 parents.append((state, action))
             successors.append(numbers[snapshot])
         if state + 1 == len(snapshots):
-            shape = len(snapshots), actions
-            return Graph(
-                np.array(successors).reshape(shape),
-                np.array(rewards, dtype=np.float64).reshape(shape),
-                np.array(parents),
-            )
+            paid = np.array(rewards, dtype=np.float64).reshape(-1, actions)
+            return Graph(np.array(successors).reshape(-1, actions), paid, np.array(parents))
     return None

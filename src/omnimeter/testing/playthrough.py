@@ -16,11 +16,7 @@ from omnimeter.testing.environments import variants
 INTERACTIONS = 30
 SEED = 0
 DRAWS = 10
-"""The shortest of so many instances is shown, because it is read most easily.
-
-Neither the choice nor the text depends on complexities: compressed lengths differ between
-builds of the library.
-"""
+"""The shortest of so many instances is shown; complexities differ between zlib's builds."""
 
 
 def playthrough(spec: Spec) -> str:
@@ -33,13 +29,10 @@ def playthrough(spec: Spec) -> str:
 
 def _block(spec: Spec) -> str:
     environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
-    draws = [
-        environment_class.draw(stream(SEED, "playthrough", "instance", number).generator())
-        for number in range(DRAWS)
-    ]
+    seed = stream(SEED, "playthrough")
+    draws = [environment_class.draw(seed.child("instance", n).generator()) for n in range(DRAWS)]
     instance = min(draws, key=lambda each: len(canonical_json(dict(each.data))))
     environment = environment_class.build(instance)
-    seed = stream(SEED, "playthrough")
     actions = random_actions(environment, seed.child("actions"), INTERACTIONS)
     percepts = rollout(environment, seed.child("environment"), actions)
     low, high = environment.rewards

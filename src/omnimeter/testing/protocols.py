@@ -23,8 +23,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.exercise import nanoseconds
 
-MAX_INTERACTIONS = 20
-"""Interactions of a synthetic trace."""
+MAX_INTERACTIONS = 20  # of a synthetic trace
 
 
 def synthetic_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
@@ -39,10 +38,8 @@ def synthetic_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
     times = tick * np.arange(1, len(rewards) + 1)
     last = int(times[-1]) if len(times) else 0
     end = last if exercise.budget.seconds is None else exercise.budget.end_ns
-    trace = Trace(rewards, times, end)
-    return Outcome(
-        exercise, payoff(trace), len(rewards), float(rewards.sum()), last, end, Ending.BUDGET
-    )
+    value, total = payoff(Trace(rewards, times, end)), float(rewards.sum())
+    return Outcome(exercise, value, len(rewards), total, last, end, Ending.BUDGET)
 
 
 class ProtocolSuite:
@@ -95,9 +92,8 @@ class ProtocolSuite:
             for order in (outcomes, self._shuffled(outcomes, number)):
                 again = [each.key for each in self.make().propose(self.agent, order)]
                 assert again == keys, (
-                    f"After {len(outcomes)} outcomes a second call of propose differed, or the "
-                    "order of the outcomes made a difference. propose is a pure function of the "
-                    "outcomes."
+                    f"After {len(outcomes)} outcomes a second call of propose differed, or their "
+                    "order made a difference. propose is a pure function of the outcomes."
                 )
 
     def test_exercises_are_distinct(self) -> None:
@@ -148,10 +144,9 @@ class ProtocolSuite:
         for number, (outcomes, _) in enumerate(self.course()):
             one = self._score(outcomes).value
             other = self._score(self._shuffled(outcomes, number)).value
+            text = f"The score is {one} in one order of the outcomes and {other} in another."
             same = None not in (one, other) and isclose(one, other, abs_tol=1e-9)  # type: ignore[arg-type]
-            assert same or one == other, (
-                f"The score is {one} in one order of the outcomes and {other} in another."
-            )
+            assert same or one == other, text
 
     def _score(self, outcomes: Sequence[Outcome]) -> Score:
         try:
@@ -177,7 +172,6 @@ def _check_score(score: Score, outcomes: int) -> None:
     assert isfinite(score.value), f"The score of {outcomes} outcomes is {score.value}."
     if score.interval is not None:
         low, high, confidence = score.interval
-        assert low <= score.value <= high, (
-            f"The interval {low} to {high} does not contain the score {score.value}."
-        )
+        text = f"The interval {low} to {high} does not contain the score {score.value}."
+        assert low <= score.value <= high, text
         assert 0 < confidence < 1, f"The confidence of the interval is {confidence}."
