@@ -55,12 +55,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """All findings about one environment class.
-
-    Attributes:
-        findings: One per check.
-        settings: What the audit was given: instances, interactions, seed and confidence.
-    """
+    """All findings about one environment class, and the settings of the audit."""
 
     findings: Sequence[Finding]
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -72,16 +67,13 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         """The audit as plain data."""
-        return {
-            "ok": self.ok,
-            "settings": plain(self.settings),
-            "findings": [finding.to_json() for finding in self.findings],
-        }
+        findings = [finding.to_json() for finding in self.findings]
+        return {"ok": self.ok, "settings": plain(self.settings), "findings": findings}
 
 
-def counted(number: int, word: str) -> str:
+def counted(number: int, noun: str) -> str:
     """A number of things: ``1 action``, ``2 actions``."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def plain(data: Any) -> Any:
@@ -97,10 +89,11 @@ def plain(data: Any) -> Any:
     return data
 
 
-PROBE = 100
-"""Actions that are tried to see whether two environments are the same."""
-
+PROBE = 100  # actions that are tried to see whether two environments are the same
+RUNS = 10  # independent runs of the random agent in each instance
 Rollout = list[tuple[float, list[int]]]
+Progress = Callable[[str | float], None]
+"""Receives what is being done, and the share of the audit that is done."""
 
 
 def plain_percept(environment: Environment, percept: Percept) -> tuple[float, list[int]]:
@@ -122,21 +115,8 @@ def random_actions(environment: Environment, seed: Stream, count: int = PROBE) -
 
 def random_exercise(instance: Instance, interactions: int, seed: int, number: int) -> Exercise:
     """An exercise of a random agent in an instance of a class that need not be in the catalogue."""
-    return Exercise(
-        agent=Spec("random-v1"),
-        environment_class=Spec("audited"),
-        instance=instance,
-        budget=Budget(interactions=interactions),
-        seed=seed,
-        number=number,
-    )
-
-
-RUNS = 10
-"""Independent runs of the random agent in each instance."""
-
-Progress = Callable[[str | float], None]
-"""Receives what is being done, and the share of the audit that is done."""
+    budget = Budget(interactions=interactions)
+    return Exercise(Spec("random-v1"), Spec("audited"), instance, budget, seed, number)
 
 
 class Runs(NamedTuple):
@@ -153,7 +133,6 @@ class Subject:
 
     Attributes:
         count: How many instances are drawn.
-        probe: Actions that are tried to see whether two environments are the same.
         again: The same class, made a second time; what is repeated is repeated with it.
     """
 
@@ -231,13 +210,10 @@ class Subject:
         graph = None
         simulator = self.simulator(instance)
         if not simulator.random_start:
-            seed = self.stream("chance", instance.key)  # a part of the recorded random streams
+            seed = self.stream("chance", instance.key)
             environments = [self.environment_class.build(instance) for _ in range(3)]
             actions = random_actions(environments[0], seed.child("actions"))
-            first, *others = (
-                rollout(each, seed.child(number), actions)
-                for number, each in enumerate(environments)
-            )
+            first, *others = [rollout(environments[n], seed.child(n), actions) for n in range(3)]
             if all(other == first for other in others):  # whatever the seed
                 graph = explore(simulator, environments[0].actions)
         self._graphs[instance.key] = graph

@@ -142,20 +142,15 @@ class InstanceSampler:
             InvalidInputError: There is none, or it has other spaces.
         """
         instance, complexity = self._default if request == ANY else request
-        if instance is not None:
-            if last is not None and last.instance is instance:
-                return last
-            sample, what = self._given(instance), "This instance"
+        if last is not None and last.instance is instance:
+            return last
+        for _ in range(1000 if instance is None else 1):
+            sample = self._draw(rng, complexity) if instance is None else self._given(instance)
             if self._fits(sample):
                 return sample
-        else:
-            what = "A drawn instance"
-            if complexity is not None:
-                what = f"An instance of complexity {complexity:g}"
-            for _ in range(1000):
-                sample = self._draw(rng, complexity)
-                if self._fits(sample):
-                    return sample
+        what = "A drawn instance" if instance is None else "This instance"
+        if complexity is not None:
+            what = f"An instance of complexity {complexity:g}"
         actions, space = sample.environment.actions, sample.environment.space
         raise InvalidInputError(
             f"{what} of {self._label} has {actions} actions and observations {_sizes(space)}; this "
@@ -224,12 +219,10 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
     ) -> None:
         spec = Spec(environment_class, {**(parameters or {}), **further})
         self._sampler = InstanceSampler(spec, read_request(instance, complexity))
-        self._actions = self._sampler.actions
         self._step_limit = step_limit(interactions)
-        self.action_space = Discrete(self._actions)  # type: ignore[assignment] # of int, not int64
+        self.action_space = Discrete(self._sampler.actions)  # type: ignore[assignment] # of int, not int64
         self.observation_space = observation_space(self._sampler.space)
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
-        self._prints = render_mode == "human"
         self._sample: Sample | None = None
         self._observation: Observation = 0
         self._reward, self._count = 0.0, 0
@@ -251,7 +244,7 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         self._sample = sample = self._sampler.sample(self.np_random, request, self._sample)
         self._reward, self._observation = sample.environment.start(self.np_random)
         self._count = 0
-        if self._prints:
+        if self.render_mode == "human":
             self.render()
         return self._observation, {
             "instance": deepcopy(dict(sample.instance.data)),
@@ -269,15 +262,15 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         try:
             chosen = index(action)
         except TypeError:
-            raise invalid_action(action, self._actions) from None
-        if not 0 <= chosen < self._actions:
-            raise invalid_action(action, self._actions)
+            raise invalid_action(action, self._sampler.actions) from None
+        if not 0 <= chosen < self._sampler.actions:
+            raise invalid_action(action, self._sampler.actions)
         if self._sample is None:
             raise ResetNeeded(f"Action {action} comes too early: call reset first.")
         reward, observation = self._sample.environment.step(chosen)
         self._reward, self._observation = reward, observation
         self._count += 1
-        if self._prints:
+        if self.render_mode == "human":
             self.render()
         return observation, reward, False, self._count >= self._step_limit, {}
 
@@ -287,7 +280,7 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
             raise ResetNeeded("There is no scene yet: call reset first.")
         scene = self._sampler.environment_class.scene
         text = scene_text(scene(self._sample.instance, self._observation, self._reward))
-        if self._prints:
+        if self.render_mode == "human":
             print(text, end="\n\n")
         return text if self.render_mode == "ansi" else None
 

@@ -14,13 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from omnimeter.contract import (
-    EnvironmentKernels,
-    Instance,
-    InvalidInputError,
-    Space,
-    Spec,
-)
+from omnimeter.contract import EnvironmentKernels, Instance, InvalidInputError, Space, Spec
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.kernels import State
 from omnimeter.gymnasium_adapter.environment import (
@@ -158,7 +152,7 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         spec = Spec(environment_class, {**(parameters or {}), **further})
         self._sampler = InstanceSampler(spec, read_request(instance, complexity))
         self._step_limit = min(step_limit(interactions), step_limit(max_episode_steps))
-        self._copy = copy
+        self._output: Any = np.copy if copy else np.asarray
         self.num_envs = num_envs
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self.single_action_space = Discrete(self._sampler.actions)
@@ -249,13 +243,9 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
             infos = self._start(self._truncated, ANY)
             self._batch.rewards[self._truncated] = 0.0
         self._truncated = self._count >= self._step_limit
-        return (
-            self._output(self._batch.observations),
-            self._output(self._batch.rewards),
-            np.zeros(self.num_envs, dtype=np.bool_),
-            self._truncated.copy(),
-            infos,
-        )
+        observations, rewards = map(self._output, (self._batch.observations, self._batch.rewards))
+        terminated = np.zeros(self.num_envs, dtype=np.bool_)
+        return observations, rewards, terminated, self._truncated.copy(), infos
 
     def render(self) -> tuple[str, ...] | None:
         """The scenes as texts."""
@@ -288,6 +278,3 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
             infos["instance"][number] = deepcopy(dict(sample.instance.data))
             infos["complexity"][number] = sample.complexity
         return {**infos, **{f"_{name}": mask.copy() for name in infos}}
-
-    def _output(self, array: Any) -> Any:
-        return array.copy() if self._copy else array

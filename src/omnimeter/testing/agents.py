@@ -12,14 +12,7 @@ import numpy as np
 
 from omnimeter.audits.rules import global_randomness
 from omnimeter.audits.subject import random_exercise
-from omnimeter.contract import (
-    Agent,
-    EnvironmentClass,
-    Instance,
-    Observation,
-    OmnimeterError,
-    stream,
-)
+from omnimeter.contract import Agent, EnvironmentClass, Instance, OmnimeterError, stream
 from omnimeter.interaction import run_single
 from omnimeter.interaction.handles import AgentFault, read_move, view_of
 from omnimeter.interaction.loop import seated
@@ -38,7 +31,6 @@ class AgentSuite:
     Attributes:
         agent_class: Makes a new agent when it is called.
         interactions: How long each environment is tried.
-        seed: The root of all random streams.
     """
 
     agent_class: Callable[[], Agent]
@@ -135,8 +127,8 @@ class AgentSuite:
     def test_observations_are_not_modified(self) -> None:
         """An agent does not write into its observations."""
 
-        def guarded(method: Callable[[float, Observation], Any]) -> Callable[..., Any]:
-            def call(reward: float, observation: Observation) -> Any:
+        def guarded(method: Callable[[float, Any], Any]) -> Callable[..., Any]:
+            def call(reward: float, observation: Any) -> Any:
                 before = np.copy(observation)
                 result = method(reward, observation)
                 same = np.array_equal(before, observation)

@@ -20,10 +20,8 @@ class EnvironmentClassSuite:
     Set ``environment_class``, or override ``make``.
 
     Attributes:
-        environment_class: The class to be tested.
         draws: How many instances are drawn.
         interactions: How many actions are tried in each environment.
-        seed: The root of all random streams.
     """
 
     environment_class: EnvironmentClass

@@ -15,14 +15,7 @@ from omnimeter.payoffs.parts import Adjustment
 
 
 class PayoffSuite:
-    """The rules for payoffs, as tests.
-
-    Set ``payoff``, or override ``make``.
-
-    Attributes:
-        payoff: The payoff to be tested.
-        seed: The root of all random streams.
-    """
+    """The rules for payoffs, as tests: set ``payoff``, or override ``make``."""
 
     payoff: Payoff
     seed: int = 0
@@ -93,13 +86,7 @@ ROUNDING = 1e-12  # differences that may be rounding, as a share of the value
 
 
 class AdjustmentSuite:
-    """The rules for adjustments, as tests.
-
-    Set ``adjustment``, or override ``make``.
-
-    Attributes:
-        adjustment: The adjustment to be tested.
-    """
+    """The rules for adjustments, as tests: set ``adjustment``, or override ``make``."""
 
     adjustment: Adjustment
 

@@ -49,7 +49,6 @@ class ProtocolSuite:
     outcomes are synthetic. Their environment classes must be in the catalogue.
 
     Attributes:
-        protocol: The protocol to be tested.
         agent: The agent of the exercises.
         rounds: The number of proposals by which it must have ended.
     """
