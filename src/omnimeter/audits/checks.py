@@ -28,8 +28,7 @@ def check_balance(subject: Subject) -> Finding:
     Single instances that are not balanced are named in the witness. They do not fail the check:
     the balance of a class may lie in its draws.
     """
-    estimate = class_mean(subject, subject.confidence)
-    unbalanced = _unbalanced(subject)
+    estimate, unbalanced = class_mean(subject, subject.confidence), _unbalanced(subject)
     symmetric = bool(np.all((subject.runs.lowest >= -1) & (subject.runs.highest <= 1)))
     holds = contains_zero(estimate)
     count = len(subject.distinct)

@@ -402,10 +402,8 @@ def compiled_and_stepwise_agree(subject: Subject) -> Violations:
 
     if subject.environment_class.kernels is None:
         return
-    exercises = [
-        random_exercise(instance, subject.probe, subject.seed, number)
-        for number, instance in subject.each("agreement")
-    ]
+    drawn = subject.each("agreement")
+    exercises = [random_exercise(each, subject.probe, subject.seed, n) for n, each in drawn]
     runs = (
         run_single(subject.environment_class, RandomAgent, exercises, compiled=each, record=True)
         for each in (True, False)

@@ -73,11 +73,10 @@ def check_render_mode(mode: str | None, known: Sequence[str]) -> str | None:
 
 def step_limit(interactions: int | None) -> int:
     """The number of steps before truncation; raises ``InvalidInputError`` below 1."""
-    if interactions is not None and interactions < 1:
-        raise InvalidInputError(
-            f"An episode cannot be truncated after {interactions} interactions.", "Give 1 or more."
-        )
-    return FOREVER if interactions is None else interactions
+    limit = FOREVER if interactions is None else interactions
+    if limit < 1:
+        raise InvalidInputError(f"An episode of {limit} interactions is empty.", "Give 1 or more.")
+    return limit
 
 
 Request = tuple[Instance | None, float | None]
@@ -114,11 +113,8 @@ class Sample(NamedTuple):
 class InstanceSampler:
     """Samples instances of one class that all have the same actions and observations.
 
-    Args:
-        spec: The class.
-        default: Which of its instances. Without an instance, a first draw decides on the spaces;
-            it is always the same draw, so that the same spec has the same spaces. Where the class
-            hardly ever draws these spaces again, all have the complexity of that draw.
+    Without an instance by default, a first draw decides on the spaces; it is always the same draw.
+    Where the class hardly ever draws these spaces again, all have the complexity of that draw.
     """
 
     def __init__(self, spec: Spec, default: Request) -> None:
@@ -292,8 +288,8 @@ NAMESPACE = "omnimeter"
 def register() -> None:
     """Register every environment class of the catalogue that Gymnasium does not know yet.
 
-    Importing the package does it once. Call it again after ``omnimeter.catalogue.forget``. A class
-    that cannot be used is registered too: making it raises the catalogue's explanation.
+    Importing the package does it; do it again after ``omnimeter.catalogue.forget``. A class that
+    cannot be used is registered too: making it raises the catalogue's explanation.
     """
     for entry in listing(Kind.ENVIRONMENT):
         name = f"{NAMESPACE}/{entry.id}"

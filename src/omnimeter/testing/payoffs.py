@@ -40,10 +40,8 @@ class PayoffSuite:
         """An exercise without any interaction has a finite payoff."""
         for end, ending in product((0, NANOSECONDS), Ending):
             payoff = self.make()(Trace(np.zeros(0), np.zeros(0, dtype=np.int64), end, ending))
-            assert isfinite(payoff), (
-                f"The payoff of an empty trace that ends at {end} ns is {payoff}. "
-                "An agent that did nothing has a payoff too."
-            )
+            text = f"The payoff of an empty trace that ends at {end} ns is {payoff}."
+            assert isfinite(payoff), f"{text} An agent that did nothing has a payoff too."
 
     def test_payoff_is_a_finite_number(self) -> None:
         """Every trace has a payoff."""

@@ -23,21 +23,19 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.exercise import nanoseconds
 
-MAX_INTERACTIONS = 20  # of a synthetic trace
-
 
 def synthetic_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
     """A possible outcome of an exercise; always the same for the same one."""
     rng = stream(0, "made up", exercise.key).generator()
     environment_class = make(Kind.ENVIRONMENT, exercise.environment_class)
     low, high = environment_class.build(exercise.instance).rewards
-    rewards = rng.uniform(low, high, size=min(exercise.budget.max_interactions, MAX_INTERACTIONS))
-    tick = nanoseconds(exercise.clock.tick)
-    if exercise.budget.seconds is not None:
-        tick = max(1, exercise.budget.end_ns // (MAX_INTERACTIONS + 1))
+    budget, limit = exercise.budget, 20
+    rewards = rng.uniform(low, high, size=min(budget.max_interactions, limit))
+    timed = budget.seconds is not None
+    tick = max(1, budget.end_ns // (limit + 1)) if timed else nanoseconds(exercise.clock.tick)
+    last = tick * len(rewards)
     times = tick * np.arange(1, len(rewards) + 1)
-    last = int(times[-1]) if len(times) else 0
-    end = last if exercise.budget.seconds is None else exercise.budget.end_ns
+    end = budget.end_ns if timed else last
     value, total = payoff(Trace(rewards, times, end)), float(rewards.sum())
     return Outcome(exercise, value, len(rewards), total, last, end, Ending.BUDGET)
 
