@@ -147,10 +147,13 @@ class InstanceSampler:
         what = "A drawn instance" if instance is None else "This instance"
         if complexity is not None:
             what = f"An instance of complexity {complexity:g}"
-        actions, space = sample.environment.actions, sample.environment.space
+        theirs, ours = (
+            str(space.sizes) if len(space.sizes) <= 8 else f"of {len(space.sizes)} numbers"
+            for space in (sample.environment.space, self.space)
+        )
         raise InvalidInputError(
-            f"{what} of {self._label} has {actions} actions and observations {_sizes(space)}; this "
-            f"Gymnasium environment was made for {self.actions} and {_sizes(self.space)}.",
+            f"{what} of {self._label} has {sample.environment.actions} actions and observations "
+            f"{theirs}; this Gymnasium environment was made for {self.actions} and {ours}.",
             "Give an instance, a complexity, or those parameters of the class that decide on the "
             "actions and observations.",
         )
@@ -177,10 +180,6 @@ class InstanceSampler:
     def _fits(self, sample: Sample) -> bool:
         environment = sample.environment
         return environment.actions == self.actions and environment.space == self.space
-
-
-def _sizes(space: Space) -> str:
-    return str(space.sizes) if len(space.sizes) <= 8 else f"of {len(space.sizes)} numbers"
 
 
 class OmnimeterEnv(gymnasium.Env[Observation, int]):

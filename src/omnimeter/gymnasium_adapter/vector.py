@@ -208,12 +208,10 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
                 f"There are {len(seed)} seeds for {self.num_envs} environments.",
                 "Give one for each.",
             )
-        if not self._generators:
-            self._generators = [np_random(each)[0] for each in seed]
-        else:
-            for number, each in enumerate(seed):
-                if mask[number] and each is not None:
-                    self._generators[number] = np_random(each)[0]
+        self._generators = self._generators or [np_random(each)[0] for each in seed]
+        for number, each in enumerate(seed):
+            if mask[number] and each is not None:
+                self._generators[number] = np_random(each)[0]
         infos = self._start(mask.copy(), request)
         self._truncated[mask] = False
         return self._output(self._batch.observations), infos
