@@ -8,6 +8,8 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 
+import omnimeter.gymnasium_adapter  # noqa: F401 - registers the environments
+
 CUPS = {"complexity": 4, "rule": "rest"}
 RATE, DISCOUNT, EXPLORATION = 0.002, 0.9, 0.1
 

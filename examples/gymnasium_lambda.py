@@ -11,6 +11,8 @@ from collections import defaultdict
 import gymnasium
 import numpy as np
 
+import omnimeter.gymnasium_adapter  # noqa: F401 - registers the environments
+
 SPACE = (
     "12+3-----|12+++++3-----|1-2------3++|1-----2++++++3-|"
     "12+3++++++|1-----23-------|1++++++2-------3++|1----2+++3+"

@@ -74,7 +74,7 @@ def test_an_empty_audit_is_an_error(wrong: dict[str, Any]) -> None:
 # Range
 
 
-def test_a_reward_out_of_range_is_found_with_its_instance() -> None:
+def test_a_reward_out_of_range_is_reported_with_its_instance() -> None:
     result = small(Automata(MATCH, [[1.5, -1.5], [0.0, 0.0]]))
     reward_range = finding(result, "range")
     assert not result.ok
@@ -94,7 +94,7 @@ def test_a_reward_that_is_no_number_is_out_of_range() -> None:
 # Balance
 
 
-def test_the_cups_that_are_not_balanced_by_themselves_are_found_exactly() -> None:
+def test_cups_that_are_not_balanced_by_themselves_are_identified_exactly() -> None:
     environment_class = Cups()
     result = audit(environment_class, instances=60)
     balance = finding(result, "balance")
@@ -133,7 +133,7 @@ def test_an_imbalance_that_is_not_claimed_away_is_reported_only() -> None:
     assert not finding(result, "balance").passed
 
 
-def test_a_constant_imbalance_is_caught_and_found_exactly() -> None:
+def test_a_constant_imbalance_is_decided_exactly() -> None:
     result = small(Automata([[0, 0]], [[0.05, 0.05]]))
     balance = finding(result, "balance")
     assert not balance.passed
@@ -155,9 +155,7 @@ def test_a_cycle_is_not_cut_off() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("environment_class", [Buttons(), Cups(), Cups(3, 5)])
-def test_balanced_classes_fail_as_rarely_as_is_stated(
-    environment_class: EnvironmentClass,
-) -> None:
+def test_balanced_classes_fail_as_rarely_as_is_stated(environment_class: EnvironmentClass) -> None:
     audits = 800
     failed = {0.9: 0, 0.99: 0}
     for seed in range(audits):

@@ -78,7 +78,7 @@ def test_complexities_are_taken_in_turn() -> None:
     for complexity, high in zip(drawn_at, (5, 2, 4.5) * 2, strict=True):
         assert high - 1 <= complexity <= high
     assert drawn.instances == [drawn.draw(number) for number in range(6)]
-    assert drawn.draw(0, 3.0).data["grade"] == 3  # a requested complexity goes first
+    assert drawn.draw(0, 3.0).data["complexity"] == 3  # a requested complexity goes first
 
 
 def test_without_complexities_a_class_draws_by_itself() -> None:

@@ -15,8 +15,8 @@ from omnimeter.audits.sensitivity import search
 from omnimeter.audits.states import (
     Graph,
     KernelSimulator,
-    PickledSimulator,
     ReplayedSimulator,
+    Simulator,
     explore,
     make_simulator,
 )
@@ -241,7 +241,7 @@ def simulators() -> list[tuple[EnvironmentClass, type]]:
     return [
         (Buttons(), KernelSimulator),
         (Cups(), KernelSimulator),
-        (Coins(0.0), PickledSimulator),
+        (Coins(0.0), Simulator),
         (Unpicklable(MATCH, FAIR), ReplayedSimulator),
     ]
 

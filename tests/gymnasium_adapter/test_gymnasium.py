@@ -1,4 +1,4 @@
-"""The Gymnasium face: registration, single environments, and what its page shows."""
+"""The Gymnasium adapter: registration, single environments, and what its page shows."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_an_unknown_parameter_gets_the_catalogues_error() -> None:
         gymnasium.make("omnimeter/cups-v1", ruel="rest")
 
 
-def test_parameters_with_the_adapters_own_names_have_their_own_door() -> None:
+def test_parameters_with_the_adapters_own_names_are_given_as_a_dictionary() -> None:
     wanted = {"complexity": 5, "interactions": 7}
     assert OmnimeterEnv(location(Growing), parameters=wanted).action_space == Discrete(13)
 
@@ -206,10 +206,10 @@ def test_info_holds_the_first_reward() -> None:
     assert info["first_reward"] == 1.0
 
 
-@pytest.mark.parametrize("form", [dict, Instance])
-def test_a_fixed_instance_is_met_again_and_again(form: Any) -> None:
+@pytest.mark.parametrize("kind", [dict, Instance])
+def test_a_fixed_instance_is_used_at_every_reset(kind: Any) -> None:
     data = {"colours": "BWB", "rule": "rest"}
-    env = gymnasium.make("omnimeter/cups-v1", instance=form(data))
+    env = gymnasium.make("omnimeter/cups-v1", instance=kind(data))
     for _ in range(3):
         observation, info = env.reset()
         assert info["instance"] == data
@@ -261,7 +261,7 @@ def test_draws_with_other_spaces_are_skipped() -> None:
 
 
 def test_a_class_of_many_spaces_keeps_the_complexity_of_its_first_draw() -> None:
-    env = gymnasium.make("omnimeter/cups-v1", most=1000)
+    env = gymnasium.make("omnimeter/cups-v1", max_cups=1000)
     complexities = {env.reset(seed=seed)[1]["complexity"] for seed in range(5)}
     assert complexities == {float(env.action_space.n)}
 
@@ -300,11 +300,11 @@ def test_an_action_that_does_not_exist(action: Any) -> None:
         env.step(action)
 
 
-@pytest.mark.parametrize("form", [int, np.int32, np.uint8, np.array])
-def test_integers_of_any_kind_are_actions(form: Any) -> None:
+@pytest.mark.parametrize("kind", [int, np.int32, np.uint8, np.array])
+def test_integers_of_any_kind_are_actions(kind: Any) -> None:
     env = gymnasium.make("omnimeter/cups-v1", instance={"colours": "BBBB", "rule": "rest"})
     env.reset()
-    assert env.step(form(2))[0].tolist() == [0, 1, 1, 0]
+    assert env.step(kind(2))[0].tolist() == [0, 1, 1, 0]
 
 
 def test_step_and_render_need_a_reset() -> None:
@@ -358,6 +358,13 @@ def test_the_page_shows_what_happens() -> None:
     failures, tried = doctest.testfile(str(page), module_relative=False)
     assert failures == 0
     assert tried > 10
+
+
+@pytest.mark.parametrize("name", ["gymnasium_cups.py", "gymnasium_lambda.py"])
+def test_an_example_registers_the_environments_by_itself(name: str) -> None:
+    source = f"import runpy; runpy.run_path({str(ROOT / 'examples' / name)!r})\n"
+    source += "import gymnasium; print(gymnasium.make('omnimeter/cups-v1').spec.id)"
+    assert python(source) == "omnimeter/cups-v1"
 
 
 def test_the_example_learns() -> None:

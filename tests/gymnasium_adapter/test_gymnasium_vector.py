@@ -1,4 +1,4 @@
-"""Vectors of the Gymnasium face: they do exactly what single environments do."""
+"""Vectors of the Gymnasium adapter: they do exactly what single environments do."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ for _ in range(10):
     assert python(source) == python(source, NUMBA_DISABLE_JIT="1")
 
 
-def test_gymnasiums_word_for_truncation() -> None:
+def test_max_episode_steps_truncates_too() -> None:
     vector = gymnasium.make_vec("omnimeter/cups-v1", 2, max_episode_steps=2, interactions=9)
     vector.reset(seed=0)
     truncated = [vector.step(np.zeros(2, dtype=int))[3].tolist() for _ in range(4)]

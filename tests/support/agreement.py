@@ -28,7 +28,7 @@ from omnimeter.contract import (
 from omnimeter.interaction import run_single
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
-from omnimeter.testing.agents import probes
+from omnimeter.testing import AgentSuite
 from omnimeter.testing.environments import variants
 
 BUDGETS = (Budget(interactions=40), Budget(seconds=12.5))
@@ -67,7 +67,7 @@ def pairs() -> Iterator[tuple[str, Pair]]:
     few. Each form of observation is compiled anew too: a class with several forms meets these
     agents once, each in the form that it asks for, and otherwise only the random agent.
     """
-    tried = {type(probe) for probe in probes()}
+    tried = {type(each) for each in AgentSuite().environments()}
     for turn, entry in enumerate(listing(Kind.ENVIRONMENT)):
         for number, place in enumerate(variants(Kind.ENVIRONMENT, Spec(entry.id))):
             environment_class = make(Kind.ENVIRONMENT, place)

@@ -72,7 +72,7 @@ def test_our_parts_are_in_the_catalogue() -> None:
     assert Spec("lambda-v1", {"view": "string"}) in our_specs(Kind.ENVIRONMENT)
 
 
-# Broken parts: each breaks one rule, and only that is found
+# Broken parts: each breaks one rule, and only that is reported
 
 
 def rules(suite: type) -> list[str]:
@@ -106,7 +106,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("suite", "rule", "part", "also"), CASES)
-def test_a_broken_rule_is_found_and_no_other(
+def test_a_broken_rule_is_reported_and_no_other(
     suite: type, rule: str, part: Callable[[], Any], also: set[str]
 ) -> None:
     failures = verdicts(suite, part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -11,23 +12,14 @@ import numpy as np
 
 from omnimeter.audits import rules
 from omnimeter.audits.sensitivity import check_sensitivity
-from omnimeter.audits.subject import (
-    RUNS,
-    Audit,
-    Finding,
-    Progress,
-    Subject,
-    counted,
-    no_progress,
-)
+from omnimeter.audits.subject import RUNS, Audit, Finding, Progress, Subject, counted
 from omnimeter.contract import EnvironmentClass, InvalidInputError
 from omnimeter.estimation import Estimate, mean
 
-ROUNDING = 1e-9
-"""A mean reward that may be rounding."""
-
-MAX_SHOWN = 10
-"""Unbalanced instances that are shown at most; all are counted."""
+ROUNDING = 1e-9  # a mean reward that may be rounding
+MAX_SHOWN = 10  # unbalanced instances that are shown at most; all are counted
+WHOLE_CYCLES = 2520
+"""Divisible by every number up to ten, so that short cycles of rewards are not cut off."""
 
 
 def check_balance(subject: Subject) -> Finding:
@@ -36,8 +28,7 @@ def check_balance(subject: Subject) -> Finding:
     Single instances that are not balanced are named in the witness. They do not fail the check:
     the balance of a class may lie in its draws.
     """
-    estimate = class_mean(subject, subject.confidence)
-    unbalanced = _unbalanced(subject)
+    estimate, unbalanced = class_mean(subject, subject.confidence), _unbalanced(subject)
     symmetric = bool(np.all((subject.runs.lowest >= -1) & (subject.runs.highest <= 1)))
     holds = contains_zero(estimate)
     count = len(subject.distinct)
@@ -49,26 +40,22 @@ def check_balance(subject: Subject) -> Finding:
     if not symmetric:
         summary += " There are rewards outside [-1, 1]."
     if unbalanced:
-        alone = f"{len(unbalanced)} of {counted(count, 'instance')}"
-        summary += f" Not balanced when taken alone: {alone}."
-    return Finding(
-        "balance",
-        claimed=subject.environment_class.claims().balanced,
-        passed=holds and symmetric,
-        summary=summary,
-        numbers={
-            "mean": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "confidence": estimate.confidence,
-            "values": estimate.count,
-            "rewards_within_one": symmetric,
-            "distinct_instances": count,
-            "decided_exactly": sum(subject.graph(each) is not None for each in subject.distinct),
-            "unbalanced_instances": len(unbalanced),
-        },
-        witness={"instances": unbalanced[:MAX_SHOWN]} if unbalanced else None,
-    )
+        among = f"{len(unbalanced)} of {counted(count, 'instance')}"
+        summary += f" Not balanced when taken alone: {among}."
+    numbers = {
+        "mean": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "confidence": estimate.confidence,
+        "values": estimate.count,
+        "rewards_within_one": symmetric,
+        "distinct_instances": count,
+        "decided_exactly": sum(subject.graph(each) is not None for each in subject.distinct),
+        "unbalanced_instances": len(unbalanced),
+    }
+    witness = {"instances": unbalanced[:MAX_SHOWN]} if unbalanced else None
+    claimed = subject.environment_class.claims().balanced
+    return Finding("balance", claimed, holds and symmetric, summary, numbers, witness)
 
 
 def class_mean(subject: Subject, confidence: float) -> Estimate:
@@ -100,11 +87,8 @@ def _support(subject: Subject) -> tuple[float, float]:
 
 
 def _unbalanced(subject: Subject) -> list[dict[str, Any]]:
-    """The instances that are not balanced by themselves.
-
-    Where all states are known this is decided exactly; elsewhere by independent runs, with a
-    confidence so high that one false alarm among all instances is as rare as one of the class.
-    """
+    """The instances that are not balanced by themselves: exactly where all states are known."""
+    # One false alarm among all instances is as rare as one of the class.
     confidence = 1 - (1 - subject.confidence) / len(subject.distinct)
     unbalanced = []
     for _, instance in subject.each("balance of single instances"):
@@ -116,15 +100,9 @@ def _unbalanced(subject: Subject) -> list[dict[str, Any]]:
             same = [each.key == instance.key for each in subject.instances]
             estimate = mean(subject.runs.means[same].ravel(), confidence, _support(subject))
         if not contains_zero(estimate):
-            unbalanced.append(
-                {
-                    "instance": dict(instance.data),
-                    "mean": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "exact": exact is not None,
-                }
-            )
+            interval = {"mean": estimate.value, "low": estimate.low, "high": estimate.high}
+            witness = {"instance": dict(instance.data), **interval, "exact": exact is not None}
+            unbalanced.append(witness)
     return unbalanced
 
 
@@ -143,104 +121,60 @@ def check_range(subject: Subject) -> Finding:
         summary = f"All rewards lie in the declared range [{low:g}, {high:g}]"
     else:
         first = int(np.argmin(inside))
-        summary = (
-            f"In {np.sum(~inside)} of {counted(subject.count, 'instance')} a reward is out of range"
-        )
+        among = f"{np.sum(~inside)} of {counted(subject.count, 'instance')}"
+        summary = f"In {among} a reward is out of the declared range [{low:g}, {high:g}]"
         witness = {
             "instance": dict(subject.instances[first].data),
             "declared": declared[first],
             "lowest": runs.lowest[first],
             "highest": runs.highest[first],
         }
-    return Finding(
-        "range",
-        claimed=True,
-        passed=bool(inside.all()),
-        summary=summary + (", which is symmetric." if symmetric else ", which is not [-1, 1]."),
-        numbers={
-            "declared": [low, high],
-            "lowest": float(runs.lowest.min()),
-            "highest": float(runs.highest.max()),
-            "symmetric": symmetric,
-            "rewards": subject.count * RUNS * subject.interactions,
-        },
-        witness=witness,
-    )
+    summary += ", which is symmetric." if symmetric else ", which is not [-1, 1]."
+    numbers = {
+        "declared": [low, high],
+        "lowest": float(runs.lowest.min()),
+        "highest": float(runs.highest.max()),
+        "symmetric": symmetric,
+        "rewards": subject.count * RUNS * subject.interactions,
+    }
+    return Finding("range", True, bool(inside.all()), summary, numbers, witness)
 
 
-def _by_rules(
-    name: str, subject: Subject, applied: Sequence[rules.Rule], holds: str, **numbers: int
-) -> Finding:
-    """The finding that some rules of the contract are kept, or the first violation of them."""
-    violations = [violation for rule in applied for violation in rule(subject)]
-    summary = holds
-    if violations:
-        summary = f"{violations[0].message} ({counted(len(violations), 'violation')} in all)"
-    return Finding(
-        name,
-        claimed=True,
-        passed=not violations,
-        summary=summary,
-        numbers={**numbers, "violations": len(violations)},
-        witness=violations[0].witness if violations else None,
-    )
-
-
-def check_determinism(subject: Subject) -> Finding:
-    """The same instance, seed and actions give the same percepts twice."""
-    count = len(subject.distinct)
-    return _by_rules(
-        "determinism",
-        subject,
-        [rules.percepts_are_repeatable],
-        f"The same answers twice to {subject.probe} actions in {counted(count, 'instance')}.",
-        instances=count,
-        actions=subject.probe,
-    )
-
-
-def check_rebuild(subject: Subject) -> Finding:
-    """An instance survives as JSON text, is drawn again, and keeps its complexity."""
-    return _by_rules(
-        "rebuild",
-        subject,
-        [
+def check_rules(subject: Subject, name: str) -> Finding | None:
+    """Some rules of the contract are kept; agreement is for classes with kernels only."""
+    if name == "agreement" and subject.environment_class.kernels is None:
+        return None
+    count, probe = len(subject.distinct), subject.probe
+    applied: Sequence[rules.Rule] = [rules.compiled_and_stepwise_agree]
+    holds = f"Compiled and stepwise, {counted(count, 'exercise')} left the same traces."
+    numbers = {"exercises": count, "interactions": probe}
+    if name == "determinism":
+        applied = [rules.percepts_are_repeatable]
+        holds = f"The same answers twice to {probe} actions in {counted(count, 'instance')}."
+        numbers = {"instances": count, "actions": probe}
+    elif name == "rebuild":
+        applied = [
             rules.instances_are_json,
             rules.complexity_is_finite,
             rules.draws_are_repeatable,
             rules.requested_complexity_is_drawn,
-        ],
-        "Instances are drawn, saved as JSON and built again exactly.",
-        instances=len(subject.instances),
-    )
-
-
-def check_agreement(subject: Subject) -> Finding | None:
-    """The same exercises, compiled and stepwise, leave the same traces; only for kernels."""
-    if subject.environment_class.kernels is None:
-        return None
-    count = len(subject.distinct)
-    return _by_rules(
-        "agreement",
-        subject,
-        [rules.compiled_and_stepwise_agree],
-        f"Compiled and stepwise, {counted(count, 'exercise')} left the same traces.",
-        exercises=count,
-        interactions=subject.probe,
-    )
+        ]
+        holds = "Instances are drawn, saved as JSON and built again exactly."
+        numbers = {"instances": len(subject.instances)}
+    violations = [violation for rule in applied for violation in rule(subject)]
+    message, witness = violations[0] if violations else (holds, None)
+    if violations:
+        message += f" ({counted(len(violations), 'violation')} in all)"
+    numbers["violations"] = len(violations)
+    return Finding(name, True, not violations, message, numbers, witness)
 
 
 CHECKS: dict[str, Callable[[Subject], Finding | None]] = {
     "range": check_range,
     "balance": check_balance,
     "sensitivity": check_sensitivity,
-    "determinism": check_determinism,
-    "rebuild": check_rebuild,
-    "agreement": check_agreement,
+    **{name: partial(check_rules, name=name) for name in ("determinism", "rebuild", "agreement")},
 }
-
-WHOLE_CYCLES = 2520
-"""Divisible by every number up to ten, so that short cycles of rewards are not cut off."""
 
 
 def audit(
@@ -262,17 +196,15 @@ def audit(
         seed: The root of all random streams.
         confidence: The confidence of the intervals. A balanced class fails in about ``1 -
             confidence`` of all audits; no other check fails at random.
-        complexities: Where instances are drawn, one after the other: at complexity L those of
-            complexity L - 1 to L, as the anytime tests choose them. Without complexities they are
-            drawn by the class's own rule.
+        complexities: Where instances are drawn in turn: at L those of complexity L - 1 to L, as
+            the anytime tests choose them. Without complexities the class's own rule draws them.
         progress: Receives what is being done (a text) and the share that is done (up to 1).
 
     Returns:
         One finding per check. A check in which the class raises an error has not passed.
 
     Raises:
-        InvalidInputError: A number is out of its range, or the class has no instance at a
-            complexity.
+        InvalidInputError: A number is out of range, or a complexity has no instance.
     """
     if instances < 1 or interactions < 1 or not 0 < confidence < 1:
         raise InvalidInputError(
@@ -280,55 +212,40 @@ def audit(
             f"{confidence:g} is not possible.",
             "Give at least one instance and interaction, and a confidence between 0 and 1.",
         )
-    tell = progress or no_progress
+    wrong = [each for each in complexities if not (isfinite(each) and each > 0)]
+    if wrong:
+        raise InvalidInputError(
+            f"There is no complexity {wrong[0]:g}.", "Complexities are finite numbers above 0."
+        )
+    if instances < len(complexities):
+        raise InvalidInputError(
+            f"{len(complexities)} complexities cannot be examined with {instances} instances.",
+            "Give at least one instance for each complexity.",
+        )
+    tell = progress or (lambda _: None)
     subject = Subject(
         environment_class, instances, interactions, seed, confidence, tell, tuple(complexities)
     )
-    if complexities:
-        _check_complexities(subject)
+    try:
+        _ = subject.instances if complexities else ()
+    except InvalidInputError:
+        raise
+    except Exception:  # the checks report the class's own errors
+        pass
     findings = []
     for number, (name, check) in enumerate(CHECKS.items()):
         tell(name)
         try:
             finding = check(subject)
         except Exception as error:
-            finding = Finding(
-                name,
-                claimed=True,
-                passed=False,
-                summary=f"The check could not be finished: {type(error).__name__}: {error}",
-                witness={"error": "".join(traceback.format_exception(error))},
-            )
+            summary = f"The check could not be finished: {type(error).__name__}: {error}"
+            witness = {"error": "".join(traceback.format_exception(error))}
+            finding = Finding(name, claimed=True, passed=False, summary=summary, witness=witness)
         if finding is not None:
             findings.append(finding)
         tell((number + 1) / len(CHECKS))
-    settings: dict[str, Any] = {
-        "instances": instances,
-        "interactions": interactions,
-        "seed": seed,
-        "confidence": confidence,
-    }
+    settings: dict[str, Any] = {"instances": instances, "interactions": interactions}
+    settings |= {"seed": seed, "confidence": confidence}
     if complexities:
         settings["complexities"] = list(complexities)
     return Audit(tuple(findings), settings)
-
-
-def _check_complexities(subject: Subject) -> None:
-    """Make sure that an instance can be drawn at every complexity before the checks begin."""
-    wrong = [each for each in subject.complexities if not (isfinite(each) and each > 0)]
-    if wrong:
-        raise InvalidInputError(
-            f"There is no complexity {wrong[0]:g}.", "Complexities are finite numbers above 0."
-        )
-    if subject.count < len(subject.complexities):
-        raise InvalidInputError(
-            f"{len(subject.complexities)} complexities cannot be examined with fewer instances: "
-            f"{subject.count}.",
-            "Give at least one instance for each complexity.",
-        )
-    try:
-        _ = subject.instances
-    except InvalidInputError:
-        raise
-    except Exception:
-        return  # the checks report the class's own errors

@@ -7,13 +7,14 @@ each of them into a test.
 from __future__ import annotations
 
 import json
+import pickle
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from math import isfinite
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,34 +39,18 @@ from omnimeter.contract import (
 from omnimeter.contract.spec import canonical_json
 from omnimeter.interaction import run_single
 
-
-class Violation(NamedTuple):
-    """A case in which a rule does not hold: what is wrong and what to do, and where."""
-
-    message: str
-    witness: Mapping[str, Any]
-
+Violation = tuple[str, Mapping[str, Any]]
+"""A case in which a rule does not hold: what is wrong and what to do, and the witness."""
 
 Violations = Iterator[Violation]
 Rule = Callable[[Subject], Violations]
 
-BAND = 0.5
-"""Bands reach so far to both sides of a complexity that exists."""
-
-MAX_MEMBERS = 2000
-"""Instances of a band that are listed at most."""
-
-LONG = 2000
-"""Interactions after which an environment that ends by itself would have ended."""
-
-UNKNOWN_VIEW = "a view that does not exist"
+BAND = 0.5  # bands reach so far to both sides of a complexity that exists
 
 
 def violation(message: str, instance: Instance | None = None, **witness: Any) -> Violation:
     """A violation, with the instance in its witness."""
-    return Violation(
-        message, witness if instance is None else {"instance": instance.data, **witness}
-    )
+    return message, witness if instance is None else {"instance": instance.data, **witness}
 
 
 def global_randomness(run: Callable[[], object]) -> str | None:
@@ -76,9 +61,9 @@ def global_randomness(run: Callable[[], object]) -> str | None:
         for seed in (1, 2):
             random.seed(seed)
             np.random.seed(seed)
-            before = _global_states()
+            before = pickle.dumps((random.getstate(), np.random.get_state()))
             results.append(run())
-            if _global_states() != before:
+            if pickle.dumps((random.getstate(), np.random.get_state())) != before:
                 return (
                     "The global generators of random or numpy.random are used. "
                     "All randomness must come from the generator that is given."
@@ -86,13 +71,9 @@ def global_randomness(run: Callable[[], object]) -> str | None:
     finally:
         random.setstate(saved[0])
         np.random.set_state(saved[1])
-    same = results[0] == results[1]
-    return None if same else "The result depends on the seeds of the global generators."
-
-
-def _global_states() -> tuple[object, ...]:
-    kind, keys, position, *rest = np.random.get_state(legacy=True)
-    return random.getstate(), kind, bytes(keys), position, tuple(rest)  # type: ignore[arg-type]
+    if results[0] != results[1]:
+        return "The result depends on the seeds of the global generators."
+    return None
 
 
 def _from_json(instance: Instance) -> Instance:
@@ -113,7 +94,7 @@ def _percepts(subject: Subject, environment: Environment) -> Iterator[Percept]:
 def _play(subject: Subject, instance: Instance) -> Rollout:
     """The percepts of a new environment after random actions."""
     environment = subject.environment_class.build(instance)
-    return [plain_percept(environment, each) for each in _percepts(subject, environment)]
+    return rollout(environment, subject.stream("play"), _actions(subject, environment))
 
 
 def _check_same(
@@ -126,9 +107,6 @@ def _check_same(
         if one != other:
             yield violation(message, instance, actions=actions[:step], first=one, second=other)
             return
-
-
-# Drawing instances
 
 
 def instances_are_json(subject: Subject) -> Violations:
@@ -186,10 +164,9 @@ def complexity_is_finite(subject: Subject) -> Violations:
 
 def requested_complexity_is_drawn(subject: Subject) -> Violations:
     """A complexity that exists can be asked for."""
-    requests: dict[float, int] = {}
-    for number, instance in enumerate(subject.instances):
-        requests.setdefault(subject.environment_class.complexity(instance), number)
-    for asked, number in requests.items():
+    complexities = [subject.environment_class.complexity(each) for each in subject.instances]
+    for asked in dict.fromkeys(complexities):
+        number = complexities.index(asked)
         try:
             drawn = subject.draw(number, asked)
         except InvalidInputError as error:
@@ -226,9 +203,6 @@ def claims_are_valid(subject: Subject) -> Violations:
         yield violation(f"sensitive is {claims.sensitive!r}: {advice}")
 
 
-# Bands of complexities
-
-
 def _bands(subject: Subject) -> Iterator[tuple[Instance, float, float]]:
     """Some instances, each with a band in which it lies."""
     for instance in subject.instances:
@@ -250,8 +224,7 @@ def draws_between_stay_between(subject: Subject) -> Violations:
     lowest, highest = subject.environment_class.complexity_range()
     for number, (instance, low, high) in enumerate(_bands(subject)):
         try:
-            rng = subject.stream("band", number).generator()
-            drawn = subject.draw_between(rng, low, high)
+            drawn = subject.draw_between(subject.stream("band", number).generator(), low, high)
         except OmnimeterError as error:
             yield violation(str(error))
             continue
@@ -263,17 +236,17 @@ def draws_between_stay_between(subject: Subject) -> Violations:
 def members_are_complete(subject: Subject) -> Violations:
     """A band that can be listed has every instance once, always in the same order."""
     lowest, highest = subject.environment_class.complexity_range()
+    limit = 2000
     for instance, low, high in _bands(subject):
         listed, again = (
-            each.environment_class.members(low, high, MAX_MEMBERS)
-            for each in (subject, subject.repeated)
+            each.environment_class.members(low, high, limit) for each in (subject, subject.repeated)
         )
         if listed is None:
             continue
         keys = [each.key for each in listed]
         band = f"between {low} and {high}"
-        if len(keys) > MAX_MEMBERS:
-            yield violation(f"{len(keys)} members are listed {band}; {MAX_MEMBERS} are allowed.")
+        if len(keys) > limit:
+            yield violation(f"{len(keys)} members are listed {band}; {limit} are allowed.")
         if len(set(keys)) < len(keys):
             yield violation(f"A member is listed twice {band}.")
         if instance.key not in keys and lowest <= low + BAND <= highest:
@@ -282,13 +255,10 @@ def members_are_complete(subject: Subject) -> Violations:
             yield violation(f"A second list of the members {band} is different.")
 
 
-# Environments
-
-
 def environments_describe_themselves(subject: Subject) -> Violations:
     """An environment declares its actions, its observations and its range of rewards."""
-    environments: list[Any] = subject.environments
-    for environment in environments:
+    environment: Any
+    for environment in subject.environments:
         if not isinstance(environment, Environment):
             yield violation(f"build returned {environment!r}, not an Environment.")
             continue
@@ -388,11 +358,9 @@ def environments_use_only_their_generator(subject: Subject) -> Violations:
 def observations_can_be_kept(subject: Subject) -> Violations:
     """An observation that was given is not changed by later steps."""
     for environment in subject.environments:
-        kept, copies = [], []
-        for percept in _percepts(subject, environment):
-            kept.append(percept.observation)
-            copies.append(np.copy(percept.observation))
-        if not all(map(np.array_equal, kept, copies)):
+        observations = (percept.observation for percept in _percepts(subject, environment))
+        given = [(each, np.copy(each)) for each in observations]
+        if not all(np.array_equal(*pair) for pair in given):
             yield violation("An observation changed after it was given. Give a copy each time.")
 
 
@@ -400,7 +368,7 @@ def environments_never_end(subject: Subject) -> Violations:
     """There is always a next interaction."""
     for instance, environment in zip(subject.instances, subject.environments, strict=True):
         environment.start(subject.stream("play").generator())
-        actions = random_actions(environment, subject.stream("long"), LONG)
+        actions = random_actions(environment, subject.stream("long"), 2000)
         for number, action in enumerate(actions, 1):
             try:
                 reward = environment.step(action).reward
@@ -434,10 +402,8 @@ def compiled_and_stepwise_agree(subject: Subject) -> Violations:
 
     if subject.environment_class.kernels is None:
         return
-    exercises = [
-        random_exercise(instance, subject.probe, subject.seed, number)
-        for number, instance in subject.each("agreement")
-    ]
+    drawn = subject.each("agreement")
+    exercises = [random_exercise(each, subject.probe, subject.seed, n) for n, each in drawn]
     runs = (
         run_single(subject.environment_class, RandomAgent, exercises, compiled=each, record=True)
         for each in (True, False)
@@ -453,22 +419,15 @@ def compiled_and_stepwise_agree(subject: Subject) -> Violations:
             )
 
 
-# Views and seats; classes with one view and one seat keep these rules without doing anything
-
-
-def _seatings(
-    environment_class: EnvironmentClass,
-) -> Iterator[tuple[list[str | None], EnvironmentClass]]:
+def _seatings(subject: Subject) -> Iterator[tuple[list[str | None], EnvironmentClass]]:
     """The class for each view alone and, where it has two seats, for two views that differ."""
-    views: list[str | None] = [None, *environment_class.views]
-    for view in views:
-        yield [view], environment_class.with_views([view])
-    pair = [None, views[-1]]
-    try:
-        seated = environment_class.with_views(pair)
-    except InvalidInputError:  # one seat
-        return
-    yield pair, seated
+    views = [None, *subject.environment_class.views]
+    for seats in [*([view] for view in views), [None, views[-1]]]:
+        try:
+            yield seats, subject.environment_class.with_views(seats)
+        except InvalidInputError:
+            if len(seats) == 1:
+                raise
 
 
 def views_keep_the_contract(subject: Subject) -> Violations:
@@ -490,7 +449,7 @@ def unknown_views_get_the_default(subject: Subject) -> Violations:
     """An agent that asks for a view that does not exist gets the default."""
     default, other = (
         subject.environment_class.with_views([view]).build(subject.instances[0]).briefing()
-        for view in (None, UNKNOWN_VIEW)
+        for view in (None, "a view that does not exist")
     )
     if other != default:
         yield violation(
@@ -503,7 +462,7 @@ def views_do_not_change_instances(subject: Subject) -> Violations:
     """What is drawn, and its complexity, do not depend on the agents' views."""
     instance = subject.draw(0)
     complexity = subject.environment_class.complexity(instance)
-    for views, seated in _seatings(subject.environment_class):
+    for views, seated in _seatings(subject):
         again = seated.draw(subject.stream("instance", 0).generator())
         same = canonical_json(again.data) == canonical_json(instance.data)
         if not same or seated.complexity(instance) != complexity:
@@ -516,11 +475,10 @@ def views_do_not_change_instances(subject: Subject) -> Violations:
 
 def seats_keep_the_contract(subject: Subject) -> Violations:
     """With several agents each gets a reward in the range and what its space says."""
-    for views, seated in _seatings(subject.environment_class):
+    for views, seated in _seatings(subject):
         environment = seated.build(subject.instances[0])
         if environment.seats != len(views):
-            text = f"Seated for {len(views)}, an environment has {environment.seats} seats."
-            yield violation(text)
+            yield violation(f"An environment for {len(views)} seats has {environment.seats}.")
         elif len(views) > 1:
             rng = subject.stream("play").generator()
             yield from _check_percepts(environment, environment.start_joint(rng))
@@ -534,11 +492,9 @@ def one_seat_is_the_same_jointly(subject: Subject) -> Violations:
     seated = subject.environment_class.with_views([None])
     single, joint = (seated.build(subject.instances[0]) for _ in range(2))
     actions = _actions(subject, single)
-    (percept,) = joint.start_joint(subject.stream("play").generator())
-    percepts = [plain_percept(joint, percept)]
-    for action in actions:
-        (percept,) = joint.step_joint([action])
-        percepts.append(plain_percept(joint, percept))
+    rng = subject.stream("play").generator()
+    percepts = [plain_percept(joint, *joint.start_joint(rng))]
+    percepts += [plain_percept(joint, *joint.step_joint([action])) for action in actions]
     if percepts != rollout(single, subject.stream("play"), actions):
         yield violation(
             "One agent alone gets other percepts by start and step than by start_joint and "

@@ -7,29 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.audits.states import ROUNDING, Graph, Simulator
+from omnimeter.audits.states import ROUNDING, Simulator
 from omnimeter.audits.subject import Finding, Subject, counted, plain_percept
 from omnimeter.contract import Instance
-from omnimeter.contract.agent import FloatArray
 
-EXHAUSTIVE = 1000
-"""Sequences up to this number are all tried, one for all that end in the same state."""
-
-SAMPLED = 300
-"""Sequences that are tried where there are more."""
-
-RESEEDS = 8
-"""Seeds that are tried before a state of a stochastic environment counts as insensitive."""
+EXHAUSTIVE = 1000  # sequences up to this number are all tried, one for all that end in one state
+SAMPLED = 300  # sequences that are tried where there are more
+RESEEDS = 8  # seeds that are tried before a state of a stochastic environment is insensitive
+WALKS = 5  # random walks through an instance whose states are not all known
+STOPS = 6  # states on each walk, its start included, from which is searched
+STRIDE = 12  # random actions from one of these states to the next
 
 
 class Search(NamedTuple):
-    """What a look-ahead search found.
-
-    Attributes:
-        length: After how many actions sums differed; 0 if they never did.
-        sequences: How many sequences were compared, of those that end in the same state one.
-        complete: Whether these were all there are.
-    """
+    """After how many actions sums differed (0: never), and whether all sequences were compared."""
 
     length: int
     sequences: int
@@ -71,7 +62,8 @@ def _all_sequences(simulator: Simulator, actions: int, horizon: int) -> Search:
                 sums.append((total + reward, weight + abs(reward)))
                 longer.setdefault(simulator.save(), sums[-1])
         frontier = longer
-        if _differ(*np.array(sums).T):
+        totals, weights = np.array(sums).T
+        if np.ptp(totals) > ROUNDING * weights.max():
             return Search(length, len(sums), False)
     return Search(0, len(frontier), True)
 
@@ -80,32 +72,15 @@ def _some_sequences(
     simulator: Simulator, start: Hashable, actions: int, horizon: int, rng: np.random.Generator
 ) -> Search:
     """Every action repeated, then random sequences."""
-    tried = [np.full(horizon, action) for action in range(actions)]
-    tried += list(rng.integers(actions, size=(SAMPLED, horizon)))
-    sums = np.empty((len(tried), horizon))
-    weights = np.empty((len(tried), horizon))
-    for number, sequence in enumerate(tried):
+    repeated = np.repeat(np.arange(actions)[:, np.newaxis], horizon, axis=1)
+    tried = np.vstack([repeated, rng.integers(actions, size=(SAMPLED, horizon))])
+    rewards = np.empty(tried.shape)
+    for number, sequence in enumerate(tried.tolist()):
         simulator.restore(start)
-        rewards = [simulator.step(int(action)) for action in sequence]
-        sums[number], weights[number] = np.cumsum(rewards), np.cumsum(np.abs(rewards))
-    for length in range(1, horizon + 1):
-        if _differ(sums[:, length - 1], weights[:, length - 1]):
-            return Search(length, len(tried), False)
-    return Search(0, len(tried), False)
-
-
-def _differ(sums: FloatArray, weights: FloatArray) -> bool:
-    return bool(np.ptp(sums) > ROUNDING * weights.max())
-
-
-WALKS = 5
-"""Random walks through an instance whose states are not all known."""
-
-STOPS = 6
-"""States on each walk, its start included, from which is searched."""
-
-STRIDE = 12
-"""Random actions from one of these states to the next."""
+        rewards[number] = [simulator.step(action) for action in sequence]
+    weights = np.abs(rewards).cumsum(axis=1).max(axis=0)
+    differ = np.ptp(rewards.cumsum(axis=1), axis=0) > ROUNDING * weights
+    return Search(int(np.argmax(differ)) + 1 if differ.any() else 0, len(tried), False)
 
 
 def check_sensitivity(subject: Subject) -> Finding:
@@ -117,20 +92,26 @@ def check_sensitivity(subject: Subject) -> Finding:
     """
     claimed = subject.environment_class.claims().sensitive
     witnesses = []
-    exactly = 0
-    needed = 0
+    exactly, needed = 0, 0
     for _, instance in subject.each("sensitivity"):
         graph = subject.graph(instance)
         actions = subject.environment_class.build(instance).actions
         horizon = 2 * (actions + 1) if claimed is None else claimed
         if graph is None:
             witness, longest = _sampled(subject, instance, actions, horizon)
-        else:
-            witness, longest = _exact(subject, instance, graph, horizon)
-            exactly += 1
-        needed = max(needed, longest)
-        if witness is not None:
-            witnesses.append(witness)
+            needed = max(needed, longest)
+            witnesses += [] if witness is None else [witness]
+            continue
+        exactly += 1
+        horizons = graph.horizons(horizon)
+        if horizons.all():
+            needed = max(needed, int(horizons.max()))
+            continue
+        path = graph.path(int(np.argmin(horizons)))
+        witness = _witness(subject, instance, path, horizon, 0)
+        insensitive = int(np.sum(horizons == 0))
+        decided = {"decided": "exactly", "states": len(horizons), "insensitive": insensitive}
+        witnesses.append(witness | decided)
     count = len(subject.distinct)
     manner = f"{exactly} of {count} instances decided exactly, the others by sampling"
     if exactly in (0, count):
@@ -146,39 +127,21 @@ def check_sensitivity(subject: Subject) -> Finding:
             f"From every state{'' if exactly == count else ' examined'}, what is done can "
             f"change the sum of rewards within {counted(needed, 'action')}; {manner}."
         )
-    return Finding(
-        "sensitivity",
-        claimed=claimed is not None,
-        passed=not witnesses,
-        summary=summary,
-        numbers={
-            "claimed_horizon": claimed,
-            "needed_horizon": None if witnesses else needed,
-            "distinct_instances": count,
-            "decided_exactly": exactly,
-            "insensitive_instances": len(witnesses),
-        },
-        witness=min(witnesses, key=lambda each: len(each["actions"])) if witnesses else None,
-    )
+    numbers = {
+        "claimed_horizon": claimed,
+        "needed_horizon": None if witnesses else needed,
+        "distinct_instances": count,
+        "decided_exactly": exactly,
+        "insensitive_instances": len(witnesses),
+    }
+    shortest = min(witnesses, key=lambda each: len(each["actions"]), default=None)
+    return Finding("sensitivity", claimed is not None, not witnesses, summary, numbers, shortest)
 
 
-Result = tuple[dict[str, Any] | None, int]
-"""The witness of an insensitive state, if there is one, and the longest horizon that was needed."""
-
-
-def _exact(subject: Subject, instance: Instance, graph: Graph, horizon: int) -> Result:
-    needed = graph.horizons(horizon)
-    if needed.all():
-        return None, int(needed.max())
-    path = graph.path(int(np.argmin(needed)))
-    return _witness(subject, instance, path, horizon, 0) | {
-        "decided": "exactly",
-        "states": len(needed),
-        "insensitive": int(np.sum(needed == 0)),
-    }, 0
-
-
-def _sampled(subject: Subject, instance: Instance, actions: int, horizon: int) -> Result:
+def _sampled(
+    subject: Subject, instance: Instance, actions: int, horizon: int
+) -> tuple[dict[str, Any] | None, int]:
+    """The witness of an insensitive state, if there is one, and the longest horizon needed."""
     longest = 0
     for walk in range(WALKS):
         simulator = subject.simulator(instance, walk)
@@ -189,10 +152,9 @@ def _sampled(subject: Subject, instance: Instance, actions: int, horizon: int) -
             result = search(simulator, actions, horizon, rng)
             if not result.length:
                 every = "by every sequence from a sampled state"
-                return _witness(subject, instance, path, horizon, walk) | {
-                    "decided": every if result.complete else "by sampled sequences",
-                    "sequences": result.sequences,
-                }, 0
+                decided = every if result.complete else "by sampled sequences"
+                witness = _witness(subject, instance, path, horizon, walk)
+                return witness | {"decided": decided, "sequences": result.sequences}, 0
             longest = max(longest, result.length)
             simulator.restore(snapshot)
             for action in rng.integers(actions, size=STRIDE).tolist():
@@ -205,7 +167,7 @@ def _witness(
     subject: Subject, instance: Instance, path: list[int], horizon: int, walk: int
 ) -> dict[str, Any]:
     """All that is needed to reach a state again."""
-    seed = subject.walk_stream(instance, walk)
+    seed = subject.stream("walk", instance.key, walk)
     environment = subject.environment_class.build(instance)
     percept = environment.start(seed.generator())
     for action in path:

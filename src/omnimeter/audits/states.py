@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.spec import Stream
 from omnimeter.interaction import KernelEnvironment
 
+ROUNDING = 1e-12
+"""The part of a sum of rewards that may be rounding."""
 
-class Simulator(ABC):
-    """An environment whose state can be saved and restored.
+
+class Simulator:
+    """An environment whose state can be saved and restored: here by pickling it.
 
     Attributes:
         max_transitions: How many transitions are followed in search of all states; 0 when two
@@ -24,17 +27,19 @@ class Simulator(ABC):
         random_start: Whether the start drew random numbers, so that there are other starts.
     """
 
-    max_transitions: int
-    random_start: bool = True
-    _environment: Environment
+    max_transitions = 10_000
+    random_start = True
 
-    @abstractmethod
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
     def save(self) -> Hashable:
         """A snapshot of the state, its generator included; equal snapshots are equal states."""
+        return pickle.dumps(self._environment)
 
-    @abstractmethod
-    def restore(self, snapshot: Hashable) -> None:
+    def restore(self, snapshot: Any) -> None:
         """Return to a saved state, with the random numbers that were to come there."""
+        self._environment = pickle.loads(snapshot)
 
     def step(self, action: int) -> float:
         """Take an action and return its reward."""
@@ -51,14 +56,13 @@ class KernelSimulator(Simulator):
     max_transitions = 50_000
 
     def __init__(self, environment: KernelEnvironment) -> None:
-        self._environment = environment
+        super().__init__(environment)
         self._state = environment.state
 
     def save(self) -> Hashable:  # noqa: D102 - see Simulator
         return b"".join([field.tobytes() for field in self._state])
 
-    def restore(self, snapshot: Hashable) -> None:  # noqa: D102 - see Simulator
-        assert isinstance(snapshot, bytes)  # made by save
+    def restore(self, snapshot: bytes) -> None:  # noqa: D102 - see Simulator
         start = 0
         for field in self._state:
             field[:] = np.frombuffer(snapshot, field.dtype, len(field), start)
@@ -69,22 +73,6 @@ class KernelSimulator(Simulator):
             return False
         self._state.rng[0] = rng.integers(2**64, dtype=np.uint64)
         return True
-
-
-class PickledSimulator(Simulator):
-    """Pickles a plain Python environment."""
-
-    max_transitions = 10_000
-
-    def __init__(self, environment: Environment) -> None:
-        self._environment = environment
-
-    def save(self) -> Hashable:  # noqa: D102 - see Simulator
-        return pickle.dumps(self._environment)
-
-    def restore(self, snapshot: Hashable) -> None:  # noqa: D102 - see Simulator
-        assert isinstance(snapshot, bytes)  # made by save
-        self._environment = pickle.loads(snapshot)
 
 
 class ReplayedSimulator(Simulator):
@@ -101,8 +89,7 @@ class ReplayedSimulator(Simulator):
     def save(self) -> Hashable:  # noqa: D102 - see Simulator
         return tuple(self._actions)
 
-    def restore(self, snapshot: Hashable) -> None:  # noqa: D102 - see Simulator
-        assert isinstance(snapshot, tuple)  # made by save
+    def restore(self, snapshot: tuple[int, ...]) -> None:  # noqa: D102 - see Simulator
         self._environment = self._class.build(self._instance)
         self._environment.start(self._seed.generator())
         self._actions: list[int] = []
@@ -121,44 +108,28 @@ def make_simulator(
     environment = environment_class.build(instance)
     rng = seed.generator()
     environment.start(rng)
-    result: Simulator
     if type(environment) is KernelEnvironment:  # a subclass may hold more than its state
-        result = KernelSimulator(environment)
-        state = environment.state
-        result.random_start = "rng" in state._fields and bool(
+        kernel, state = KernelSimulator(environment), environment.state
+        kernel.random_start = "rng" in state._fields and bool(
             state.rng[0] != seed.generator().integers(2**64, dtype=np.uint64)
         )
-        return result
+        return kernel
     try:
         pickle.loads(pickle.dumps(environment))
     except Exception:  # pickling fails with many types of errors
         return ReplayedSimulator(environment_class, instance, seed)
-    result = PickledSimulator(environment)
-    result.random_start = rng.bit_generator.state != seed.generator().bit_generator.state
-    return result
-
-
-ROUNDING = 1e-12
-"""The part of a sum of rewards that may be rounding."""
-
-_CONVERGED = 1e-13
-_MAX_ITERATIONS = 20_000
+    simulator = Simulator(environment)
+    simulator.random_start = rng.bit_generator.state != seed.generator().bit_generator.state
+    return simulator
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The states that can be reached from the start, which is state 0.
+    """The states that can be reached from the start, which is state 0; near ones come first."""
 
-    Attributes:
-        successors: The state after each action, a row per state.
-        rewards: The reward of each action, a row per state.
-        parents: From which state each was reached first, and by which action; nearer states have
-            lower numbers.
-    """
-
-    successors: IntArray
-    rewards: FloatArray
-    parents: IntArray
+    successors: IntArray  # the state after each action, a row per state
+    rewards: FloatArray  # of each action, a row per state
+    parents: IntArray  # from which state each was reached first, and by which action
 
     def path(self, state: int) -> list[int]:
         """A shortest sequence of actions that leads to a state."""
@@ -195,10 +166,10 @@ class Graph:
         distribution = np.zeros(states)
         distribution[0] = 1.0
         targets = self.successors.ravel()
-        for _ in range(_MAX_ITERATIONS):
+        for _ in range(20_000):
             weights = np.repeat(distribution / actions, actions)
             moved = np.bincount(targets, weights, minlength=states)
-            if np.abs(moved - distribution).max() < _CONVERGED:
+            if np.abs(moved - distribution).max() < 1e-13:
                 return float(distribution @ self.rewards.mean(axis=1))
             distribution = (distribution + moved) / 2
         return None
@@ -226,10 +197,6 @@ def explore(simulator: Simulator, actions: int) -> Graph | None:
                 parents.append((state, action))
             successors.append(numbers[snapshot])
         if state + 1 == len(snapshots):
-            shape = len(snapshots), actions
-            return Graph(
-                np.array(successors).reshape(shape),
-                np.array(rewards, dtype=np.float64).reshape(shape),
-                np.array(parents),
-            )
+            paid = np.array(rewards, dtype=np.float64).reshape(-1, actions)
+            return Graph(np.array(successors).reshape(-1, actions), paid, np.array(parents))
     return None

@@ -55,12 +55,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """All findings about one environment class.
-
-    Attributes:
-        findings: One per check.
-        settings: What the audit was given: instances, interactions, seed and confidence.
-    """
+    """All findings about one environment class, and the settings of the audit."""
 
     findings: Sequence[Finding]
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -72,16 +67,13 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         """The audit as plain data."""
-        return {
-            "ok": self.ok,
-            "settings": plain(self.settings),
-            "findings": [finding.to_json() for finding in self.findings],
-        }
+        findings = [finding.to_json() for finding in self.findings]
+        return {"ok": self.ok, "settings": plain(self.settings), "findings": findings}
 
 
-def counted(number: int, word: str) -> str:
+def counted(number: int, noun: str) -> str:
     """A number of things: ``1 action``, ``2 actions``."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def plain(data: Any) -> Any:
@@ -97,11 +89,11 @@ def plain(data: Any) -> Any:
     return data
 
 
-PROBE = 100
-"""Actions that are tried to see whether two environments are the same."""
-
+PROBE = 100  # actions that are tried to see whether two environments are the same
+RUNS = 10  # independent runs of the random agent in each instance
 Rollout = list[tuple[float, list[int]]]
-"""Rewards and observations, the first ones included, as plain data."""
+Progress = Callable[[str | float], None]
+"""Receives what is being done, and the share of the audit that is done."""
 
 
 def plain_percept(environment: Environment, percept: Percept) -> tuple[float, list[int]]:
@@ -110,51 +102,25 @@ def plain_percept(environment: Environment, percept: Percept) -> tuple[float, li
 
 
 def rollout(environment: Environment, seed: Stream, actions: Iterable[int]) -> Rollout:
-    """The percepts of an environment from its start."""
+    """The percepts of an environment from its start, as plain data."""
     first = plain_percept(environment, environment.start(seed.generator()))
     return [first, *(plain_percept(environment, environment.step(action)) for action in actions)]
 
 
 def random_actions(environment: Environment, seed: Stream, count: int = PROBE) -> list[int]:
     """Actions that are drawn uniformly."""
-    return list(map(int, seed.generator().integers(environment.actions, size=count)))
+    actions: list[int] = seed.generator().integers(environment.actions, size=count).tolist()
+    return actions
 
 
 def random_exercise(instance: Instance, interactions: int, seed: int, number: int) -> Exercise:
     """An exercise of a random agent in an instance of a class that need not be in the catalogue."""
-    return Exercise(
-        agent=Spec("random-v1"),
-        environment_class=Spec("audited"),
-        instance=instance,
-        budget=Budget(interactions=interactions),
-        seed=seed,
-        number=number,
-    )
-
-
-RUNS = 10
-"""Independent runs of the random agent in each instance."""
-
-Progress = Callable[[str | float], None]
-"""Receives what is being done, and the share of the audit that is done."""
-
-
-def no_progress(news: str | float) -> None:
-    """Report nothing."""
-
-
-ROUNDING = 1e-9
-"""How far out of a band a complexity may lie because of rounding."""
+    budget = Budget(interactions=interactions)
+    return Exercise(Spec("random-v1"), Spec("audited"), instance, budget, seed, number)
 
 
 class Runs(NamedTuple):
-    """The rewards of the random agent, a row per instance.
-
-    Attributes:
-        means: The mean reward of each run.
-        lowest: The lowest reward, the first one of a run included.
-        highest: The highest reward.
-    """
+    """The rewards of the random agent: the mean of each run, a row per instance, and extremes."""
 
     means: FloatArray
     lowest: FloatArray
@@ -163,18 +129,10 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """An environment class under audit.
+    """An environment class under audit; the first fields are those of ``audit``.
 
     Attributes:
-        environment_class: The class.
         count: How many instances are drawn.
-        interactions: How long each run of the random agent is.
-        seed: The root of all random streams.
-        confidence: The confidence of the intervals.
-        progress: Receives what is being done.
-        complexities: Where instances are drawn, one after the other: at complexity L those of
-            complexity L - 1 to L. Without complexities they are drawn by the class's own rule.
-        probe: Actions that are tried to see whether two environments are the same.
         again: The same class, made a second time; what is repeated is repeated with it.
     """
 
@@ -183,7 +141,7 @@ class Subject:
     interactions: int
     seed: int
     confidence: float
-    progress: Progress = no_progress
+    progress: Progress = lambda _: None
     complexities: Sequence[float] = ()
     probe: int = PROBE
     again: EnvironmentClass | None = None
@@ -199,12 +157,7 @@ class Subject:
         return stream(self.seed, "audit", *path)
 
     def draw(self, number: int, complexity: float | None = None) -> Instance:
-        """An instance of a complexity, or else of the band whose turn it is; always the same.
-
-        Raises:
-            InvalidInputError: The class has no instance there.
-            OmnimeterError: The class drew an instance from outside the band.
-        """
+        """An instance of a complexity, or else of the band whose turn it is; always the same."""
         rng = self.stream("instance", number).generator()
         if complexity is not None or not self.complexities:
             return self.environment_class.draw(rng, complexity)
@@ -220,20 +173,14 @@ class Subject:
         return instance
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
-        """An instance of a band of complexities, as the anytime tests draw theirs.
-
-        Raises:
-            OmnimeterError: The class drew an instance from outside the band.
-        """
+        """An instance of a band of complexities, as the anytime tests draw theirs."""
         instance = self.environment_class.draw_between(rng, low, high)
-        if instance is not None:
-            drawn = self.environment_class.complexity(instance)
-            if not low - ROUNDING <= drawn <= high + ROUNDING:
-                raise OmnimeterError(
-                    f"Between {low:g} and {high:g} the class drew an instance of complexity "
-                    f"{drawn:g}."
-                )
-        return instance
+        drawn = low if instance is None else self.environment_class.complexity(instance)
+        if low - 1e-9 <= drawn <= high + 1e-9:  # complexities are rounded
+            return instance
+        raise OmnimeterError(
+            f"Between {low:g} and {high:g} the class drew an instance of complexity {drawn:g}."
+        )
 
     @cached_property
     def instances(self) -> list[Instance]:
@@ -258,30 +205,24 @@ class Subject:
 
     def graph(self, instance: Instance) -> Graph | None:
         """All states of an instance, if it is deterministic and they are not too many."""
-        if instance.key not in self._graphs:
-            graph = None
-            start = self.simulator(instance)
-            if not start.random_start and not self.is_stochastic(instance):
-                graph = explore(start, self.environment_class.build(instance).actions)
-            self._graphs[instance.key] = graph
-        return self._graphs[instance.key]
-
-    def is_stochastic(self, instance: Instance) -> bool:
-        """Whether other seeds were seen to give other percepts after the same actions."""
-        seed = self.stream("chance", instance.key)
-        environments = [self.environment_class.build(instance) for _ in range(3)]
-        actions = random_actions(environments[0], seed.child("actions"))
-        pairs = enumerate(environments)
-        first, *others = (rollout(each, seed.child(number), actions) for number, each in pairs)
-        return any(other != first for other in others)
+        if instance.key in self._graphs:
+            return self._graphs[instance.key]
+        graph = None
+        simulator = self.simulator(instance)
+        if not simulator.random_start:
+            seed = self.stream("chance", instance.key)
+            environments = [self.environment_class.build(instance) for _ in range(3)]
+            actions = random_actions(environments[0], seed.child("actions"))
+            first, *others = [rollout(environments[n], seed.child(n), actions) for n in range(3)]
+            if all(other == first for other in others):  # whatever the seed
+                graph = explore(simulator, environments[0].actions)
+        self._graphs[instance.key] = graph
+        return graph
 
     def simulator(self, instance: Instance, walk: int = 0) -> Simulator:
         """A simulator of an instance at its start."""
-        return make_simulator(self.environment_class, instance, self.walk_stream(instance, walk))
-
-    def walk_stream(self, instance: Instance, walk: int) -> Stream:
-        """The random stream of a simulator."""
-        return self.stream("walk", instance.key, walk)
+        seed = self.stream("walk", instance.key, walk)
+        return make_simulator(self.environment_class, instance, seed)
 
     @cached_property
     def runs(self) -> Runs:

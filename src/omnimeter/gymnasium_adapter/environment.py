@@ -21,7 +21,6 @@ from omnimeter.contract import (
     InvalidInputError,
     Observation,
     OmnimeterError,
-    Percept,
     Space,
     Spec,
     UnknownNameError,
@@ -74,48 +73,33 @@ def check_render_mode(mode: str | None, known: Sequence[str]) -> str | None:
 
 def step_limit(interactions: int | None) -> int:
     """The number of steps before truncation; raises ``InvalidInputError`` below 1."""
-    if interactions is not None and interactions < 1:
+    limit = FOREVER if interactions is None else interactions
+    if limit < 1:
+        raise InvalidInputError(f"An episode of {limit} interactions is empty.", "Give 1 or more.")
+    return limit
+
+
+Request = tuple[Instance | None, float | None]
+"""Which instances are asked for: always the same one, new ones of a complexity, or any."""
+
+ANY: Request = (None, None)
+
+
+def read_request(
+    instance: Instance | Mapping[str, Any] | None = None,
+    complexity: float | None = None,
+    **unknown: Any,
+) -> Request:
+    """A request by arguments or options of a reset; an instance may be plain data."""
+    for name in unknown:
+        raise UnknownNameError("option of reset called", name, ("instance", "complexity"))
+    if instance is not None and complexity is not None:
         raise InvalidInputError(
-            f"An episode cannot be truncated after {interactions} interactions.", "Give 1 or more."
+            "An instance and a complexity are given.", "Give one: an instance has its complexity."
         )
-    return FOREVER if interactions is None else interactions
-
-
-MAX_DRAWS = 1000
-"""How many instances with other spaces are skipped before it is an error."""
-
-FIRST_DRAWS = 32
-"""Draws that show whether a class often draws the same spaces."""
-
-
-class Request(NamedTuple):
-    """Which instances are asked for: always the same one, new ones of a complexity, or any."""
-
-    instance: Instance | None = None
-    complexity: float | None = None
-
-    @staticmethod
-    def of(
-        instance: Instance | Mapping[str, Any] | None = None,
-        complexity: float | None = None,
-        **unknown: Any,
-    ) -> Request:
-        """A request by arguments or options of a reset; an instance may be plain data.
-
-        Raises:
-            InvalidInputError: Both an instance and a complexity are given.
-            UnknownNameError: There is no such option.
-        """
-        for name in unknown:
-            raise UnknownNameError("option of reset called", name, Request._fields)
-        if instance is not None and complexity is not None:
-            raise InvalidInputError(
-                "An instance and a complexity are given.",
-                "Give one: an instance has its complexity.",
-            )
-        if instance is not None and not isinstance(instance, Instance):
-            instance = Instance(instance)
-        return Request(instance, complexity)
+    if instance is not None and not isinstance(instance, Instance):
+        instance = Instance(instance)
+    return instance, complexity
 
 
 class Sample(NamedTuple):
@@ -125,71 +109,51 @@ class Sample(NamedTuple):
     environment: Environment
     complexity: float
 
-    @property
-    def data(self) -> dict[str, Any]:
-        """A copy of the instance's data."""
-        return deepcopy(dict(self.instance.data))
-
 
 class InstanceSampler:
     """Samples instances of one class that all have the same actions and observations.
 
-    Args:
-        spec: The class.
-        default: Which of its instances. Without an instance, a first draw decides on the spaces;
-            it is always the same draw, so that the same spec has the same spaces. Where the class
-            hardly ever draws these spaces again, all have the complexity of that draw.
+    Without an instance by default, a first draw decides on the spaces; it is always the same draw.
+    Where the class hardly ever draws these spaces again, all have the complexity of that draw.
     """
 
     def __init__(self, spec: Spec, default: Request) -> None:
         self.environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
         self._label = spec.label
-        if default.instance is not None:
-            first = self._given(default.instance)
-        else:
-            rng = stream(0, "gymnasium").generator()
-            first = self._draw(rng, default.complexity)
-        self.actions = first.environment.actions
-        self.space = first.environment.space
-        if default == Request() and not any(
-            self._fits(self._draw(rng).environment) for _ in range(FIRST_DRAWS)
-        ):
-            default = Request(complexity=first.complexity)
+        instance, complexity = default
+        rng = stream(0, "gymnasium").generator()
+        first = self._draw(rng, complexity) if instance is None else self._given(instance)
+        self.actions, self.space = first.environment.actions, first.environment.space
+        # Some draws show whether the class often draws the same spaces.
+        if default == ANY and not any(self._fits(self._draw(rng)) for _ in range(32)):
+            default = None, first.complexity
         self._default = default
 
     def sample(
         self, rng: np.random.Generator, request: Request, last: Sample | None = None
     ) -> Sample:
-        """The next instance.
-
-        Args:
-            rng: The generator of the draw.
-            request: What is asked for this time; nothing means the default.
-            last: The sample before; an instance that is asked for again is not built again.
+        """The next instance as asked for; the last sample is kept if it is of the same instance.
 
         Raises:
             InvalidInputError: There is none, or it has other spaces.
         """
-        instance, complexity = self._default if request == Request() else request
-        if instance is not None:
-            if last is not None and last.instance is instance:
-                return last
-            sample, what = self._given(instance), "This instance"
-            if self._fits(sample.environment):
+        instance, complexity = self._default if request == ANY else request
+        if last is not None and last.instance is instance:
+            return last
+        for _ in range(1000 if instance is None else 1):
+            sample = self._draw(rng, complexity) if instance is None else self._given(instance)
+            if self._fits(sample):
                 return sample
-        else:
-            what = "A drawn instance"
-            if complexity is not None:
-                what = f"An instance of complexity {complexity:g}"
-            for _ in range(MAX_DRAWS):
-                sample = self._draw(rng, complexity)
-                if self._fits(sample.environment):
-                    return sample
-        environment = sample.environment
+        what = "A drawn instance" if instance is None else "This instance"
+        if complexity is not None:
+            what = f"An instance of complexity {complexity:g}"
+        theirs, ours = (
+            str(space.sizes) if len(space.sizes) <= 8 else f"of {len(space.sizes)} numbers"
+            for space in (sample.environment.space, self.space)
+        )
         raise InvalidInputError(
-            f"{what} of {self._label} has {environment.actions} actions and observations "
-            f"{_sizes(environment.space)}; this Gymnasium environment was made for {self.actions} "
-            f"and {_sizes(self.space)}.",
+            f"{what} of {self._label} has {sample.environment.actions} actions and observations "
+            f"{theirs}; this Gymnasium environment was made for {self.actions} and {ours}.",
             "Give an instance, a complexity, or those parameters of the class that decide on the "
             "actions and observations.",
         )
@@ -213,28 +177,23 @@ class InstanceSampler:
         complexity = self.environment_class.complexity(instance)
         return Sample(instance, self.environment_class.build(instance), complexity)
 
-    def _fits(self, environment: Environment) -> bool:
+    def _fits(self, sample: Sample) -> bool:
+        environment = sample.environment
         return environment.actions == self.actions and environment.space == self.space
-
-
-def _sizes(space: Space) -> str:
-    return str(space.sizes) if len(space.sizes) <= 8 else f"of {len(space.sizes)} numbers"
 
 
 class OmnimeterEnv(gymnasium.Env[Observation, int]):
     """An environment class of the catalogue as a Gymnasium environment.
 
     Every reset draws a new instance from the class with the environment's own generator. All have
-    the same spaces: instances with other spaces are skipped. ``info`` of a reset holds
-    ``instance`` (as data), ``complexity`` and ``first_reward``, the reward given before the first
-    action.
+    the same spaces: instances with other spaces are skipped. None terminates. ``info`` of a reset
+    holds ``instance`` (as data), ``complexity`` and ``first_reward``, given before any action.
 
     Args:
         environment_class: An id of the catalogue (``cups-v1``) or a location (``file.py:Name``).
         complexity: The complexity of the instances; by default as the class draws it.
         instance: The one instance of every reset, instead of new ones.
-        interactions: The number of steps before truncation; by default unlimited. Our
-            environments never terminate.
+        interactions: The number of steps before truncation; by default unlimited.
         render_mode: ``ansi`` returns the scene as text, ``human`` prints it at every step.
         parameters: Parameters of the class with the name of an argument above.
         further: All other parameters of the class.
@@ -254,18 +213,14 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         **further: Any,
     ) -> None:
         spec = Spec(environment_class, {**(parameters or {}), **further})
-        self._sampler = InstanceSampler(spec, Request.of(instance, complexity))
-        self._actions = self._sampler.actions
+        self._sampler = InstanceSampler(spec, read_request(instance, complexity))
         self._step_limit = step_limit(interactions)
-        self.action_space = Discrete(self._actions)  # type: ignore[assignment] # of int, not int64
+        self.action_space = Discrete(self._sampler.actions)  # type: ignore[assignment] # of int, not int64
         self.observation_space = observation_space(self._sampler.space)
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
-        self._prints = render_mode == "human"
         self._sample: Sample | None = None
-        self._step = _not_reset
         self._observation: Observation = 0
-        self._reward = 0.0
-        self._count = 0
+        self._reward, self._count = 0.0, 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -280,15 +235,14 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
             InvalidInputError: There is no such instance, or it has other spaces.
         """
         super().reset(seed=seed)
-        request = Request.of(**(options or {}))
+        request = read_request(**(options or {}))
         self._sample = sample = self._sampler.sample(self.np_random, request, self._sample)
         self._reward, self._observation = sample.environment.start(self.np_random)
-        self._step = sample.environment.step
         self._count = 0
-        if self._prints:
+        if self.render_mode == "human":
             self.render()
         return self._observation, {
-            "instance": sample.data,
+            "instance": deepcopy(dict(sample.instance.data)),
             "complexity": sample.complexity,
             "first_reward": self._reward,
         }
@@ -303,13 +257,15 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         try:
             chosen = index(action)
         except TypeError:
-            raise invalid_action(action, self._actions) from None
-        if not 0 <= chosen < self._actions:
-            raise invalid_action(action, self._actions)
-        reward, observation = self._step(chosen)
+            raise invalid_action(action, self._sampler.actions) from None
+        if not 0 <= chosen < self._sampler.actions:
+            raise invalid_action(action, self._sampler.actions)
+        if self._sample is None:
+            raise ResetNeeded(f"Action {action} comes too early: call reset first.")
+        reward, observation = self._sample.environment.step(chosen)
         self._reward, self._observation = reward, observation
         self._count += 1
-        if self._prints:
+        if self.render_mode == "human":
             self.render()
         return observation, reward, False, self._count >= self._step_limit, {}
 
@@ -317,29 +273,22 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         """The scene as text; ``None`` when it is printed instead."""
         if self._sample is None:
             raise ResetNeeded("There is no scene yet: call reset first.")
-        scene = self._sampler.environment_class.scene(
-            self._sample.instance, self._observation, self._reward
-        )
-        if self._prints:
-            print(scene_text(scene), end="\n\n")
-        return scene_text(scene) if self.render_mode == "ansi" else None
-
-
-def _not_reset(action: int) -> Percept:
-    raise ResetNeeded(f"Action {action} comes too early: call reset first.")
+        scene = self._sampler.environment_class.scene
+        text = scene_text(scene(self._sample.instance, self._observation, self._reward))
+        if self.render_mode == "human":
+            print(text, end="\n\n")
+        return text if self.render_mode == "ansi" else None
 
 
 NAMESPACE = "omnimeter"
 """The namespace of the ids in Gymnasium's registry: ``omnimeter/cups-v1``."""
 
-_PACKAGE = "omnimeter.gymnasium_adapter"
-
 
 def register() -> None:
     """Register every environment class of the catalogue that Gymnasium does not know yet.
 
-    Importing the package does it once. Call it again after ``omnimeter.catalogue.forget``. A class
-    that cannot be used is registered too: making it raises the catalogue's explanation.
+    Importing the package does it; do it again after ``omnimeter.catalogue.forget``. A class that
+    cannot be used is registered too: making it raises the catalogue's explanation.
     """
     for entry in listing(Kind.ENVIRONMENT):
         name = f"{NAMESPACE}/{entry.id}"
@@ -347,8 +296,8 @@ def register() -> None:
             continue
         gymnasium.register(
             name,
-            entry_point=f"{_PACKAGE}.environment:OmnimeterEnv",
-            vector_entry_point=f"{_PACKAGE}.vector:OmnimeterVectorEnv",
+            entry_point="omnimeter.gymnasium_adapter.environment:OmnimeterEnv",
+            vector_entry_point="omnimeter.gymnasium_adapter.vector:OmnimeterVectorEnv",
             kwargs={"environment_class": entry.id},
             order_enforce=False,  # a wrapper that costs time; the environment enforces it itself
             disable_env_checker=True,  # likewise; the tests check every class instead

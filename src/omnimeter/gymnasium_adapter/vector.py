@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -13,23 +14,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from omnimeter.contract import (
-    Environment,
-    EnvironmentKernels,
-    Instance,
-    InvalidInputError,
-    Space,
-    Spec,
-)
+from omnimeter.contract import EnvironmentKernels, Instance, InvalidInputError, Space, Spec
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.kernels import State
 from omnimeter.gymnasium_adapter.environment import (
+    ANY,
     InstanceSampler,
     Request,
     Sample,
     check_render_mode,
     invalid_action,
     observation_space,
+    read_request,
     scene_text,
     step_limit,
 )
@@ -43,28 +39,21 @@ class Batch:
     """Environments with the same spaces, stepped one after the other.
 
     Attributes:
-        rewards: The last reward of each one.
         vectors: The current observations as one array, end to end.
         observations: The same, in the shape of Gymnasium's batched space.
     """
 
     def __init__(self, count: int, space: Space) -> None:
-        width = len(space.sizes)
         self.rewards = np.zeros(count)
+        self.vectors = np.zeros(count * len(space.sizes), dtype=np.int64)
+        self.observations = self.vectors if space.single else self.vectors.reshape(count, -1)
         self._environments: Sequence[Any] = [None] * count
-        self.vectors = np.zeros(count * width, dtype=np.int64)
-        self.observations = self.vectors if space.single else self.vectors.reshape(count, width)
 
-    def start(
-        self,
-        mask: Flags,
-        environments: Sequence[Environment],
-        generators: Sequence[np.random.Generator],
-    ) -> None:
+    def start(self, mask: Flags, environments: Sequence[Any], rngs: Sequence[Any]) -> None:
         """Start those of the mask, which may be new environments; the others stay as they are."""
         self._environments = environments
         for number in np.flatnonzero(mask).tolist():
-            percept = environments[number].start(generators[number])
+            percept = environments[number].start(rngs[number])
             self.rewards[number], self.observations[number] = percept
 
     def step(self, actions: IntArray) -> None:
@@ -86,16 +75,11 @@ class CompiledBatch(Batch):
         self._state_offsets: Any = None
         self._parts: list[State] = []
 
-    def start(  # noqa: D102 - see Batch
-        self,
-        mask: Flags,
-        environments: Sequence[Environment],
-        generators: Sequence[np.random.Generator],
-    ) -> None:
+    def start(self, mask: Flags, environments: Sequence[Any], rngs: Sequence[Any]) -> None:
+        """Start those of the mask; an environment that stays is started by its own kernel."""
         numbers = np.flatnonzero(mask).tolist()
-        # An environment that stays is started again by its own kernel.
         new: dict[int, State] = {
-            number: environments[number].state  # type: ignore[attr-defined] # made of kernels
+            number: environments[number].state
             for number in numbers
             if environments[number] is not self._environments[number]
         }
@@ -114,7 +98,7 @@ class CompiledBatch(Batch):
             self._parts = [part(self._state, self._state_offsets, number) for number in count]
         self._environments = environments
         for number in numbers:
-            seed_state(self._parts[number], generators[number])
+            seed_state(self._parts[number], rngs[number])
         self._call(self._start_many, mask)
 
     def step(self, actions: IntArray) -> None:  # noqa: D102 - see Batch
@@ -122,39 +106,6 @@ class CompiledBatch(Batch):
 
     def _call(self, entry: Any, argument: Flags | IntArray) -> None:
         entry(self._state, self._state_offsets, argument, self.rewards, self.vectors, self._offsets)
-
-
-def read_actions(given: object, count: int, actions: int) -> IntArray:
-    """One action for each environment, as kernels take them.
-
-    Raises:
-        InvalidInputError: They are not integers, too few or too many, or one does not exist.
-    """
-    array = np.asarray(given)
-    if array.shape != (count,) or array.dtype.kind not in "iu":
-        raise InvalidInputError(
-            f"These are not actions: {given!r}.", f"Give an array of {count} integers."
-        )
-    if array.min() < 0 or array.max() >= actions:
-        raise invalid_action(int(array[(array < 0) | (array >= actions)][0]), actions)
-    return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def read_seeds(given: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """One seed for each environment: from one number they count upwards, as in Gymnasium.
-
-    Raises:
-        InvalidInputError: There are too few or too many.
-    """
-    if given is None:
-        return [None] * count
-    if isinstance(given, int | np.integer):
-        return [int(given) + number for number in range(count)]
-    if len(given) != count:
-        raise InvalidInputError(
-            f"There are {len(given)} seeds for {count} environments.", "Give one for each."
-        )
-    return list(given)
 
 
 class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
@@ -199,9 +150,9 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         if num_envs < 1:
             raise InvalidInputError(f"There cannot be {num_envs} environments.", "Give 1 or more.")
         spec = Spec(environment_class, {**(parameters or {}), **further})
-        self._sampler = InstanceSampler(spec, Request.of(instance, complexity))
+        self._sampler = InstanceSampler(spec, read_request(instance, complexity))
         self._step_limit = min(step_limit(interactions), step_limit(max_episode_steps))
-        self._copy = copy
+        self._output: Any = np.copy if copy else np.asarray
         self.num_envs = num_envs
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self.single_action_space = Discrete(self._sampler.actions)
@@ -247,14 +198,20 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
             )
         if not (self._samples or mask.all()):
             raise ResetNeeded("Reset all environments before some of them.")
-        request = Request.of(**further)
-        seeds = read_seeds(seed, self.num_envs)
-        if not self._generators:
-            self._generators = [np_random(each)[0] for each in seeds]
-        else:
-            for number, each in enumerate(seeds):
-                if mask[number] and each is not None:
-                    self._generators[number] = np_random(each)[0]
+        request = read_request(**further)
+        if seed is None:
+            seed = [None] * self.num_envs
+        elif isinstance(seed, int | np.integer):
+            seed = [int(seed) + number for number in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise InvalidInputError(
+                f"There are {len(seed)} seeds for {self.num_envs} environments.",
+                "Give one for each.",
+            )
+        self._generators = self._generators or [np_random(each)[0] for each in seed]
+        for number, each in enumerate(seed):
+            if mask[number] and each is not None:
+                self._generators[number] = np_random(each)[0]
         infos = self._start(mask.copy(), request)
         self._truncated[mask] = False
         return self._output(self._batch.observations), infos
@@ -268,20 +225,25 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         """
         if not self._samples:
             raise ResetNeeded("Actions come too early: call reset first.")
-        self._batch.step(read_actions(actions, self.num_envs, self._sampler.actions))
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            raise InvalidInputError(
+                f"These are not actions: {actions!r}.",
+                f"Give an array of {self.num_envs} integers.",
+            )
+        wrong = (array < 0) | (array >= self._sampler.actions)
+        if wrong.any():
+            raise invalid_action(int(array[wrong][0]), self._sampler.actions)
+        self._batch.step(np.ascontiguousarray(array, dtype=np.int64))
         self._count += 1
         infos: dict[str, Any] = {}
         if self._truncated.any():
-            infos = self._start(self._truncated, Request())
+            infos = self._start(self._truncated, ANY)
             self._batch.rewards[self._truncated] = 0.0
         self._truncated = self._count >= self._step_limit
-        return (
-            self._output(self._batch.observations),
-            self._output(self._batch.rewards),
-            np.zeros(self.num_envs, dtype=np.bool_),
-            self._truncated.copy(),
-            infos,
-        )
+        observations, rewards = map(self._output, (self._batch.observations, self._batch.rewards))
+        terminated = np.zeros(self.num_envs, dtype=np.bool_)
+        return observations, rewards, terminated, self._truncated.copy(), infos
 
     def render(self) -> tuple[str, ...] | None:
         """The scenes as texts."""
@@ -311,9 +273,6 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
             "first_reward": np.where(mask, self._batch.rewards, 0.0),
         }
         for number, sample in new.items():
-            infos["instance"][number] = sample.data
+            infos["instance"][number] = deepcopy(dict(sample.instance.data))
             infos["complexity"][number] = sample.complexity
         return {**infos, **{f"_{name}": mask.copy() for name in infos}}
-
-    def _output(self, array: Any) -> Any:
-        return array.copy() if self._copy else array

@@ -14,10 +14,4 @@ from omnimeter.testing.environments import EnvironmentClassSuite
 from omnimeter.testing.payoffs import AdjustmentSuite, PayoffSuite
 from omnimeter.testing.protocols import ProtocolSuite
 
-__all__ = [
-    "AdjustmentSuite",
-    "AgentSuite",
-    "EnvironmentClassSuite",
-    "PayoffSuite",
-    "ProtocolSuite",
-]
+__all__ = ["AdjustmentSuite", "AgentSuite", "EnvironmentClassSuite", "PayoffSuite", "ProtocolSuite"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -20,10 +20,8 @@ class EnvironmentClassSuite:
     Set ``environment_class``, or override ``make``.
 
     Attributes:
-        environment_class: The class to be tested.
         draws: How many instances are drawn.
         interactions: How many actions are tried in each environment.
-        seed: The root of all random streams.
     """
 
     environment_class: EnvironmentClass
@@ -45,16 +43,13 @@ class EnvironmentClassSuite:
             raise AssertionError(f"{message} Witness: {plain(witness)}" if witness else message)
 
 
-def _test_of(rule: Rule) -> Callable[[EnvironmentClassSuite], None]:
-    def test(self: EnvironmentClassSuite) -> None:
+for _rule in RULES:
+
+    def _test(self: EnvironmentClassSuite, rule: Rule = _rule) -> None:
         self.check(rule)
 
-    test.__doc__ = rule.__doc__
-    return test
-
-
-for _rule in RULES:
-    setattr(EnvironmentClassSuite, f"test_{_rule.__name__}", _test_of(_rule))
+    _test.__doc__ = _rule.__doc__
+    setattr(EnvironmentClassSuite, f"test_{_rule.__name__}", _test)
 
 
 def variants(kind: Kind, spec: Spec) -> Iterator[Spec]:
@@ -68,19 +63,14 @@ def variants(kind: Kind, spec: Spec) -> Iterator[Spec]:
         hints = get_type_hints(constructor)
     except (NameError, TypeError):  # annotations that only a type checker can read, or none
         hints = {}
-    specs = [
-        replace(spec, parameters={**spec.parameters, name: value})
-        for name, hint in hints.items()
-        if name not in spec.parameters
-        for value in _choices(hint)
-    ]
+    specs = []
+    for name, hint in hints.items():
+        union = get_origin(hint) in (UnionType, Union)  # a choice that may be left open
+        kinds = [each for each in (get_args(hint) if union else [hint]) if each is not NoneType]
+        if name in spec.parameters or len(kinds) != 1:
+            continue
+        choices = (False, True) if kinds == [bool] else ()
+        if get_origin(kinds[0]) is Literal:
+            choices = get_args(kinds[0])
+        specs += [replace(spec, parameters={**spec.parameters, name: each}) for each in choices]
     yield from specs or [spec]
-
-
-def _choices(hint: Any) -> tuple[Any, ...]:
-    if get_origin(hint) in (UnionType, Union):  # a choice that may be left open
-        others = [each for each in get_args(hint) if each is not NoneType]
-        return _choices(others[0]) if len(others) == 1 else ()
-    if hint is bool:
-        return (False, True)
-    return get_args(hint) if get_origin(hint) is Literal else ()

@@ -13,19 +13,9 @@ from omnimeter.contract import Ending, Payoff, Trace, stream
 from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs.parts import Adjustment
 
-RANGES = ((-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0))
-"""Ranges of rewards that are tried."""
-
 
 class PayoffSuite:
-    """The rules for payoffs, as tests.
-
-    Set ``payoff``, or override ``make``.
-
-    Attributes:
-        payoff: The payoff to be tested.
-        seed: The root of all random streams.
-    """
+    """The rules for payoffs, as tests: set ``payoff``, or override ``make``."""
 
     payoff: Payoff
     seed: int = 0
@@ -50,10 +40,8 @@ class PayoffSuite:
         """An exercise without any interaction has a finite payoff."""
         for end, ending in product((0, NANOSECONDS), Ending):
             payoff = self.make()(Trace(np.zeros(0), np.zeros(0, dtype=np.int64), end, ending))
-            assert isfinite(payoff), (
-                f"The payoff of an empty trace that ends at {end} ns is {payoff}. "
-                "An agent that did nothing has a payoff too."
-            )
+            text = f"The payoff of an empty trace that ends at {end} ns is {payoff}."
+            assert isfinite(payoff), f"{text} An agent that did nothing has a payoff too."
 
     def test_payoff_is_a_finite_number(self) -> None:
         """Every trace has a payoff."""
@@ -64,8 +52,7 @@ class PayoffSuite:
 
     def test_payoff_depends_on_the_trace_only(self) -> None:
         """The same trace has the same payoff, whatever was computed before."""
-        payoff = self.make()
-        traces = list(self.traces())
+        payoff, traces = self.make(), list(self.traces())
         first = [payoff(trace) for trace in traces]
         second = [payoff(trace) for trace in reversed(traces)][::-1]
         assert first == second, "A payoff is a pure function: it must not keep state."
@@ -73,15 +60,12 @@ class PayoffSuite:
     def test_payoff_lies_within_the_bounds(self) -> None:
         """No payoff is outside what ``bounds`` says for the range of rewards."""
         payoff = self.make()
-        for rewards in RANGES:
+        for rewards in ((-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0)):
             low, high = payoff.bounds(rewards)
             assert low <= high, f"bounds({rewards}) is {(low, high)}."
-            for trace in self.traces(rewards):
-                value = payoff(trace)
-                assert low - 1e-9 <= value <= high + 1e-9, (
-                    f"With rewards in {rewards} a payoff was {value}, "
-                    f"outside of bounds() {(low, high)}."
-                )
+            for value in map(payoff, self.traces(rewards)):
+                text = f"With rewards in {rewards} a payoff was {value}, outside of {(low, high)}."
+                assert low - 1e-9 <= value <= high + 1e-9, text
 
     def test_traces_are_not_modified(self) -> None:
         """A payoff does not write into the trace."""
@@ -92,26 +76,15 @@ class PayoffSuite:
             assert same, "The payoff changed the arrays of the trace. Work on a copy."
 
 
+# Lengths that are tried (numbers of interactions and times in seconds), and complexities.
 LENGTHS = (0.0, 1e-6, 1e-3, 0.5, 1.0, 2.0, 7.0, 10.0, 100.0, 1e3, 1e4, 1e6, 1e9)
-"""Lengths that are tried: numbers of interactions and times in seconds."""
-
 COMPLEXITIES = (0.0, 0.5, 1.0, 2.5, 3.0, 8.0, 8.01, 20.0, 64.0, 150.0, 1e3, 1e5)
-"""Complexities that are tried."""
-
 CASES = tuple(product(LENGTHS, COMPLEXITIES))
-
-ROUNDING = 1e-12
-"""Differences that may be rounding, as a share of the value."""
+ROUNDING = 1e-12  # differences that may be rounding, as a share of the value
 
 
 class AdjustmentSuite:
-    """The rules for adjustments, as tests.
-
-    Set ``adjustment``, or override ``make``.
-
-    Attributes:
-        adjustment: The adjustment to be tested.
-    """
+    """The rules for adjustments, as tests: set ``adjustment``, or override ``make``."""
 
     adjustment: Adjustment
 
@@ -136,9 +109,8 @@ class AdjustmentSuite:
         for case in CASES:
             value = adjustment(*case)
             slack = ROUNDING * abs(value)
-            assert low - slack <= value <= high + slack, (
-                f"The adjustment {_at(*case)} is {value}, outside of bounds() {(low, high)}."
-            )
+            text = f"The adjustment {_at(*case)} is {value}, outside of bounds() {(low, high)}."
+            assert low - slack <= value <= high + slack, text
 
     def test_value_never_rises_with_the_length(self) -> None:
         """Definition 11: Φ(x, y) is decreasing in x; a constant one is accepted."""

@@ -23,26 +23,21 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.exercise import nanoseconds
 
-MAX_INTERACTIONS = 20
-"""Interactions of a synthetic trace."""
-
 
 def synthetic_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
     """A possible outcome of an exercise; always the same for the same one."""
     rng = stream(0, "made up", exercise.key).generator()
     environment_class = make(Kind.ENVIRONMENT, exercise.environment_class)
     low, high = environment_class.build(exercise.instance).rewards
-    rewards = rng.uniform(low, high, size=min(exercise.budget.max_interactions, MAX_INTERACTIONS))
-    tick = nanoseconds(exercise.clock.tick)
-    if exercise.budget.seconds is not None:
-        tick = max(1, exercise.budget.end_ns // (MAX_INTERACTIONS + 1))
+    budget, limit = exercise.budget, 20
+    rewards = rng.uniform(low, high, size=min(budget.max_interactions, limit))
+    timed = budget.seconds is not None
+    tick = max(1, budget.end_ns // (limit + 1)) if timed else nanoseconds(exercise.clock.tick)
+    last = tick * len(rewards)
     times = tick * np.arange(1, len(rewards) + 1)
-    last = int(times[-1]) if len(times) else 0
-    end = last if exercise.budget.seconds is None else exercise.budget.end_ns
-    trace = Trace(rewards, times, end)
-    return Outcome(
-        exercise, payoff(trace), len(rewards), float(rewards.sum()), last, end, Ending.BUDGET
-    )
+    end = budget.end_ns if timed else last
+    value, total = payoff(Trace(rewards, times, end)), float(rewards.sum())
+    return Outcome(exercise, value, len(rewards), total, last, end, Ending.BUDGET)
 
 
 class ProtocolSuite:
@@ -52,7 +47,6 @@ class ProtocolSuite:
     outcomes are synthetic. Their environment classes must be in the catalogue.
 
     Attributes:
-        protocol: The protocol to be tested.
         agent: The agent of the exercises.
         rounds: The number of proposals by which it must have ended.
     """
@@ -95,9 +89,8 @@ class ProtocolSuite:
             for order in (outcomes, self._shuffled(outcomes, number)):
                 again = [each.key for each in self.make().propose(self.agent, order)]
                 assert again == keys, (
-                    f"After {len(outcomes)} outcomes a second call of propose differed, or the "
-                    "order of the outcomes made a difference. propose is a pure function of the "
-                    "outcomes."
+                    f"After {len(outcomes)} outcomes a second call of propose differed, or their "
+                    "order made a difference. propose is a pure function of the outcomes."
                 )
 
     def test_exercises_are_distinct(self) -> None:
@@ -148,10 +141,9 @@ class ProtocolSuite:
         for number, (outcomes, _) in enumerate(self.course()):
             one = self._score(outcomes).value
             other = self._score(self._shuffled(outcomes, number)).value
+            text = f"The score is {one} in one order of the outcomes and {other} in another."
             same = None not in (one, other) and isclose(one, other, abs_tol=1e-9)  # type: ignore[arg-type]
-            assert same or one == other, (
-                f"The score is {one} in one order of the outcomes and {other} in another."
-            )
+            assert same or one == other, text
 
     def _score(self, outcomes: Sequence[Outcome]) -> Score:
         try:
@@ -177,7 +169,6 @@ def _check_score(score: Score, outcomes: int) -> None:
     assert isfinite(score.value), f"The score of {outcomes} outcomes is {score.value}."
     if score.interval is not None:
         low, high, confidence = score.interval
-        assert low <= score.value <= high, (
-            f"The interval {low} to {high} does not contain the score {score.value}."
-        )
+        text = f"The interval {low} to {high} does not contain the score {score.value}."
+        assert low <= score.value <= high, text
         assert 0 < confidence < 1, f"The confidence of the interval is {confidence}."
