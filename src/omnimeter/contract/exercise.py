@@ -193,7 +193,7 @@ class Trace:
 
     def same_as(self, other: Trace) -> bool:
         """Whether both record exactly the same events, bit for bit."""
-        names = "first_reward end_ns ending rewards times actions observations".split()
+        names = ["first_reward", "end_ns", "ending", "rewards", "times", "actions", "observations"]
         return all(np.array_equal(getattr(self, each), getattr(other, each)) for each in names)
 
 
