@@ -108,10 +108,8 @@ STOP = Move(-1)
 class Agent(ABC):
     """Takes exercises. A new object is made for every exercise.
 
-    Set ``kernels`` (see ``omnimeter.interaction.KernelAgent``) to run compiled.
-
-    Attributes:
-        view: The view that it asks for, where an environment class has several.
+    Set ``kernels`` (see ``omnimeter.interaction.KernelAgent``) to run compiled, and ``view`` to ask
+    for one of several views of an environment class.
     """
 
     kernels: AgentKernels | None = None

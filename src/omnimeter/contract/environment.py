@@ -28,11 +28,7 @@ class Percept(NamedTuple):
 
 @dataclass(frozen=True)
 class Instance(JsonData):
-    """The frozen, JSON-able description from which exactly one environment is built again.
-
-    Attributes:
-        data: What the environment class needs to know, as plain JSON data.
-    """
+    """The frozen description, plain JSON, from which exactly one environment is built again."""
 
     data: Mapping[str, Any]
 

@@ -39,11 +39,7 @@ class ClockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clock(JsonData):
-    """The clock of an exercise.
-
-    Attributes:
-        tick: Seconds that an action takes under the virtual clock when its agent declares none.
-    """
+    """The clock of an exercise; a virtual one counts ``tick`` seconds where none are declared."""
 
     kind: ClockKind = ClockKind.VIRTUAL
     tick: float = 1.0
@@ -101,12 +97,9 @@ class TimeoutRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Timeout(JsonData):
-    """The longest that one action may take (``docs/standard.md``, section 6).
+    """The longest that one action may take, tau_0 (``docs/standard.md``, section 6).
 
     Its rule applies at every time-out while the agent is busy; its late answer is discarded.
-
-    Attributes:
-        seconds: The time-out tau_0 of section 5.1.
     """
 
     seconds: float

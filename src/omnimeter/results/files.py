@@ -106,12 +106,10 @@ class Layout:
     """The files and directories of one evaluation.
 
     Attributes:
-        root: The directory that is the evaluation.
         spec: What is evaluated; written once, before anything else.
         lock: Held by the one process that writes.
         index: The SQLite index, which can always be rebuilt from the shards.
         provenance: The directory with one file for each time that the evaluation was written.
-        outcomes: The directory of the shards of outcomes.
         traces: The directory of the shards of traces, each named like its shard of outcomes.
     """
 

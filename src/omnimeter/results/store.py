@@ -160,7 +160,7 @@ class Record:
         spec: What is evaluated, as plain JSON data.
 
     Raises:
-        StoreError: There is no evaluation, or its spec is not as it was written.
+        StoreError: Also from its methods: a file is missing, damaged or cannot be read.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -175,19 +175,11 @@ class Record:
         return fingerprint(self.spec)
 
     def keys(self) -> set[str]:
-        """The keys of all exercises that have an outcome.
-
-        Raises:
-            StoreError: A shard is damaged.
-        """
+        """The keys of all exercises that have an outcome."""
         return set().union(*self._keys_by_shard().values())
 
     def outcomes(self) -> list[Outcome]:
-        """All outcomes, ordered by agent, number of the exercise and key.
-
-        Raises:
-            StoreError: A shard is damaged.
-        """
+        """All outcomes, ordered by agent, number of the exercise and key."""
         outcomes: dict[tables.SortKey, Outcome] = {}
         for shard in self._layout.shards():
             for order, outcome in tables.read_outcomes(self._layout.outcome_shard(shard)):
@@ -195,31 +187,19 @@ class Record:
         return [outcomes[order] for order in sorted(outcomes)]
 
     def trace(self, key: str) -> Trace | None:
-        """The trace of one exercise, if it was stored.
-
-        Raises:
-            StoreError: Its shard is damaged.
-        """
+        """The trace of one exercise, if it was stored."""
         for shard, keys in self._keys_by_shard().items():
             if key in keys:
                 return dict(self._traces(shard, only=key)).get(key)
         return None
 
     def traces(self) -> Iterator[tuple[str, Trace]]:
-        """All stored traces with the keys of their exercises, one at a time.
-
-        Raises:
-            StoreError: A shard is damaged.
-        """
+        """All stored traces with the keys of their exercises, one at a time."""
         for shard in self._layout.shards():
             yield from self._traces(shard)
 
     def provenance(self) -> list[dict[str, Any]]:
-        """How the results were made, once for each time that the evaluation was written.
-
-        Raises:
-            StoreError: A file cannot be read.
-        """
+        """How the results were made, once for each time that the evaluation was written."""
         provenance = []
         for path in self._layout.provenance_files():
             try:

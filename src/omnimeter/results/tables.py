@@ -1,4 +1,4 @@
-"""Outcomes and traces as Parquet tables."""
+"""Outcomes and traces as Parquet tables; a damaged file is a ``StoreError`` that names it."""
 
 from __future__ import annotations
 
@@ -92,11 +92,7 @@ def open_shard(path: Path) -> Iterator[Shard]:
 
 
 def read_keys(path: Path) -> tuple[str, ...]:
-    """The exercises that a shard belongs to, from its footer alone.
-
-    Raises:
-        StoreError: The file cannot be read or is damaged.
-    """
+    """The exercises that a shard belongs to, from its footer alone."""
     with open_shard(path) as shard:
         return shard.keys
 
@@ -142,21 +138,13 @@ def encode_outcomes(table: pa.Table) -> bytes:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a shard of outcomes.
-
-    Raises:
-        StoreError: The shard cannot be read or is damaged.
-    """
+    """The rows of a shard of outcomes."""
     with open_shard(path) as shard:
         return _rows(shard)
 
 
 def read_outcomes(path: Path) -> Iterator[tuple[SortKey, Outcome]]:
-    """The outcomes of a shard, each with its sort key.
-
-    Raises:
-        StoreError: The shard cannot be read or is damaged.
-    """
+    """The outcomes of a shard, each with its sort key."""
     with open_shard(path) as shard:
         for row in _rows(shard):
             # Numbers come from their columns, since JSON has one NaN only.
@@ -227,15 +215,7 @@ def encode_traces(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
 
 
 def read_traces(path: Path, only: str | None = None) -> Iterator[tuple[str, Trace]]:
-    """The traces of a shard one after the other, with the keys of their exercises.
-
-    Args:
-        path: The shard.
-        only: The key of the one exercise whose trace is read.
-
-    Raises:
-        StoreError: The shard cannot be read or is damaged.
-    """
+    """The traces of a shard, or ``only`` that of one exercise, with the keys of their exercises."""
     columns = ["reward", "time", "action", "observation"]
     with open_shard(path) as shard:
         for group, head in enumerate(shard.notes["traces"]):
