@@ -121,7 +121,7 @@ def test_same_id_in_two_kinds_is_no_clash(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_malformed_location(claiming: Claiming) -> None:
     claiming(("alpha", "one-v1", "json"))
-    with pytest.raises(InvalidInputError, match=r"'alpha'.*'json', which does not look like"):
+    with pytest.raises(InvalidInputError, match=r"'alpha'.*'json', which must be written"):
         resolve(Kind.AGENT, "one")
 
 

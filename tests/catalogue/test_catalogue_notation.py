@@ -22,7 +22,7 @@ from omnimeter.contract import InvalidInputError
         ("random( )", "random", {}),
         ("random(rate=10)", "random", {"rate": 10}),
         ('random-v1(rate=1e1, label="x")', "random-v1", {"rate": 10.0, "label": "x"}),
-        ("random(label=two words ,b=null)", "random", {"label": "two words", "b": None}),
+        ("random(label=two parts ,b=null)", "random", {"label": "two parts", "b": None}),
         ("random(label='a,b)')", "random", {"label": "a,b)"}),
         (r'random(label="a\",(b")', "random", {"label": 'a",(b'}),
         ('random(a=[1,[2,3]],b={"c":[4,5],"d":")"})', "random", {

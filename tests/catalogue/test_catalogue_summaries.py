@@ -11,15 +11,15 @@ from omnimeter.catalogue import forget
 from omnimeter.catalogue.docstrings import summary
 
 FILES = {
-    "__init__.py": "raise RuntimeError('imported')\nfrom shelf.inner import Door as Gate\n",
-    "inner/__init__.py": "from ..inner.deep import Door\nfrom .deep import Window\n",
+    "__init__.py": "raise RuntimeError('imported')\nfrom shelf.inner import Box as Gate\n",
+    "inner/__init__.py": "from ..inner.deep import Box\nfrom .deep import Window\n",
     "inner/deep.py": (
-        'class Door:\n    """A door.\n\n    Long."""\n\n    class Knob:\n        """A knob."""\n'
+        'class Box:\n    """A box.\n\n    Long."""\n\n    class Knob:\n        """A knob."""\n'
         'def Window():\n    """\n    A window.\n    """\n'
         "class Silent: pass\n"
     ),
     "circle.py": "from shelf.circle import Round\n",
-    "broken.py": "class Door(:\n",
+    "broken.py": "class Box(:\n",
     "foreign.py": "from no_such_package.part import Name\nfrom .... import Beyond\n",
 }
 
@@ -38,21 +38,21 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("location", "expected"),
     [
-        ("shelf.inner.deep:Door", "A door."),
-        ("shelf.inner.deep:Door.Knob", "A knob."),
-        ("shelf.inner.deep:Door.Hinge", ""),
+        ("shelf.inner.deep:Box", "A box."),
+        ("shelf.inner.deep:Box.Knob", "A knob."),
+        ("shelf.inner.deep:Box.Hinge", ""),
         ("shelf.inner.deep:Window", "A window."),
         ("shelf.inner:Window", "A window."),
-        ("shelf:Gate", "A door."),
+        ("shelf:Gate", "A box."),
         ("shelf:Gate.Knob", "A knob."),
         ("shelf.inner.deep:Silent", ""),
         ("shelf.inner.deep:Absent", ""),
         ("shelf.circle:Round", ""),
-        ("shelf.broken:Door", ""),
+        ("shelf.broken:Box", ""),
         ("shelf.foreign:Name", ""),
         ("shelf.foreign:Beyond", ""),
-        ("shelf.absent:Door", ""),
-        ("no_such_package:Door", ""),
+        ("shelf.absent:Box", ""),
+        ("no_such_package:Box", ""),
         ("sys:exit", ""),
     ],
 )

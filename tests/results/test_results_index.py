@@ -69,7 +69,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_index_that_disagrees_is_rebuilt(evaluation: Path, damage: str) -> None:
+def test_an_index_that_disagrees_is_rebuilt(evaluation: Path, damage: str) -> None:
     before, outcomes = contents(evaluation), Record(evaluation).outcomes()
     DAMAGES[damage](evaluation)
     assert Record(evaluation).outcomes() == outcomes
@@ -129,7 +129,7 @@ def test_the_index_tells_what_came_of_each_exercise(tmp_path: Path) -> None:
     ]
 
 
-def test_a_index_that_cannot_be_written_costs_no_outcome(
+def test_an_index_that_cannot_be_written_costs_no_outcome(
     evaluation: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("omnimeter.results.store.READ_TIMEOUT", 0.01)

@@ -6,18 +6,6 @@ from omnimeter.catalogue.parameters import Parameter
 from omnimeter.catalogue.specs import inner_part, parse, read_spec, with_parameters, write_spec
 
 __all__ = [
-    "Description",
-    "Entry",
-    "Kind",
-    "Parameter",
-    "describe",
-    "forget",
-    "inner_part",
-    "listing",
-    "make",
-    "parse",
-    "read_spec",
-    "resolve",
-    "with_parameters",
-    "write_spec",
-]
+    "Description", "Entry", "Kind", "Parameter", "describe", "forget", "inner_part", "listing",
+    "make", "parse", "read_spec", "resolve", "with_parameters", "write_spec",
+]  # fmt: skip

@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Container
 from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 _HEADING = re.compile(r"[A-Z][a-z]+:")
-_ITEM = re.compile(r"(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
-_MAX_IMPORTS = 5
-
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -22,9 +20,16 @@ def split_docstring(raw: str | None, parameters: Container[str]) -> tuple[str, d
 
     The sections ``Args`` and ``Attributes`` are taken out where they describe only parameters.
     """
+    sections: list[list[str]] = [[""]]
+    for line in inspect.cleandoc(raw or "").splitlines():
+        ends = _HEADING.fullmatch(sections[-1][0]) and line and not line.startswith(" ")
+        if _HEADING.fullmatch(line) or ends:
+            sections.append([line])
+        else:
+            sections[-1].append(line)
     text: list[str] = []
     items: dict[str, str] = {}
-    for section in _sections(inspect.cleandoc(raw or "")):
+    for section in sections:
         described = _items(section[1:]) if section[0] in ("Args:", "Attributes:") else {}
         if described and all(name in parameters for name in described):
             items |= described
@@ -33,29 +38,15 @@ def split_docstring(raw: str | None, parameters: Container[str]) -> tuple[str, d
     return "\n".join(text).strip(), items
 
 
-def _sections(text: str) -> list[list[str]]:
-    """The lines of a text, split at each heading and at each end of an indented block."""
-    sections: list[list[str]] = [[""]]
-    for line in text.splitlines():
-        ends = _HEADING.fullmatch(sections[-1][0]) and line and not line.startswith(" ")
-        if _HEADING.fullmatch(line) or ends:
-            sections.append([line])
-        else:
-            sections[-1].append(line)
-    return sections
-
-
 def _items(lines: list[str]) -> dict[str, str]:
     """The items of a section; a line that is indented deeper continues the one before."""
-    depths = [len(line) - len(line.lstrip()) for line in lines]
-    indentation = min((d for d, line in zip(depths, lines, strict=True) if line.strip()), default=0)
     items: dict[str, str] = {}
-    for depth, line in zip(depths, lines, strict=True):
-        match = _ITEM.fullmatch(line.strip())
-        if match and depth == indentation:
-            items[match[1]] = match[2]
+    name = ""
+    for line in textwrap.dedent("\n".join(lines)).splitlines():
+        if match := re.fullmatch(r"(\w+)(?:\s*\([^)]*\))?:\s*(.*)", line.rstrip()):
+            name = match[1]
+            items[name] = match[2]
         elif items and line.strip():
-            name = list(items)[-1]
             items[name] = f"{items[name]} {line.strip()}".strip()
     return items
 
@@ -64,52 +55,44 @@ def _items(lines: list[str]) -> dict[str, str]:
 def summary(location: str) -> str:
     """The first docstring line of what is at ``package.module:Name``; empty where there is none."""
     module, _, name = location.partition(":")
-    return _summary(module, name, _MAX_IMPORTS)
+    return _summary(module, name.split("."), max_imports=5)
 
 
-def _summary(module: str, name: str, imports: int) -> str:
+def _summary(module: str, names: list[str], max_imports: int) -> str:
     """Search one module and, where it only imports the name, the module it is imported from."""
     path = _module_file(module)
-    if path is None or imports == 0:
+    if path is None or max_imports == 0:
         return ""
-    first, *inner = name.split(".")
+    first, *inner = names
     for node in source_body(path):
         if isinstance(node, _Definition) and node.name == first:
             return _docstring_line(node, inner)
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                if (alias.asname or alias.name) == first:
-                    source = _imported_module(node, module, path)
-                    return _summary(source, ".".join([alias.name, *inner]), imports - 1)
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        for alias in node.names:
+            if (alias.asname or alias.name) == first:
+                package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+                try:
+                    source = resolve_name("." * node.level + (node.module or ""), package)
+                except ImportError:
+                    return ""
+                return _summary(source, [alias.name, *inner], max_imports - 1)
     return ""
 
 
 def _docstring_line(node: _Definition, inner: list[str]) -> str:
-    for name in inner:
-        children = (child for child in node.body if isinstance(child, _Definition))
-        nested = next((child for child in children if child.name == name), None)
-        if nested is None:
-            return ""
-        node = nested
-    return (ast.get_docstring(node) or "").partition("\n")[0].strip()
-
-
-def _imported_module(node: ast.ImportFrom, module: str, path: Path) -> str:
-    """The absolute name of the module of an import statement."""
-    if node.level == 0:
-        return node.module or ""
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    try:
-        return resolve_name("." * node.level + (node.module or ""), package)
-    except ImportError:
-        return ""
+    if not inner:
+        return (ast.get_docstring(node) or "").partition("\n")[0].strip()
+    children = (child for child in node.body if isinstance(child, _Definition))
+    lines = (_docstring_line(each, inner[1:]) for each in children if each.name == inner[0])
+    return next(lines, "")
 
 
 def _module_file(module: str) -> Path | None:
     """The source file of a module.
 
-    Finding a module inside a package would import the package, so only the top-level package is
-    looked up; the rest of the path is followed in its directory.
+    Only the top-level package is looked up, and the rest of the path followed in its directory:
+    finding a module inside a package would import the package.
     """
     top, *rest = module.split(".")
     try:

@@ -11,9 +11,6 @@ from importlib import metadata
 from omnimeter.catalogue.docstrings import source_body, summary
 from omnimeter.contract import InvalidInputError, UnknownNameError
 
-_ID = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9][0-9]*)")
-_LOCATION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-
 
 class Kind(StrEnum):
     """The kinds of parts in the catalogue."""
@@ -41,7 +38,6 @@ class Entry:
     """A part in the catalogue: what one package lists under one name.
 
     Attributes:
-        kind: The kind of part.
         id: Its name with its version, if the package lists it correctly.
         package: The package that lists it.
         version: The version of that package.
@@ -64,12 +60,10 @@ class Entry:
         """Why it cannot be used, naming the package at fault; empty when it can."""
         where = f"The package {self.package!r} lists the {self.kind} {self.id!r}"
         if read_id(self.id) is None:
-            return (
-                f"{where}, which is not an id: name-vN, lower-case words with hyphens and a "
-                "version, for example 'cups-v1'."
-            )
-        if not _LOCATION.fullmatch(self.location):
-            return f"{where} at {self.location!r}, which does not look like 'package.module:Name'."
+            example = "name-vN, lower case with hyphens and a version, for example 'cups-v1'"
+            return f"{where}, which is not an id: {example}."
+        if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", self.location):
+            return f"{where} at {self.location!r}, which must be written 'package.module:Name'."
         same = [each for each in entries() if (each.kind, each.id) == (self.kind, self.id)]
         if len(same) > 1:
             claims = " and ".join(f"{each.package!r} ({each.location})" for each in same)
@@ -79,7 +73,7 @@ class Entry:
 
 def read_id(text: str) -> tuple[str, int] | None:
     """The name and the version in an id, or ``None`` when the text is not an id."""
-    match = _ID.fullmatch(text)
+    match = re.fullmatch(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9][0-9]*)", text)
     return (match[1], int(match[2])) if match else None
 
 
@@ -101,17 +95,12 @@ def read_entry_points() -> tuple[Entry, ...]:
 def entries() -> tuple[Entry, ...]:
     """All parts, read once per process, ordered by kind, id and package."""
     kinds = list(Kind)
-    return tuple(
-        sorted(
-            dict.fromkeys(read_entry_points()),
-            key=lambda each: (
-                kinds.index(each.kind),
-                _name_and_version(each),
-                each.package,
-                each.location,
-            ),
-        )
-    )
+
+    def order(entry: Entry) -> tuple[object, ...]:
+        name = _name_and_version(entry)
+        return kinds.index(entry.kind), name, entry.package, entry.location
+
+    return tuple(sorted(dict.fromkeys(read_entry_points()), key=order))
 
 
 def _name_and_version(entry: Entry) -> tuple[str, int]:
@@ -119,10 +108,7 @@ def _name_and_version(entry: Entry) -> tuple[str, int]:
 
 
 def listing(kind: Kind | None = None) -> list[Entry]:
-    """All parts, or those of one kind, ordered by kind and id.
-
-    A part that cannot be used is listed too; its ``problem`` says why.
-    """
+    """All parts, or those of one kind, ordered by kind and id; some may have a ``problem``."""
     return [entry for entry in entries() if kind is None or entry.kind == kind]
 
 
@@ -134,17 +120,17 @@ def find(kind: Kind, name: str) -> Entry:
         InvalidInputError: It is listed twice, or incorrectly.
     """
     known = listing(kind)
-    matching = [entry for entry in known if entry.id == name]
-    if not matching:
-        matching = [entry for entry in known if _name_and_version(entry)[0] == name]
-        matching.sort(key=_name_and_version, reverse=True)
+    matching = [entry for entry in known if entry.id == name] or [
+        entry for entry in known if _name_and_version(entry)[0] == name
+    ]
     if not matching:
         versioned = read_id(name) is not None
         names = {entry.id if versioned else _name_and_version(entry)[0] for entry in known}
         raise UnknownNameError(kind, name, names)
-    if problem := matching[0].problem:
+    newest = max(matching, key=_name_and_version)
+    if problem := newest.problem:
         raise InvalidInputError(problem, "Remove or fix the package at fault.")
-    return matching[0]
+    return newest
 
 
 def forget() -> None:

@@ -23,12 +23,7 @@ _HERE = str(Path(__file__).parent)
 
 
 class Location(NamedTuple):
-    """Where an object is.
-
-    Attributes:
-        source: The path of a file, or the dotted name of a module.
-        name: The name of the object there, dotted if it is inside another one.
-    """
+    """Where an object is: a file or the dotted name of a module, and the object's name there."""
 
     source: str
     name: str
@@ -50,11 +45,9 @@ def read_location(text: str) -> Location | None:
     if not colon and not location.is_file:
         return None
     if not source or not all(part.isidentifier() for part in name.split(".")):
-        example = location.source or "my_agent.py"
-        raise InvalidInputError(
-            f"{text!r} does not say which object is meant.",
-            f"Write the file or module, a colon and a name: '{example}:Name'.",
-        )
+        example = f"'{location.source or 'my_agent.py'}:Name'"
+        advice = f"Write the file or module, a colon and a name: {example}."
+        raise InvalidInputError(f"{text!r} does not say which object is meant.", advice)
     return location
 
 
@@ -66,7 +59,18 @@ def load_object(location: Location) -> Any:
         UnknownNameError: There is no object of that name in it.
     """
     source, name = location
-    module = load_file(source) if location.is_file else _load_module(location)
+    try:
+        module = None if location.is_file else import_module(source)
+    except (Exception, SystemExit) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing is None or not f"{source}.".startswith(f"{missing}."):
+            raise _import_error(error, source) from error
+        path = Path(*source.split(".")).with_suffix(".py")
+        advice = "Install its package, or name a file: 'path/to/file.py:Name'."
+        if path.is_file():
+            advice = f"Did you mean '{path}:{name}'?"
+        raise InvalidInputError(f"There is no module {source!r}.", advice) from error
+    module = module or _load_file(source)
     try:
         return reduce(getattr, name.split("."), module)
     except AttributeError:
@@ -77,29 +81,11 @@ def load_object(location: Location) -> Any:
     known = [str(each) for each in getattr(module, "__all__", None) or own or public]
     if known:
         raise UnknownNameError(f"object in {source} called", name, known)
-    raise InvalidInputError(
-        f"There is no object in {source} called {name!r}.", "It defines nothing."
-    )
+    message = f"There is no object in {source} called {name!r}."
+    raise InvalidInputError(message, "It defines nothing.")
 
 
-def _load_module(location: Location) -> ModuleType:
-    source, name = location
-    try:
-        return import_module(source)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{source}.".startswith(f"{error.name}."):
-            raise import_error(error, source) from error
-        path = Path(*source.split(".")).with_suffix(".py")
-        advice = "Install its package, or name a file: 'path/to/file.py:Name'."
-        if path.is_file():
-            advice = f"Did you mean '{path}:{name}'?"
-        raise InvalidInputError(f"There is no module {source!r}.", advice) from error
-    except (Exception, SystemExit) as error:
-        raise import_error(error, source) from error
-
-
-_directories: set[Path] = set()
-"""The directories of all files loaded so far."""
+_directories: set[Path] = set()  # of all files loaded so far
 
 
 def file_digest(path: str) -> str:
@@ -107,15 +93,8 @@ def file_digest(path: str) -> str:
     return _digest(_read(path))
 
 
-def load_file(path: str) -> ModuleType:
-    """Import a file; the same content at the same path is imported once per process.
-
-    Args:
-        path: Absolute, or relative to the current directory.
-
-    Raises:
-        InvalidInputError: The file does not exist, or it fails while it is imported.
-    """
+def _load_file(path: str) -> ModuleType:
+    """Import a file; the same content at the same path is imported once per process."""
     content = _read(path)
     absolute = Path(path).resolve()
     # A name that generated code can write in an import statement.
@@ -134,16 +113,13 @@ def load_file(path: str) -> ModuleType:
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, (Exception, SystemExit)):
-            raise import_error(error, path, str(absolute)) from error
+            raise _import_error(error, path, str(absolute)) from error
         raise
     return module
 
 
 class _ContentLoader(SourceFileLoader):
-    """Runs the content that was hashed.
-
-    The usual loader trusts bytecode of the same size and second, and so may miss an edit.
-    """
+    """Runs the content that was hashed; bytecode of the same size and second may miss an edit."""
 
     def __init__(self, name: str, path: str, content: bytes) -> None:
         super().__init__(name, path)
@@ -166,15 +142,23 @@ def _read(path: str) -> bytes:
         advice = f"Did you mean {close[0]!r}?" if close else "Check the path."
         raise InvalidInputError(f"There is no file {path!r}.", advice) from None
     except OSError as error:
-        raise InvalidInputError(
-            f"The file {path!r} cannot be read: {error.strerror}.", "Check the path."
-        ) from error
+        message = f"The file {path!r} cannot be read: {error.strerror}."
+        raise InvalidInputError(message, "Check the path.") from error
 
 
 @contextmanager
 def _siblings(directory: Path) -> Iterator[None]:
-    """Let a file import its siblings: before all else for now, and after all else from then on."""
-    _forget_siblings_of_same_name(directory)
+    """Let a file import its siblings: before all else for now, and after all else from then on.
+
+    Siblings of earlier files that have the name of a sibling here are forgotten: otherwise ``import
+    policy`` in ``b/agent.py`` would get ``a/policy.py``. Modules that imported them keep them.
+    """
+    for name in {path.stem for path in directory.iterdir() if not path.name.startswith("_")}:
+        file = Path(getattr(sys.modules.get(name), "__file__", None) or "")
+        parent = file.parent.parent if file.name == "__init__.py" else file.parent
+        if parent != directory and parent in _directories:
+            for loaded in [other for other in sys.modules if f"{other}.".startswith(f"{name}.")]:
+                del sys.modules[loaded]
     _directories.add(directory)
     known = str(directory) in sys.path
     sys.path.insert(0, str(directory))
@@ -187,40 +171,15 @@ def _siblings(directory: Path) -> Iterator[None]:
             sys.path.append(str(directory))
 
 
-def _forget_siblings_of_same_name(directory: Path) -> None:
-    """Forget the siblings of earlier files that have the name of a sibling here.
-
-    Otherwise ``import policy`` in ``b/agent.py`` would silently get ``a/policy.py``. Modules that
-    have imported them keep them.
-    """
-    for name in {path.stem for path in directory.iterdir() if not path.name.startswith("_")}:
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file is None:
-            continue
-        parent = Path(file).parent
-        if Path(file).name == "__init__.py":
-            parent = parent.parent
-        if parent != directory and parent in _directories:
-            for loaded in [other for other in sys.modules if f"{other}.".startswith(f"{name}.")]:
-                del sys.modules[loaded]
-
-
-def import_error(error: BaseException, source: str, path: str = "") -> InvalidInputError:
-    """The error for a file or module that raised while it was imported.
-
-    Args:
-        error: What it raised.
-        source: The file or module, as the user named it.
-        path: The absolute path of the file, where the source is one.
-    """
+def _import_error(error: BaseException, source: str, path: str = "") -> InvalidInputError:
+    """The error for a source that raised while it was imported; the path of a file is absolute."""
+    lines = [frame.lineno for frame in _frames(error) if frame.filename == path]
     if isinstance(error, SyntaxError) and str(error.filename).endswith(".py"):
-        line = error.lineno if error.filename == path else None
-    else:
-        lines = [frame.lineno for frame in _frames(error) if frame.filename == path]
-        line = lines[-1] if lines else None
-    if line is None:
+        lines = [error.lineno] if error.filename == path else []
+    if not lines or lines[-1] is None:
         return InvalidInputError(f"{source} cannot be imported: {_description(error)}.")
-    return InvalidInputError(f"{source}, line {line}: {_type_and_message(error)}.", "Fix the file.")
+    message = f"{source}, line {lines[-1]}: {_type_and_message(error)}."
+    return InvalidInputError(message, "Fix the file.")
 
 
 def construction_error(error: BaseException, label: str) -> InvalidInputError:

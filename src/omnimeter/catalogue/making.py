@@ -8,18 +8,12 @@ from functools import partial
 from typing import Any
 
 from omnimeter.catalogue.docstrings import split_docstring
-from omnimeter.catalogue.entries import Entry, Kind, find
+from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.loading import Location, construction_error, load_object, read_location
 from omnimeter.catalogue.objects import build, is_object
 from omnimeter.catalogue.parameters import Parameter, described_parameters, settable, validated
 from omnimeter.catalogue.specs import check_digest
-from omnimeter.contract import (
-    EnvironmentClass,
-    InvalidInputError,
-    OmnimeterError,
-    Protocol,
-    Spec,
-)
+from omnimeter.contract import EnvironmentClass, InvalidInputError, OmnimeterError, Protocol, Spec
 
 
 def resolve(kind: Kind, name: str) -> Any:
@@ -40,30 +34,27 @@ def resolve(kind: Kind, name: str) -> Any:
     else:
         entry = find(kind, name)
         name = f"{entry.id} of the package {entry.package!r} ({entry.location})"
-        part = _load_entry(entry)
+        try:
+            part = load_object(Location(*entry.location.split(":")))
+        except OmnimeterError as error:
+            listed = f"The package {entry.package!r} lists the {kind} {entry.id!r}"
+            raise InvalidInputError(
+                f"{listed} at {entry.location}, but it cannot be loaded: {error}"
+            ) from error
     if objection := _objection(kind, part):
         raise InvalidInputError(f"{name} cannot be used as {kind.phrase}: {objection}.")
     return part
 
 
-def _load_entry(entry: Entry) -> Any:
-    source, _, name = entry.location.partition(":")
-    try:
-        return load_object(Location(source, name))
-    except OmnimeterError as error:
-        raise InvalidInputError(
-            f"The package {entry.package!r} lists the {entry.kind} {entry.id!r} at "
-            f"{entry.location}, but it cannot be loaded: {error}"
-        ) from error
-
-
 def _objection(kind: Kind, part: object) -> str:
     """Why an object cannot be a part of some kind; empty when it can."""
     match kind:
-        case Kind.ENVIRONMENT:
-            return _not_a_subclass(part, EnvironmentClass)
-        case Kind.PROTOCOL:
-            return _not_a_subclass(part, Protocol)
+        case Kind.ENVIRONMENT | Kind.PROTOCOL:
+            base: type = EnvironmentClass if kind is Kind.ENVIRONMENT else Protocol
+            if isinstance(part, base):
+                return f"it is one object of {type(part).__name__}; name the class itself"
+            fits = isinstance(part, type) and issubclass(part, base)
+            return "" if fits else f"it is not a subclass of omnimeter.{base.__name__}"
         case Kind.AGENT:
             if any(_has_method(part, method) for method in ("act", "predict", "__call__")):
                 return ""
@@ -76,34 +67,19 @@ def _objection(kind: Kind, part: object) -> str:
             return "" if callable(part) else "it cannot be called"
 
 
-def _not_a_subclass(part: object, base: type) -> str:
-    if isinstance(part, type) and issubclass(part, base):
-        return ""
-    if isinstance(part, base):
-        return f"it is one object of {type(part).__name__}; name the class itself"
-    return f"it is not a subclass of omnimeter.{base.__name__}"
-
-
 def _has_method(part: object, method: str) -> bool:
-    """Whether an object, or the objects of a class, have a method.
-
-    Every class can be called, so for a class only what it defines for its objects counts.
-    """
+    """Whether an object, or the objects of a class, have a method; every class can be called."""
     if isinstance(part, type):
         return any(method in vars(base) for base in part.__mro__)
     return hasattr(part, method)
 
 
 def make(kind: Kind, spec: Spec) -> Any:
-    """Build a part with its parameters.
-
-    A class is constructed, a function is bound to its parameters, and any other object is returned
-    as it is.
+    """Construct a class, bind a function to its parameters, or return any other object as it is.
 
     Raises:
         UnknownNameError: There is no such part.
-        InvalidInputError: The part cannot be loaded, a parameter does not fit, the part rejects
-            it, or its file has changed since the spec was made.
+        InvalidInputError: The part cannot be loaded, its file has changed, or a parameter is wrong.
     """
     check_digest(spec)
     part = build(spec) if is_object(spec.id) else resolve(kind, spec.id)
@@ -112,9 +88,8 @@ def make(kind: Kind, spec: Spec) -> Any:
             return part
         if not inspect.isroutine(part):
             raise InvalidInputError(f"{spec.id} is a single object, which takes no parameters.")
+        return partial(part, **validated(part, spec.parameters, spec.id))
     values = validated(part, spec.parameters, spec.id)
-    if not isinstance(part, type):
-        return partial(part, **values)
     try:
         return part(**values)
     except OmnimeterError as error:
@@ -130,9 +105,7 @@ class Description:
     Attributes:
         id: Its id, or its location when it has none.
         package: The package that it comes from; empty for a location.
-        location: Where it is.
         doc: Its docstring, without what is said in ``parameters``.
-        parameters: Its parameters.
     """
 
     id: str

@@ -23,17 +23,11 @@ def is_object(name: str) -> bool:
 
 
 def use(objects: Mapping[str, Any]) -> None:
-    """Let the ids of some objects stand for them, instead of those of earlier calls.
-
-    Args:
-        objects: The objects by their ids (``python:NAME``).
-    """
-    global _generation  # noqa: PLW0603 - one table of objects per process
-    names = {*objects, *_current}
-    if any(objects.get(name) is not _current.get(name) for name in names):
+    """Let ids (``python:NAME``) stand for these objects, instead of those of earlier calls."""
+    global _current, _generation  # noqa: PLW0603 - one table of objects per process
+    if any(objects.get(name) is not _current.get(name) for name in {*objects, *_current}):
         _generation += 1
-    _current.clear()
-    _current.update(objects)
+    _current = dict(objects)
 
 
 def generation() -> int:
@@ -47,7 +41,16 @@ def build(spec: Spec) -> Any:
     Raises:
         InvalidInputError: The object is not there, or cannot be copied.
     """
-    _unpack()
+    global _received
+    if _received:
+        packed, _received = _received, b""
+        try:
+            use(pickle.loads(packed))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            message = f"The agents cannot be unpickled in another process ({reason})."
+            advice = "Give workers=1, or define them in a module that can be imported."
+            raise InvalidInputError(message, advice) from error
     if spec.id not in _current:
         raise InvalidInputError(
             f"{spec.id} was an object of a script or notebook; a record cannot rebuild it.",
@@ -84,24 +87,10 @@ def pack() -> bytes:
                 f"{name} cannot be sent to other processes ({type(error).__name__}: {error}).",
                 "Give workers=1, or the class instead of the object.",
             ) from error
-    return bytes(cloudpickle.dumps(dict(_current)))
+    return bytes(cloudpickle.dumps(_current))
 
 
 def receive(packed: bytes) -> None:
     """Use objects that another process packed; they are unpacked when they are needed."""
     global _received  # noqa: PLW0603 - one table of objects per process
     _received = packed
-
-
-def _unpack() -> None:
-    global _received
-    if not _received:
-        return
-    packed, _received = _received, b""
-    try:
-        use(pickle.loads(packed))
-    except Exception as error:
-        raise InvalidInputError(
-            f"The agents cannot be unpickled in another process ({type(error).__name__}: {error}).",
-            "Give workers=1, or define them in a module that can be imported.",
-        ) from error

@@ -30,10 +30,8 @@ class Parameter:
     """A parameter of a part.
 
     Attributes:
-        name: Its name.
         annotation: Its type as it stands in the source; empty when there is none.
         required: Whether it must be given.
-        default: What it is when it is not given.
         doc: What the docstring says of it.
     """
 
@@ -46,24 +44,17 @@ class Parameter:
 
 def described_parameters(target: Any, docs: Mapping[str, str]) -> list[Parameter]:
     """The parameters that a spec can set, with what docstrings say of them."""
-    return [
-        Parameter(
-            name=each.name,
-            annotation=_annotation_text(target, each),
-            required=each.default is _EMPTY,
-            default=_default(target, each),
-            doc=docs.get(each.name, ""),
-        )
-        for each in (settable(target) if callable(target) else ())
-    ]
-
-
-def _default(target: Any, parameter: inspect.Parameter) -> Any:
-    if dataclasses.is_dataclass(target):  # whose signature hides the result of a default factory
-        for field in dataclasses.fields(target):
-            if field.name == parameter.name and field.default_factory is not dataclasses.MISSING:
-                return field.default_factory()
-    return None if parameter.default is _EMPTY else parameter.default
+    # The signature of a dataclass hides the result of a default factory.
+    fields = dataclasses.fields(target) if dataclasses.is_dataclass(target) else ()
+    factories = {each.name: each.default_factory for each in fields}
+    result = []
+    for each in settable(target) if callable(target) else ():
+        factory = factories.get(each.name, dataclasses.MISSING)
+        default = None if each.default is _EMPTY else each.default
+        default = default if factory is dataclasses.MISSING else factory()
+        annotation, required = _annotation_text(target, each), each.default is _EMPTY
+        result.append(Parameter(each.name, annotation, required, default, docs.get(each.name, "")))
+    return result
 
 
 def settable(target: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -103,14 +94,9 @@ def _annotation_text(target: Any, parameter: inspect.Parameter) -> str:
 
 
 def validated(target: Callable[..., Any], given: Mapping[str, Any], label: str) -> dict[str, Any]:
-    """The given values as the annotations of a class or function ask for them.
+    """The given values as the annotations of a class or function, called ``label``, ask for them.
 
     A value without an annotation, or with one that cannot be evaluated, is left as it is.
-
-    Args:
-        target: The class or function.
-        given: The values by their parameters' names.
-        label: What the user calls the target.
 
     Raises:
         InvalidInputError: A parameter is unknown or missing, or a value does not fit.
@@ -127,10 +113,8 @@ def validated(target: Callable[..., Any], given: Mapping[str, Any], label: str) 
     if missing := [name for name in required if name not in given]:
         plural = "s" if len(missing) > 1 else ""
         example = ",".join(f"{name}=..." for name in missing)
-        raise InvalidInputError(
-            f"{label} needs the parameter{plural} {', '.join(map(repr, missing))}.",
-            f"Write '{label}({example})'.",
-        )
+        message = f"{label} needs the parameter{plural} {', '.join(map(repr, missing))}."
+        raise InvalidInputError(message, f"Write '{label}({example})'.")
     return {
         name: _validated(target, parameters[name], value, label) if name in parameters else value
         for name, value in given.items()
@@ -153,11 +137,9 @@ def _validated(
     except ValidationError as error:
         text = json.dumps(value, ensure_ascii=False, default=repr)
         text = text if len(text) <= 60 else f"{text[:57]}..."
-        raise InvalidInputError(
-            f"The parameter {parameter.name!r} of {label} cannot be {text}: "
-            f"{validation_message(error)}.",
-            f"Expected: {_annotation_text(target, parameter)}.",
-        ) from error
+        message = f"The parameter {parameter.name!r} of {label} cannot be {text}"
+        advice = f"Expected: {_annotation_text(target, parameter)}."
+        raise InvalidInputError(f"{message}: {validation_message(error)}.", advice) from error
 
 
 @lru_cache(maxsize=256)  # the same part is made again and again, and this is the slow step
@@ -166,8 +148,7 @@ def _adapter(target: Callable[..., Any], name: str) -> TypeAdapter[Any] | None:
     from pydantic import ConfigDict, TypeAdapter
     from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-    [annotation] = [each.annotation for each in settable(target) if each.name == name]
-    kind = _evaluated(annotation, target)
+    [kind] = [_evaluated(each.annotation, target) for each in settable(target) if each.name == name]
     # label=10 for a text means the text "10"; types with a configuration of their own reject ours
     for config in (ConfigDict(coerce_numbers_to_str=True), None):
         try:
@@ -180,12 +161,10 @@ def _adapter(target: Callable[..., Any], name: str) -> TypeAdapter[Any] | None:
 
 
 def _evaluated(annotation: Any, target: Callable[..., Any]) -> Any:
-    """The type that an annotation names, be it written out or a text.
-
-    Names of ``typing`` and ``collections.abc`` are often imported for type checkers only.
-    """
+    """The type that an annotation names, be it written out or a text."""
     if annotation is _EMPTY:
         return Any
+    # These names are often imported for type checkers only.
     names: dict[str, Any] = {**vars(collections.abc), **vars(typing)}
     own = [target.__init__, target.__new__] if isinstance(target, type) else [target]  # type: ignore[misc] # of any class
     functions = [each for each in map(inspect.unwrap, own) if isinstance(each, FunctionType)]

@@ -14,9 +14,7 @@ from omnimeter.catalogue.loading import file_digest, read_location
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
 from omnimeter.contract.spec import canonical_json, read_json
 
-_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*=")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
-_ADVICE = "Write 'name(key=value,...)'; values are JSON or bare words."
 
 
 def read_call(text: str) -> tuple[str, dict[str, Any]]:
@@ -26,71 +24,50 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
         InvalidInputError: The text cannot be read; the message says at which character.
     """
     name, parenthesis, _ = text.partition("(")
+    parameters: dict[str, Any] = {}
     if not parenthesis:
-        return text.strip(), {}
-    opened = len(name)
-    end = _closing(text, opened)
+        return text.strip(), parameters
+    start, end = len(name) + 1, _closing(text, len(name))
     if rest := text[end + 1 :].strip():
         raise _error(text, text.index(rest, end + 1), f"{rest!r} follows the last parenthesis")
-    return name.strip(), _parameters(text, opened + 1, end)
+    while start <= end and text[len(name) + 1 : end].strip():
+        stop = start  # the next comma outside of brackets and quotes, or else the end
+        while stop < end and text[stop] != ",":
+            stop = _after(text, stop)
+        key, value = read_assignment(text, start, stop)
+        if key in parameters:
+            raise _error(text, start, f"{key!r} is given twice")
+        parameters[key] = value
+        start = stop + 1
+    return name.strip(), parameters
 
 
-def read_assignment(text: str) -> tuple[str, Any]:
-    """The name and the value in ``key=value``, where the value is all that follows.
+def read_assignment(text: str, start: int = 0, stop: int | None = None) -> tuple[str, Any]:
+    """The name and the value in ``key=value``, where the value is all that follows until ``stop``.
+
+    A value is JSON, a text in single quotes, or a bare word.
 
     Raises:
         InvalidInputError: The text cannot be read; the message says at which character.
     """
-    return _assignment(text, 0, len(text))
-
-
-def _parameters(text: str, start: int, end: int) -> dict[str, Any]:
-    parameters: dict[str, Any] = {}
-    if not text[start:end].strip():
-        return parameters
-    while start <= end:
-        stop = _comma(text, start, end)
-        name, value = _assignment(text, start, stop)
-        if name in parameters:
-            raise _error(text, start, f"{name!r} is given twice")
-        parameters[name] = value
-        start = stop + 1
-    return parameters
-
-
-def _assignment(text: str, start: int, stop: int) -> tuple[str, Any]:
-    match = _NAME.match(text, start, stop)
+    match = re.compile(r"\s*([A-Za-z_]\w*)\s*=").match(text[:stop], start)
     if match is None:
         raise _error(text, start, "here 'key=value' is expected")
-    return match[1], _value(text, match.end(), stop)
-
-
-def _value(text: str, start: int, stop: int) -> Any:
-    """One value: JSON, a text in single quotes, or a bare word."""
-    written = text[start:stop].strip()
+    written = text[match.end() : stop].strip()
     if not written:
-        raise _error(text, start, 'the value is missing; write "" for an empty text')
-    start = text.index(written, start)
+        raise _error(text, match.end(), 'the value is missing; write "" for an empty text')
+    start = text.index(written, match.end())
     try:
         value = json.loads(written)
         canonical_json(value)  # raises ValueError for infinities
     except json.JSONDecodeError as error:
         if written[0] in '[{"':
             raise _error(text, start + error.pos, f"this is not JSON: {error.msg}") from error
+        quoted = len(written) > 1 and written[0] == written[-1] == "'"
+        value = written[1:-1] if quoted else written
     except ValueError as error:
         raise _error(text, start, "this number is too large, or not a number") from error
-    else:
-        return value
-    if written[0] == "'" and written[-1] == "'" and len(written) > 1:
-        return written[1:-1]
-    return written
-
-
-def _comma(text: str, start: int, end: int) -> int:
-    """Where the next comma outside of brackets and quotes is, or else the end."""
-    while start < end and text[start] != ",":
-        start = _after(text, start)
-    return min(start, end)
+    return match[1], value
 
 
 def _closing(text: str, opened: int) -> int:
@@ -119,7 +96,8 @@ def _after(text: str, position: int) -> int:
 
 
 def _error(text: str, position: int, why: str) -> InvalidInputError:
-    return InvalidInputError(f"In {text!r}, character {position + 1}: {why}.", _ADVICE)
+    advice = "Write 'name(key=value,...)'; values are JSON or bare words."
+    return InvalidInputError(f"In {text!r}, character {position + 1}: {why}.", advice)
 
 
 def parse(kind: Kind, text: str) -> Spec:
@@ -137,12 +115,10 @@ def parse(kind: Kind, text: str) -> Spec:
         InvalidInputError: The text or the file cannot be read.
     """
     text = text.strip()
-    if text.endswith(".json"):
-        return _normalised(kind, read_spec(text))
-    name, parameters = read_call(text)
-    if not name:
+    spec = read_spec(text) if text.endswith(".json") else Spec(*read_call(text))
+    if not spec.id:
         raise InvalidInputError(f"{text!r} names no {kind}.", f"Name {kind.phrase}.")
-    return _normalised(kind, Spec(name, parameters))
+    return _normalised(kind, spec)
 
 
 def _normalised(kind: Kind, spec: Spec) -> Spec:
@@ -153,11 +129,10 @@ def _normalised(kind: Kind, spec: Spec) -> Spec:
     elif location.is_file:
         check_digest(spec)
         spec = replace(spec, digest=file_digest(location.source))
-    inner = inner_part(kind, spec)
-    if inner is None:
-        return spec
-    value = inner.to_json() if inner.digest else inner.label
-    return replace(spec, parameters={**spec.parameters, kind.value: value})
+    if inner := inner_part(kind, spec):
+        value = inner.to_json() if inner.digest else inner.label
+        spec = replace(spec, parameters={**spec.parameters, kind.value: value})
+    return spec
 
 
 def inner_part(kind: Kind, spec: Spec) -> Spec | None:
@@ -183,14 +158,11 @@ def check_digest(spec: Spec) -> None:
     Raises:
         InvalidInputError: The file does not exist or has other content.
     """
-    if not spec.digest:
-        return
-    location = read_location(spec.id)
+    location = read_location(spec.id) if spec.digest else None
     if location is not None and location.is_file and file_digest(location.source) != spec.digest:
-        raise InvalidInputError(
-            f"{location.source} has changed since the spec with digest {spec.digest} was made.",
-            "Restore the file, or start again: an edited part is another part.",
-        )
+        message = f"{location.source} has changed since the spec with digest {spec.digest} was made"
+        advice = "Restore the file, or start again: an edited part is another part."
+        raise InvalidInputError(f"{message}.", advice)
 
 
 def with_parameters(spec: Spec, assignments: Iterable[str]) -> Spec:

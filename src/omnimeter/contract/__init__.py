@@ -1,17 +1,11 @@
 """The contract of agents, environments, exercises and protocols, as types.
 
 ``docs/standard.md`` is its normative text. Authors of agents read ``agent``, authors of environment
-classes ``environment``; several seats, several views and adaptive tests are in ``extensions``.
+classes ``environment``.
 """
 
 from omnimeter.contract.agent import STOP, Agent, Briefing, Move, Observation, Space, single
-from omnimeter.contract.environment import (
-    Claims,
-    Environment,
-    EnvironmentClass,
-    Instance,
-    Percept,
-)
+from omnimeter.contract.environment import Claims, Environment, EnvironmentClass, Instance, Percept
 from omnimeter.contract.errors import InvalidInputError, OmnimeterError, UnknownNameError
 from omnimeter.contract.exercise import (
     Budget,
@@ -31,40 +25,9 @@ from omnimeter.contract.protocol import Interval, Payoff, Protocol, Score
 from omnimeter.contract.spec import Spec, stream
 
 __all__ = [
-    "STOP",
-    "Agent",
-    "AgentKernels",
-    "Briefing",
-    "Budget",
-    "Claims",
-    "Clock",
-    "ClockKind",
-    "Design",
-    "Ending",
-    "Environment",
-    "EnvironmentClass",
-    "EnvironmentKernels",
-    "Exercise",
-    "Fault",
-    "FaultKind",
-    "Instance",
-    "Interval",
-    "InvalidInputError",
-    "Move",
-    "Observation",
-    "OmnimeterError",
-    "Outcome",
-    "Payoff",
-    "Percept",
-    "Protocol",
-    "Score",
-    "Space",
-    "Spec",
-    "Timeout",
-    "TimeoutRule",
-    "Trace",
-    "UnknownNameError",
-    "kernel",
-    "single",
-    "stream",
-]
+    "STOP", "Agent", "AgentKernels", "Briefing", "Budget", "Claims", "Clock", "ClockKind", "Ending",
+    "Environment", "EnvironmentClass", "EnvironmentKernels", "Exercise", "Fault", "FaultKind",
+    "Instance", "Interval", "InvalidInputError", "Move", "Observation", "OmnimeterError", "Outcome",
+    "Payoff", "Percept", "Protocol", "Score", "Space", "Spec", "Timeout", "TimeoutRule", "Trace",
+    "UnknownNameError", "kernel", "single", "stream",
+]  # fmt: skip

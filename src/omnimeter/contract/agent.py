@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+Observation = int | IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
     """Observations as vectors, component ``k`` lying in ``0 .. sizes[k] - 1``.
 
-    A space with one component is *single*: its observations are plain integers to a Python agent.
-    Kernels always see the vector.
-
     Attributes:
         sizes: How many values each component can take.
-        single: Whether an observation is one integer instead of a vector.
+        single: Whether a Python agent gets the only component as an integer instead of a vector.
     """
 
     sizes: tuple[int, ...]
@@ -45,11 +43,11 @@ class Space:
         """How many different observations there are."""
         return prod(self.sizes)
 
-    def from_vector(self, vector: IntArray) -> int | IntArray:
+    def from_vector(self, vector: IntArray) -> Observation:
         """The observation as a Python agent gets it, a copy."""
         return int(vector[0]) if self.single else vector.copy()
 
-    def to_vector(self, observation: int | IntArray) -> IntArray:
+    def to_vector(self, observation: Observation) -> IntArray:
         """The observation as kernels get it."""
         return np.atleast_1d(np.asarray(observation, dtype=np.int64))
 
@@ -57,18 +55,15 @@ class Space:
         """Whether this is an observation of the space, as Python agents get it."""
         if self.single:
             integer = isinstance(observation, (int, np.integer))
-            return integer and 0 <= int(observation) < self.sizes[0]  # type: ignore[call-overload]
+            return bool(integer and 0 <= observation < self.sizes[0])  # type: ignore[operator]
         if not isinstance(observation, np.ndarray) or observation.shape != (len(self.sizes),):
             return False
-        return bool(np.all(observation >= 0) and np.all(observation < np.asarray(self.sizes)))
+        return bool(np.all((observation >= 0) & (observation < self.sizes)))
 
 
 def single(size: int) -> Space:
     """A space of the integers ``0 .. size - 1``."""
     return Space((size,), single=True)
-
-
-Observation = int | IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +85,7 @@ class Briefing:
     view: str | None = None
 
 
-LONGEST_DELAY = 1e6
-"""The longest delay that an agent may declare for one action, in seconds."""
+LONGEST_DELAY = 1e6  # the longest delay that an agent may declare for one action, in seconds
 
 
 class Move(NamedTuple):
@@ -99,8 +93,8 @@ class Move(NamedTuple):
 
     Attributes:
         action: The action, or ``-1`` to stop.
-        seconds: The declared delay. It counts under a virtual clock; under a wall clock the agent
-            really waits that long. ``None`` leaves it to the clock.
+        seconds: The declared delay, which the agent really waits under a wall clock; ``None``
+            leaves it to the clock.
     """
 
     action: int
@@ -114,10 +108,8 @@ STOP = Move(-1)
 class Agent(ABC):
     """Takes exercises. A new object is made for every exercise.
 
-    Set ``kernels`` (see ``omnimeter.interaction.KernelAgent``) to run compiled.
-
-    Attributes:
-        view: The view that it asks for, where an environment class has several.
+    Set ``kernels`` (see ``omnimeter.interaction.KernelAgent``) to run compiled, and ``view`` to ask
+    for one of several views of an environment class.
     """
 
     kernels: AgentKernels | None = None

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import ceil, floor, inf
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
 
 from omnimeter.contract.agent import Briefing, Observation, Space
-from omnimeter.contract.extensions import ComplexityBands, Seats, Views
+from omnimeter.contract.errors import InvalidInputError
 from omnimeter.contract.spec import JsonData, fingerprint
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from omnimeter.contract.kernels import EnvironmentKernels
 
 
@@ -27,11 +28,7 @@ class Percept(NamedTuple):
 
 @dataclass(frozen=True)
 class Instance(JsonData):
-    """The frozen, JSON-able description from which exactly one environment is built again.
-
-    Attributes:
-        data: What the environment class needs to know, as plain JSON data.
-    """
+    """The frozen description, plain JSON, from which exactly one environment is built again."""
 
     data: Mapping[str, Any]
 
@@ -41,19 +38,23 @@ class Instance(JsonData):
         return fingerprint(self.data)
 
 
-class Environment(Seats, ABC):
+class Environment(ABC):
     """One interactive world with a finite number of actions. It never ends by itself.
+
+    One with several seats (``docs/standard.md``, section 14) implements ``start_joint`` and
+    ``step_joint`` too; actions and range of rewards are the same for all.
 
     Attributes:
         actions: The number of actions.
         space: The observation space, in the first seat.
         rewards: The lowest and the highest possible reward.
-        seats: How many agents act in it at once (``omnimeter.contract.extensions``).
+        seats: How many agents act in it at once.
     """
 
     actions: int
     space: Space
     rewards: tuple[float, float] = (-1.0, 1.0)
+    seats: int = 1
 
     @abstractmethod
     def start(self, rng: np.random.Generator) -> Percept:
@@ -66,6 +67,23 @@ class Environment(Seats, ABC):
     def briefing(self, seat: int = 0) -> Briefing:
         """What the agent in a seat is told about this environment."""
         return Briefing(self.actions, self.space_of(seat), self.rewards, view=self.view_of(seat))
+
+    def space_of(self, seat: int) -> Space:  # noqa: ARG002 - for environments whose seats differ
+        """The observation space of a seat."""
+        return self.space
+
+    def view_of(self, seat: int) -> str | None:  # noqa: ARG002 - for classes with several views
+        """The name of the view in a seat, where the class has several."""
+        return None
+
+    def start_joint(self, rng: np.random.Generator) -> Sequence[Percept]:
+        """Restart; what ``start`` returns, for each seat."""
+        return [self.start(rng)]
+
+    def step_joint(self, actions: Sequence[int]) -> Sequence[Percept]:
+        """React to one action for each seat; what ``step`` returns, for each seat."""
+        (action,) = actions
+        return [self.step(action)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +100,19 @@ class Claims:
     sensitive: int | None = None
 
 
-class EnvironmentClass(Views, ComplexityBands, ABC):
+class EnvironmentClass(ABC):
     """Draws instances, says how complex they are and builds them: the papers' reference machine.
 
     The constructor's keyword arguments are the class's parameters; with them and its id it is
     rebuilt exactly. Set ``kernels`` (see ``omnimeter.interaction.KernelEnvironmentClass``) to run
-    compiled. Views, seats and bands of complexity are optional (``omnimeter.contract.extensions``).
+    compiled. Views, seats and, for adaptive tests, bands of complexity are optional.
+
+    Attributes:
+        views: The names of the views among which agents choose; empty where there is only one.
     """
 
     kernels: EnvironmentKernels | None = None
+    views: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
@@ -112,9 +134,9 @@ class EnvironmentClass(Views, ComplexityBands, ABC):
         """What this class says of its environments."""
         return Claims()
 
-    def scene(  # the instance is for classes whose scene needs more than the observation
+    def scene(
         self,
-        instance: Instance,  # noqa: ARG002
+        instance: Instance,  # noqa: ARG002 - for scenes that need more than the observation
         observation: Observation,
         reward: float = 0.0,  # noqa: ARG002
     ) -> Mapping[str, Any]:
@@ -124,3 +146,44 @@ class EnvironmentClass(Views, ComplexityBands, ABC):
         """
         plain = observation if isinstance(observation, int) else [int(x) for x in observation]
         return {"observation": plain}
+
+    def with_views(self, views: Sequence[str | None]) -> Self:
+        """The same class with one seat for each view; what it draws stays the same.
+
+        Args:
+            views: The view that each agent asks for, in the order of their seats. ``None``, or a
+                view that the class does not have, gets the class's default.
+
+        Raises:
+            InvalidInputError: There are not so many seats.
+        """
+        if len(views) > 1:
+            message = f"{type(self).__name__} has one seat, not {len(views)}."
+            raise InvalidInputError(message, "Let each agent take its exercises alone.")
+        return self
+
+    def complexity_range(self) -> tuple[float, float]:
+        """The lowest and the highest complexity that can be drawn, as far as it is known."""
+        return (1.0, inf)
+
+    def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
+        """Draw an instance of complexity H, ``low <= H <= high``, in proportion to 2^-H.
+
+        ``None`` when the class has none in this band. The default does not weight: it draws the
+        whole-number complexities of the band, each with the same probability.
+        """
+        lowest, highest = self.complexity_range()
+        band = range(ceil(max(low, lowest)), floor(min(high, highest)) + 1)
+        for complexity in rng.permutation(np.array(band, dtype=np.int64)).tolist():
+            try:
+                return self.draw(rng, complexity)
+            except InvalidInputError:
+                continue
+        return None
+
+    def members(self, low: float, high: float, limit: int) -> Sequence[Instance] | None:  # noqa: ARG002 - for classes that can be listed
+        """All instances of complexity ``low`` to ``high``, always in the same order.
+
+        ``None`` when they cannot be listed or are more than ``limit``.
+        """
+        return None

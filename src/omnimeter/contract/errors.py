@@ -7,10 +7,7 @@ from collections.abc import Iterable
 
 
 class OmnimeterError(Exception):
-    """Something that the user can fix.
-
-    The command line prints the message and the advice, without a traceback, and exits with
-    ``exit_code``.
+    """Something that the user can fix; the command line prints it and exits with ``exit_code``.
 
     Args:
         message: What was wrong, and where.
@@ -28,13 +25,8 @@ class OmnimeterError(Exception):
         return f"{self.message} {self.advice}".strip()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _unpickled, (type(self), self.message, self.advice)
-
-
-def _unpickled(kind: type[OmnimeterError], message: str, advice: str) -> OmnimeterError:
-    error = kind.__new__(kind)
-    OmnimeterError.__init__(error, message, advice)
-    return error
+        # Without the constructor, whose arguments differ from class to class.
+        return Exception.__new__, (type(self), self.message), vars(self)
 
 
 class UnknownNameError(OmnimeterError):
@@ -43,12 +35,9 @@ class UnknownNameError(OmnimeterError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        advice = f"Known: {', '.join(names)}." if names else f"No {kind} is known at all."
         if close:
-            advice = "Did you mean " + " or ".join(repr(match) for match in close) + "?"
-        elif names:
-            advice = "Known: " + ", ".join(names) + "."
-        else:
-            advice = f"No {kind} is known at all."
+            advice = f"Did you mean {' or '.join(map(repr, close))}?"
         super().__init__(f"There is no {kind} {name!r}.", advice)
 
 

@@ -17,51 +17,37 @@ from omnimeter.contract.errors import InvalidInputError
 from omnimeter.contract.spec import JsonData, Spec, Stream, fingerprint, stream
 
 NANOSECONDS = 1_000_000_000
-FOREVER = 2**63 - 1
-"""A time or a number of interactions that is never reached."""
-
-LONGEST = 9e9
-"""The most seconds that can be counted in nanoseconds: 285 years."""
+FOREVER = 2**63 - 1  # a time or a number of interactions that is never reached
+LONGEST = 9e9  # the most seconds that can be counted in nanoseconds: 285 years
 
 
 def nanoseconds(seconds: float) -> int:
     """Whole nanoseconds, rounded down, so that k turns of tau/k seconds fit into tau.
 
-    A whole number that was converted to floating-point seconds is the same number again, up to a
-    million seconds.
+    Whole nanoseconds given in floating-point seconds come back exactly, up to a million seconds.
     """
     exact = seconds * NANOSECONDS
     return int(exact + min(0.5, exact * 2.0**-50))
 
 
 class ClockKind(StrEnum):
-    """Which time counts.
+    """Which time counts."""
 
-    ``WALL`` measures the agent's own time; the environment reacts immediately and costs nothing.
-    ``VIRTUAL`` counts the delays that agents declare, and is exactly repeatable.
-    """
-
-    WALL = "wall"
-    VIRTUAL = "virtual"
+    WALL = "wall"  # the agent's own time; the environment reacts immediately and costs nothing
+    VIRTUAL = "virtual"  # the delays that agents declare, exactly repeatable
 
 
 @dataclass(frozen=True, slots=True)
 class Clock(JsonData):
-    """The clock of an exercise.
-
-    Attributes:
-        kind: Wall or virtual.
-        tick: Seconds that an action takes under the virtual clock when its agent declares none.
-    """
+    """The clock of an exercise; a virtual one counts ``tick`` seconds where none are declared."""
 
     kind: ClockKind = ClockKind.VIRTUAL
     tick: float = 1.0
 
     def __post_init__(self) -> None:
         if not (0 < self.tick <= LONGEST and nanoseconds(self.tick) > 0):
-            raise InvalidInputError(
-                f"The tick of a clock is {self.tick} s.", f"Give a time of 1e-9 to {LONGEST:g} s."
-            )
+            advice = f"Give a time of 1e-9 to {LONGEST:g} s."
+            raise InvalidInputError(f"The tick of a clock is {self.tick} s.", advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +57,7 @@ class Budget(JsonData):
     Attributes:
         interactions: At most this many actions count.
         seconds: Actions count until this time: the tau of the papers, never told to the agent.
-        wall_limit: Real seconds after which it is over whatever the clock says; the time of the
-            environment and of the loop counts too.
+        wall_limit: Real seconds, of environment and loop too, after which it is over in any case.
     """
 
     interactions: int | None = None
@@ -81,15 +66,16 @@ class Budget(JsonData):
 
     def __post_init__(self) -> None:
         if self.interactions is None and self.seconds is None:
-            raise InvalidInputError(
-                "The budget is empty.", "Give a number of interactions or of seconds."
-            )
-        if self.interactions is not None and not 0 <= self.interactions <= FOREVER:
-            raise _wrong_budget(f"{self.interactions} interactions", FOREVER)
-        if self.seconds is not None and not 0 <= self.seconds <= LONGEST:
-            raise _wrong_budget(f"{self.seconds} seconds", LONGEST)
-        if self.wall_limit is not None and not 0 <= self.wall_limit <= LONGEST:
-            raise _wrong_budget(f"{self.wall_limit} seconds of wall-clock time", LONGEST)
+            advice = "Give a number of interactions or of seconds."
+            raise InvalidInputError("The budget is empty.", advice)
+        for number, unit, highest in (
+            (self.interactions, "interactions", FOREVER),
+            (self.seconds, "seconds", LONGEST),
+            (self.wall_limit, "seconds of wall-clock time", LONGEST),
+        ):
+            if number is not None and not 0 <= number <= highest:
+                advice = f"Give a number from 0 to {highest:g}."
+                raise InvalidInputError(f"The budget is {number} {unit}.", advice)
 
     @property
     def max_interactions(self) -> int:
@@ -102,31 +88,18 @@ class Budget(JsonData):
         return FOREVER if self.seconds is None else nanoseconds(self.seconds)
 
 
-def _wrong_budget(text: str, highest: float) -> InvalidInputError:
-    return InvalidInputError(f"The budget is {text}.", f"Give a number from 0 to {highest:g}.")
-
-
 class TimeoutRule(StrEnum):
-    """What takes place at each time-out while the agent is busy (anytime test, section 5.1).
+    """What takes place at each time-out while the agent is busy (anytime test, section 5.1)."""
 
-    ``NO_REWARD`` gives reward 0 and leaves the environment unchanged.
-    ``RANDOM_ACTION`` performs an action that is drawn uniformly.
-    """
-
-    NO_REWARD = "no-reward"
-    RANDOM_ACTION = "random-action"
+    NO_REWARD = "no-reward"  # reward 0; the environment stays unchanged
+    RANDOM_ACTION = "random-action"  # an action that is drawn uniformly
 
 
 @dataclass(frozen=True, slots=True)
 class Timeout(JsonData):
-    """The longest that one action may take before something else takes its place.
+    """The longest that one action may take, tau_0 (``docs/standard.md``, section 6).
 
-    That happens at the time-out itself, and again after every further one while the agent is still
-    busy. Its late answer is discarded (``docs/standard.md``, section 6).
-
-    Attributes:
-        seconds: The time-out tau_0 of section 5.1.
-        rule: What takes place then.
+    Its rule applies at every time-out while the agent is busy; its late answer is discarded.
     """
 
     seconds: float
@@ -134,9 +107,8 @@ class Timeout(JsonData):
 
     def __post_init__(self) -> None:
         if not 0 < self.seconds < inf:
-            raise InvalidInputError(
-                f"The time-out is {self.seconds} seconds.", "Give a positive, finite time."
-            )
+            message = f"The time-out is {self.seconds} seconds."
+            raise InvalidInputError(message, "Give a positive, finite time.")
 
 
 class FaultKind(StrEnum):
@@ -174,16 +146,11 @@ class Ending(StrEnum):
 class Trace:
     """The record of one exercise, one entry per completed interaction.
 
-    Reward i is the one that action i brought. The reward given before the first action is
-    recorded separately in ``first_reward``: it is not attributed to any action, and no payoff
-    counts it.
-
     Attributes:
         rewards: The reward that each completed action brought.
         times: The nanosecond at which each action was performed; never decreasing.
         end_ns: The nanosecond at which the exercise was over: tau where the budget is a time.
-        ending: How it ended.
-        first_reward: The reward given before the first action.
+        first_reward: The reward given before the first action, which no payoff counts.
         fault: Why it could not go on, if it could not.
         actions: The actions, where recorded.
         observations: The observations before each action and after the last, where recorded.
@@ -202,10 +169,7 @@ class Trace:
         return len(self.rewards)
 
     def until(self, end_ns: int) -> Trace:
-        """The same exercise as it would have been with an earlier end, in nanoseconds.
-
-        Valid because no agent knows the end: the beginning of a trace does not depend on it.
-        """
+        """The same exercise with an earlier end, in nanoseconds, which agents never know."""
         count = int(np.searchsorted(self.times, end_ns, side="right"))
         # A fault after the last action has no time of its own but the end.
         over = end_ns < self.end_ns and (count < len(self) or self.fault is not None)
@@ -222,19 +186,15 @@ class Trace:
 
     def same_as(self, other: Trace) -> bool:
         """Whether both record exactly the same events, bit for bit."""
-        scalars = ("first_reward", "end_ns", "ending")
-        arrays = ("rewards", "times", "actions", "observations")
-        return all(getattr(self, each) == getattr(other, each) for each in scalars) and all(
-            np.array_equal(getattr(self, each), getattr(other, each)) for each in arrays
-        )
+        names = ["first_reward", "end_ns", "ending", "rewards", "times", "actions", "observations"]
+        return all(np.array_equal(getattr(self, each), getattr(other, each)) for each in names)
 
 
 @dataclass(frozen=True)
 class Exercise(JsonData):
     """One agent in one instance under one budget, with all that determines what happens.
 
-    Agents that take the exercise of the same number under the same seed meet the same environment
-    with the same randomness: comparisons between them are paired.
+    Agents meet the same environment and randomness under the same seed and number.
 
     Attributes:
         agent: The agent that takes it.
@@ -243,12 +203,9 @@ class Exercise(JsonData):
         budget: How long it lasts.
         seed: The root seed of the evaluation.
         number: The number of the exercise in its evaluation.
-        clock: The clock that counts.
         timeout: The longest that one action may take, if there is a limit.
-        complexity: The complexity of the instance.
-        joint: The agents that are in the environment at once, in the order of their seats, this
-            agent among them; empty when it is alone. The exercises of all of them, with the same
-            number and seed, are one joint run; each has the trace of its own agent.
+        joint: All agents in the environment, in the order of their seats; empty when it is alone.
+            Their exercises of the same number and seed are one joint run.
 
     Raises:
         InvalidInputError: The agents cannot take a joint exercise, or this agent is not among them.
@@ -269,10 +226,9 @@ class Exercise(JsonData):
         if self.joint:
             check_joint(self.joint, self.clock, self.timeout)
             if self.agent not in self.joint:
-                raise InvalidInputError(
-                    f"The agent {self.agent.label} is not one of the joint agents.",
-                    "Choose one of " + ", ".join(agent.label for agent in self.joint) + ".",
-                )
+                message = f"The agent {self.agent.label} is not one of the joint agents."
+                names = ", ".join(agent.label for agent in self.joint)
+                raise InvalidInputError(message, f"Choose one of {names}.")
 
     @cached_property
     def key(self) -> str:
@@ -280,11 +236,7 @@ class Exercise(JsonData):
         return fingerprint(self.to_json())
 
     def stream(self, side: str) -> Stream:
-        """The random stream of one side: ``"environment"``, ``"agent"`` or ``"harness"``.
-
-        The environment's does not depend on the agent, and the agent's not on the folder of its
-        file.
-        """
+        """The random stream of ``"environment"`` or ``"harness"``, or, by its spec, ``"agent"``."""
         path = stream(self.seed, "exercise", self.number, side)
         return path.child(self.agent.stream_key) if side == "agent" else path
 
@@ -297,25 +249,22 @@ def check_joint(joint: Sequence[Spec], clock: Clock, timeout: Timeout | None) ->
     """Check that some agents can take a joint exercise under a clock.
 
     Raises:
-        InvalidInputError: There are too few, one of them is given twice, or their time would be
-            measured: no agent may lose time because another one computes.
+        InvalidInputError: There are too few, one is there twice, or their time would be measured.
     """
+    message = ""
     if len(joint) < 2:
-        raise InvalidInputError(
-            f"A joint run of {len(joint)} agent is not possible.",
-            "A joint run needs at least two agents.",
-        )
-    for number, agent in enumerate(joint):
-        if agent in joint[:number]:
-            raise InvalidInputError(
-                f"The agent {agent.label} is in the joint run twice.",
-                "Give each agent once; other parameters make another agent.",
-            )
-    if clock.kind is not ClockKind.VIRTUAL or timeout is not None:
+        message = f"A joint run of {len(joint)} agent is not possible."
+        advice = "A joint run needs at least two agents."
+    elif repeated := [agent for number, agent in enumerate(joint) if agent in joint[:number]]:
+        message = f"The agent {repeated[0].label} is in the joint run twice."
+        advice = "Give each agent once; other parameters make another agent."
+    elif clock.kind is not ClockKind.VIRTUAL or timeout is not None:
+        # No agent may lose time because another one computes.
         what = "a wall clock" if timeout is None else "a time-out"
-        raise InvalidInputError(
-            f"Joint exercises cannot have {what}.", "Give the clock virtual and no time-out."
-        )
+        message = f"Joint exercises cannot have {what}."
+        advice = "Give the clock virtual and no time-out."
+    if message:
+        raise InvalidInputError(message, advice)
 
 
 @dataclass(frozen=True)
@@ -323,13 +272,11 @@ class Outcome(JsonData):
     """The result of an exercise.
 
     Attributes:
-        exercise: The exercise.
         payoff: The payoff of the trace; ``None`` after a fault.
         interactions: How many actions were completed.
         total: The sum of all rewards.
         last_time: The nanosecond of the last action, 0 if there was none.
         end_ns: The nanosecond at which the exercise was over.
-        ending: How it ended.
         first_reward: The reward given before the first action.
         fault: Why it could not go on, if it could not.
         remarks: Further JSON-able facts, for example whether it ran compiled.

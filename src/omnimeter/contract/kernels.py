@@ -10,16 +10,11 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-State = Any
-"""A NamedTuple of one-dimensional NumPy arrays."""
+State = Any  # a NamedTuple of one-dimensional arrays
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function as a kernel.
-
-    It is inlined wherever it is called from compiled code; with ``NUMBA_DISABLE_JIT=1`` it stays
-    an ordinary Python function.
-    """
+    """Mark a function as a kernel, which is inlined wherever compiled code calls it."""
     from numba import njit
 
     compiled: Callable[..., Any] = njit(forceinline=True, error_model="numpy")(function)
@@ -42,9 +37,8 @@ class EnvironmentKernels:
         reset: ``reset(state) -> reward``: begin anew, give the first reward.
         step: ``step(state, action) -> reward``: react to an action.
         observe: ``observe(state, out)``: write what is seen now into an int64 vector.
-        step_joint: ``step_joint(state, actions, rewards)``: react to one action for each
-            seat, an int64 vector, and write the reward of each seat into a float64 vector. Only
-            for classes with several seats, like ``observe_from``.
+        step_joint: ``step_joint(state, actions, rewards)``, for several seats: react to an int64
+            vector with the action of each, write the reward of each into a float64 vector.
         observe_from: ``observe_from(state, seat, out)``: write what is seen from a seat.
     """
 
@@ -65,8 +59,7 @@ class AgentKernels:
         act: ``act(state, reward, observation) -> action``, with -1 to stop.
         begin: ``begin(state)``: get ready.
         finish: ``finish(state, reward, observation)``: receive the last reward.
-        delay: ``delay(state) -> nanoseconds`` of the action just chosen, for agents that modulate
-            time under a virtual clock; 0 leaves it to the clock.
+        delay: ``delay(state) -> nanoseconds`` of the action just chosen; 0 leaves it to the clock.
     """
 
     state: type

@@ -11,8 +11,7 @@ from typing import Protocol as StructuralType
 from omnimeter.contract.exercise import ClockKind, Exercise, Outcome, Trace
 from omnimeter.contract.spec import Spec
 
-Memory = Literal["fresh", "carried"]
-"""What an agent keeps from one exercise to the next: nothing, or all that it learnt."""
+Memory = Literal["fresh", "carried"]  # what an agent keeps: nothing, or all that it learnt
 
 
 class Interval(NamedTuple):
@@ -81,8 +80,7 @@ class Metric:
         name: Its key in ``Score.parts``.
         heading: The heading of its column.
         explanation: What it says, in a sentence or two.
-        kind: How it is written: with three decimals, as a percentage, as an amount in three
-            digits, or as a time in seconds.
+        kind: How it is written: three decimals, a percentage, three digits, or a time in seconds.
     """
 
     name: str
@@ -98,14 +96,12 @@ class Design:
     Attributes:
         title: What the test is called.
         unit: What is independent, and so counted and compared: the exercise or, where exercises
-            depend on those before, the repetition. Exercise k then belongs to repetition
-            ``k % units``.
+            depend on those before, the repetition; exercise k is then in repetition ``k % units``.
         units: How many units each agent takes; ``None`` where that is not known beforehand.
         length: How long each unit is; ``None`` where units differ or that is not known.
         length_unit: In what the length is measured.
         clock: Which time counts.
-        environments: From where the environments are drawn, as a label; empty where that is
-            not a single class.
+        environments: The label of the class of all environments; empty where there are several.
         metrics: The secondary metrics, in the order of their columns.
     """
 
@@ -120,15 +116,11 @@ class Design:
 
 
 class Protocol(ABC):
-    """A test. It never runs anything itself.
-
-    The constructor's keyword arguments are its parameters; with them and its id it is rebuilt
-    exactly.
+    """A test, rebuilt exactly from its id and keyword arguments. It never runs anything itself.
 
     Attributes:
-        memory: ``fresh``: every exercise is taken by a new agent, so that exercises can be spread
-            over processes. ``carried``: one agent takes the whole sequence of exercises in order,
-            with ``begin`` before each.
+        memory: ``fresh``: every exercise is taken by a new agent, possibly in several processes.
+            ``carried``: one agent takes all exercises in order, with ``begin`` before each.
     """
 
     memory: Memory = "fresh"
@@ -139,10 +131,10 @@ class Protocol(ABC):
 
     @abstractmethod
     def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> Sequence[Exercise]:
-        """Which exercises the agent takes next, given what came of those so far; none at the end.
+        """Which exercises the agent takes next, given the outcomes so far; none at the end.
 
         Must be a pure function: the same outcomes, in whatever order, give the same exercises.
-        Exercises whose outcome is already there may be proposed again; they are not run again.
+        Exercises that have an outcome may be proposed again; they are not run again.
         """
 
     @abstractmethod
@@ -156,11 +148,8 @@ class Protocol(ABC):
     ) -> Mapping[int, float]:
         """The independent values whose mean the score is, by the number of their unit.
 
-        Agents are compared unit by unit. Empty where every exercise is a unit of its own.
-
-        Args:
-            outcomes: What came of one agent's exercises.
-            moments: Only so many moments of the course count; all by default.
+        Agents are compared unit by unit. Empty where every exercise is a unit of its own. Only the
+        first ``moments`` of the course count; all by default.
         """
         return {}
 
@@ -183,8 +172,7 @@ class Protocol(ABC):
     def describe(self) -> Design:
         """What displays and reports need to know of the test.
 
-        An adaptive test says that its unit is the repetition, and implements ``course`` and
-        ``values``; it then gets the same displays, figures and tables as every other one.
+        An adaptive test names the repetition as its unit, and implements ``course`` and ``values``.
         """
         title = (type(self).__doc__ or "").strip().partition("\n")[0].rstrip(".")
         return Design(title, units=self.expected())

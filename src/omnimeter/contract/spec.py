@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 
+_UNKNOWN = "unexpected_keyword_argument"  # pydantic's name of the error
+
+
 def canonical_json(data: object) -> str:
     """The one JSON text of some data: sorted keys, no spaces, no infinities."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -31,11 +34,7 @@ def fingerprint(data: object) -> str:
 
 
 def read_json(path: str | Path, advice: str = "Check the path.") -> Any:
-    """The data in a JSON file.
-
-    Args:
-        path: The file.
-        advice: What to do when it cannot be read.
+    """The data in a JSON file; the advice says what to do when it cannot be read.
 
     Raises:
         InvalidInputError: It cannot be read, or is not JSON; the message says where.
@@ -46,20 +45,18 @@ def read_json(path: str | Path, advice: str = "Check the path.") -> Any:
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read: {error.strerror}.", advice) from error
     except json.JSONDecodeError as error:
-        raise InvalidInputError(
-            f"{path}, line {error.lineno}, column {error.colno}: this is not JSON: {error.msg}.",
-            "Fix the file.",
-        ) from error
+        where = f"{path}, line {error.lineno}, column {error.colno}"
+        message = f"{where}: this is not JSON: {error.msg}."
+        raise InvalidInputError(message, "Fix the file.") from error
     except ValueError as error:  # not UTF-8, or an infinite number
         raise InvalidInputError(f"{path} is not JSON: {error}.", "Fix the file.") from error
     return data
 
 
 class JsonData:
-    """Base of frozen dataclasses that are written as JSON and read again.
+    """Base of frozen dataclasses that are written as JSON and, validated by pydantic, read again.
 
     A field that has its default is not written: a new field with a default changes no key.
-    Reading validates by pydantic, which is imported only then.
     """
 
     __slots__ = ()
@@ -72,9 +69,8 @@ class JsonData:
         for name, default, convert in _json_fields(cls):
             value = getattr(self, name)
             # As text too, since 0.0 equals -0.0.
-            if value is default or (value == default and str(value) == str(default)):
-                continue
-            data[name] = _plain(value) if convert is None or value is None else convert(value)
+            if value is not default and (value != default or str(value) != str(default)):
+                data[name] = _plain(value) if convert is None or value is None else convert(value)
         return data
 
     @classmethod
@@ -99,21 +95,26 @@ class JsonData:
             return adapter.validate_python(data)
         except ValidationError as error:
             message = f"{where or cls.__name__}: {validation_message(error)}."
-            raise InvalidInputError(message, _nearest_field(error, adapter) or advice) from error
+            unknown = [fault["loc"][-1] for fault in error.errors() if fault["type"] == _UNKNOWN]
+            if unknown:
+                schema = adapter.json_schema()
+                parts = [schema, *schema.get("$defs", {}).values()]
+                known = {name for part in parts for name in part.get("properties", ())}
+                if close := difflib.get_close_matches(str(unknown[0]), known, n=1, cutoff=0.5):
+                    advice = f"Did you mean {close[0]!r}?"
+            raise InvalidInputError(message, advice) from error
 
 
 @cache
 def _json_fields(cls: type[Any]) -> list[tuple[str, Any, Any]]:
     """Name, default and number type of each field, for JSON that depends on equal values only."""
-    numbers = {"float": float, "float | None": float, "int": int, "int | None": int}
-    return [
-        (
-            each.name,
-            each.default if each.default_factory is MISSING else each.default_factory(),
-            numbers.get(str(each.type)),
-        )
-        for each in fields(cls)
-    ]
+    numbers = {"float": float, "int": int}
+    result = []
+    for each in fields(cls):
+        factory = each.default_factory
+        default = each.default if factory is MISSING else factory()
+        result.append((each.name, default, numbers.get(str(each.type).removesuffix(" | None"))))
+    return result
 
 
 def _plain(value: Any) -> Any:
@@ -134,31 +135,15 @@ def _adapter(cls: type[Any]) -> TypeAdapter[Any]:
 
 
 def validation_message(error: ValidationError) -> str:
-    """What pydantic found, on one line: ``exercises[1].interactions: input should be ...``."""
+    """The errors of pydantic on one line: ``exercises[1].interactions: input should be ...``."""
     faults = []
     for fault in error.errors(include_url=False, include_context=False, include_input=False):
         parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"])
         path = "".join(parts).removeprefix(".")
-        unknown = fault["type"] == "unexpected_keyword_argument"
-        message = "unknown field" if unknown else fault["msg"][0].lower() + fault["msg"][1:]
+        message = fault["msg"][0].lower() + fault["msg"][1:]
+        message = "unknown field" if fault["type"] == _UNKNOWN else message
         faults.append(f"{path}: {message}" if path else message)
     return "; ".join(faults)
-
-
-def _nearest_field(error: ValidationError, adapter: TypeAdapter[Any]) -> str:
-    """Advice for an unknown field: the known field whose name is nearest."""
-    for fault in error.errors():
-        if fault["type"] == "unexpected_keyword_argument":
-            schema = adapter.json_schema()
-            parts = [schema, *schema.get("$defs", {}).values()]
-            known = {name for part in parts for name in part.get("properties", ())}
-            close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1, cutoff=0.5)
-            return f"Did you mean {close[0]!r}?" if close else ""
-    return ""
-
-
-_BARE_WORD = re.compile(r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*")
-"""Texts that are read as themselves: neither numbers nor marks of the notation."""
 
 
 @dataclass(frozen=True)
@@ -182,20 +167,14 @@ class Spec(JsonData):
 
     @cached_property
     def stream_key(self) -> str:
-        """The key that names an agent's random stream.
-
-        It is the key of the spec, but does not depend on the folders that the file of the part, and
-        those of the parts inside it, are in.
-        """
+        """The key of an agent's random stream, which does not depend on the folders of files."""
         return fingerprint(_without_folders(self.to_json()))
 
     @property
     def label(self) -> str:
         """The spec as the command line reads it: ``random-v1`` or ``random-v1(rate=10)``."""
-        if not self.parameters:
-            return self.id
-        assignments = (f"{name}={_text(self.parameters[name])}" for name in sorted(self.parameters))
-        return f"{self.id}({', '.join(assignments)})"
+        pairs = [f"{name}={_text(value)}" for name, value in sorted(self.parameters.items())]
+        return f"{self.id}({', '.join(pairs)})" if pairs else self.id
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -205,7 +184,9 @@ def _text(value: Any) -> str:
     """A value as the catalogue reads it back; the spec of another part is written as its label."""
     if _is_spec(value):
         return Spec(**value).label
-    if isinstance(value, str) and _BARE_WORD.fullmatch(value):
+    # A bare word is read as itself: it is neither a number nor a mark of the notation.
+    bare = r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*"
+    if isinstance(value, str) and re.fullmatch(bare, value):
         return value
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -223,7 +204,7 @@ def _without_folders(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     data = {name: _without_folders(each) for name, each in value.items()}
-    return {**data, "id": re.split(r"[/\\]", data["id"])[-1]} if _is_spec(value) else data
+    return data | {"id": re.split(r"[/\\]", data["id"])[-1]} if _is_spec(value) else data
 
 
 @dataclass(frozen=True, slots=True)

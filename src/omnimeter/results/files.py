@@ -1,7 +1,8 @@
-"""The directory of an evaluation: its layout, its lock, and atomic writes."""
+"""The directory of an evaluation: its layout, its lock, atomic writes, and errors for users."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,10 +12,45 @@ from filelock import FileLock, Timeout
 
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import fingerprint
-from omnimeter.results.errors import read_error, write_errors
 
-UNFINISHED = ".writing"
-"""How the name of a file ends while it is being written."""
+UNFINISHED = ".writing"  # how the name of a file ends while it is being written
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` while something is written into an error that says what to do.
+
+    Raises:
+        StoreError: In place of any ``OSError``.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        message = f"{path} cannot be written ({reason})."
+        advice = "Fix the cause and run the same command again: it will continue."
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            message = f"There is no space left to write {path} ({reason})."
+            advice = "Free some space and run the same command again: it will continue."
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            message = f"{path} may not be written ({reason})."
+            advice = "Choose another directory with --out, or allow writing there."
+        elif error.errno in (errno.ENOTDIR, errno.EEXIST):
+            message = f"{path} cannot be a directory: a file has that name ({reason})."
+            advice = "Choose another directory with --out."
+        raise StoreError(message, f"{advice} Everything stored so far is safe.") from error
+
+
+def read_error(error: OSError, path: Path) -> StoreError:
+    """The error for a file that the system does not let us read."""
+    message = f"{path} cannot be read ({error.strerror or error})."
+    return StoreError(message, "Check that it exists and that you may read it.")
+
+
+def newer_format_error(path: Path, version: int) -> StoreError:
+    """The error for a file that a newer Omnimeter wrote."""
+    message = f"{path} was written by a newer Omnimeter (format {version})."
+    return StoreError(message, "Update Omnimeter.")
 
 
 def write(path: Path, content: bytes) -> None:
@@ -52,7 +88,6 @@ def make_directory(path: Path) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Flush the names in a directory to the disk."""
     if os.name == "nt":  # a directory cannot be opened there, and a rename needs no such call
         return
     descriptor = os.open(directory, os.O_RDONLY)
@@ -71,12 +106,10 @@ class Layout:
     """The files and directories of one evaluation.
 
     Attributes:
-        root: The directory that is the evaluation.
         spec: What is evaluated; written once, before anything else.
         lock: Held by the one process that writes.
         index: The SQLite index, which can always be rebuilt from the shards.
         provenance: The directory with one file for each time that the evaluation was written.
-        outcomes: The directory of the shards of outcomes.
         traces: The directory of the shards of traces, each named like its shard of outcomes.
     """
 
@@ -111,7 +144,6 @@ class Layout:
 
 
 def _files(directory: Path, suffix: str) -> list[Path]:
-    """The files of a directory with a suffix; none where there is no directory yet."""
     try:
         return sorted(path for path in directory.iterdir() if path.suffix == suffix)
     except FileNotFoundError:
@@ -137,10 +169,9 @@ def locked(layout: Layout) -> Iterator[None]:
             holder = ""
             with suppress(OSError, ValueError):
                 holder = f" (pid {int(layout.lock.read_text(encoding='ascii'))})"
-            raise StoreError(
-                f"{layout.root} is being written by another process{holder}.",
-                "Wait until it has finished, or choose another directory with --out.",
-            ) from error
+            message = f"{layout.root} is being written by another process{holder}."
+            advice = "Wait until it has finished, or choose another directory with --out."
+            raise StoreError(message, advice) from error
     try:
         with suppress(OSError):  # the process id only makes the message above clearer
             layout.lock.write_text(str(os.getpid()), encoding="ascii")

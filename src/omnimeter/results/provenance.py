@@ -7,9 +7,9 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,72 +17,50 @@ from omnimeter.contract import Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files
-from omnimeter.results.errors import newer_format_error, read_error
-from omnimeter.results.files import Layout
+from omnimeter.results.files import Layout, newer_format_error, read_error
 
-_LIBRARIES = ("omnimeter", "numpy", "numba", "llvmlite", "scipy", "pyarrow", "gymnasium")
-_GIT_TIMEOUT = 5.0
-"""Seconds after which git is no longer waited for."""
+FORMAT = 1  # the version of the layout that this package writes
+_ABSENT = object()
 
 
 def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) -> dict[str, Any]:
-    """Everything worth knowing about how results were made, as JSON-able data.
-
-    Host name, user name and paths are left out on purpose.
+    """How results are made, without host name, user name and paths, as JSON-able data.
 
     Args:
         seeds: The root seeds.
         specs: The specs of the parts that are used.
     """
+    versions = {"python": platform.python_version()}
+    for name in ("omnimeter", "numpy", "numba", "llvmlite", "scipy", "pyarrow", "gymnasium"):
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    for group in metadata.entry_points().groups:
+        if group.startswith("omnimeter."):  # of a package that adds parts
+            packages = (entry.dist for entry in metadata.entry_points(group=group))
+            versions.update({package.name: package.version for package in packages if package})
+
+    lines: list[str] = []
+    with suppress(OSError):  # Python itself does not know the processor's name on Linux
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    processor = next(names, "") or platform.processor() or platform.machine()
+
+    package = Path(__file__).resolve().parents[1]
+    # An installed copy may be inside the user's own repository, which says nothing about ours.
+    own = git_output(package, "ls-files", "--error-unmatch", "__init__.py")
+    revisions = {"omnimeter": _revision(package) if own else None, "project": _revision(Path())}
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
-        "revisions": _revisions(),
+        "versions": versions,
+        "revisions": {name: revision for name, revision in revisions.items() if revision},
         "machine": {
             "platform": platform.platform(),
-            "processor": _processor(),
+            "processor": processor,
             "cpu_count": os.cpu_count(),
         },
         "seeds": list(seeds),
         "specs": [spec.to_json() for spec in specs],
     }
-
-
-def _versions() -> dict[str, str]:
-    """The versions of Python, of the main libraries, and of every package that adds parts."""
-    versions = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    for group in metadata.entry_points().groups:
-        if group.startswith("omnimeter."):
-            packages = (entry.dist for entry in metadata.entry_points(group=group))
-            versions.update({package.name: package.version for package in packages if package})
-    return versions
-
-
-def _processor() -> str:
-    """The name of the processor, which Python itself does not know on Linux."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
-
-
-def _revisions() -> dict[str, Any]:
-    """The revisions of our own checkout and of the project in the working directory."""
-    package = Path(__file__).resolve().parents[1]
-    # An installed copy may be inside the user's own repository, which says nothing about ours.
-    own = git_output(package, "ls-files", "--error-unmatch", "__init__.py")
-    revisions = {
-        "omnimeter": _revision(package) if own else None,
-        "project": _revision(Path()),
-    }
-    return {name: revision for name, revision in revisions.items() if revision}
 
 
 def _revision(directory: Path) -> dict[str, Any] | None:
@@ -101,20 +79,12 @@ def git_output(directory: Path, *arguments: str) -> str | None:
             cwd=directory,
             capture_output=True,
             text=True,
-            timeout=_GIT_TIMEOUT,
+            timeout=5.0,
             check=True,
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
     return result.stdout.strip()
-
-
-FORMAT = 1
-"""The version of the layout that this package writes."""
-
-_MAX_DIFFERENCES = 3
-_MAX_WIDTH = 60
-_ABSENT = object()
 
 
 def write_spec(layout: Layout, spec: Mapping[str, Any]) -> None:
@@ -139,10 +109,9 @@ def read_spec(layout: Layout) -> dict[str, Any]:
         version, spec = int(content["format"]), dict(content["spec"])
         intact = content["fingerprint"] == fingerprint(spec)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise StoreError(
-            f"{layout.root} is not an evaluation: it has no file spec.json.",
-            "Check the path; an evaluation is made by 'omnimeter run' with --out.",
-        ) from error
+        message = f"{layout.root} is not an evaluation: it has no file spec.json."
+        advice = "Check the path; an evaluation is made by 'omnimeter run' with --out."
+        raise StoreError(message, advice) from error
     except OSError as error:
         raise read_error(error, layout.spec) from error
     except (ValueError, KeyError, TypeError):
@@ -150,10 +119,8 @@ def read_spec(layout: Layout) -> dict[str, Any]:
     if version > FORMAT:
         raise newer_format_error(layout.spec, version)
     if not intact:
-        raise StoreError(
-            f"{layout.spec} is not as it was written.",
-            "Restore the original file, or choose another directory with --out.",
-        )
+        advice = "Restore the original file, or choose another directory with --out."
+        raise StoreError(f"{layout.spec} is not as it was written.", advice)
     return spec
 
 
@@ -166,11 +133,11 @@ def check_same(layout: Layout, spec: Mapping[str, Any]) -> None:
     stored, wanted = read_spec(layout), json.loads(canonical_json(spec))
     if fingerprint(stored) == fingerprint(wanted):
         return
-    differences = list(islice(_differences(stored, wanted, ""), _MAX_DIFFERENCES + 1))
-    more = "; and more" if len(differences) > _MAX_DIFFERENCES else ""
+    differences = list(_differences(stored, wanted, ""))
+    if len(differences) > 3:
+        differences[3:] = ["and more"]
     raise StoreError(
-        f"{layout.root} holds another evaluation: "
-        f"{'; '.join(differences[:_MAX_DIFFERENCES])}{more}.",
+        f"{layout.root} holds another evaluation: {'; '.join(differences)}.",
         "Choose another directory with --out, or give the same settings to continue this one.",
     )
 
@@ -185,10 +152,7 @@ def _differences(stored: object, wanted: object, path: str) -> Iterator[str]:
         for number, (old, new) in enumerate(zip(stored, wanted, strict=True)):
             yield from _differences(old, new, f"{path}[{number}]")
     else:
-        old, new = ("absent" if x is _ABSENT else canonical_json(x) for x in (stored, wanted))
-        if old != new:
-            yield f"{path} is {_shortened(old)} there and {_shortened(new)} here"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MAX_WIDTH else text[: _MAX_WIDTH - 3] + "..."
+        texts = ["absent" if x is _ABSENT else canonical_json(x) for x in (stored, wanted)]
+        old, new = (text if len(text) <= 60 else f"{text[:57]}..." for text in texts)
+        if texts[0] != texts[1]:
+            yield f"{path} is {old} there and {new} here"

@@ -15,15 +15,13 @@ from omnimeter.contract import Outcome, Spec, Trace
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import fingerprint
 from omnimeter.results import files, tables
-from omnimeter.results.errors import read_error, write_errors
-from omnimeter.results.files import Layout, shard_name
+from omnimeter.results.files import Layout, read_error, shard_name, write_errors
 from omnimeter.results.provenance import check_same, current_provenance, read_spec, write_spec
 
-COLUMNS = ("key", "agent", "agent_key", "number", "payoff", "ending")
-"""The columns of the index. SQLite has no NaN: such a payoff is NULL there."""
-
+# The columns of the index. SQLite has no NaN: such a payoff is NULL there.
+_COLUMNS = ("key", "agent", "agent_key", "number", "payoff", "ending")
+# Seconds to wait for another process that uses the index; a reader can use the shards instead.
 READ_TIMEOUT, WRITE_TIMEOUT = 0.5, 5.0
-"""Seconds to wait for another process that uses the index; a reader can use the shards instead."""
 
 _VERSION = 1
 _TABLES = f"""
@@ -55,12 +53,7 @@ def indexed_keys(layout: Layout) -> dict[str, tuple[str, ...]]:
 
 
 def add_to_index(layout: Layout, shard: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Enter a shard that is on disk into the index.
-
-    Args:
-        layout: The evaluation.
-        shard: The name of the shard.
-        rows: Its rows, with at least ``COLUMNS``.
+    """Enter the rows of a shard that is on disk into the index.
 
     Raises:
         sqlite3.Error: The index could not be written; the next ``update_index`` will fix it.
@@ -85,10 +78,10 @@ def update_index(layout: Layout) -> None:
         try:
             _update_index(layout)
         except sqlite3.Error as error:
+            advice = "Free some space or allow writing there, and run the same command again."
             raise StoreError(
                 f"{layout.index} cannot be written ({error}).",
-                "Free some space or allow writing there, and run the same command again. "
-                "Everything stored so far is safe.",
+                f"{advice} Everything stored so far is safe.",
             ) from error
 
 
@@ -96,11 +89,11 @@ def _update_index(layout: Layout) -> None:
     with _transaction(layout.index) as connection:
         if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("the index is damaged")
-        present = {name for (name,) in connection.execute("SELECT name FROM shards")}
         agreed = _agreed_keys(connection, layout)
-        for shard in present - agreed.keys():
-            connection.execute("DELETE FROM exercises WHERE shard = ?", (shard,))
-            connection.execute("DELETE FROM shards WHERE name = ?", (shard,))
+        for row in connection.execute("SELECT name FROM shards").fetchall():
+            if row[0] not in agreed:
+                connection.execute("DELETE FROM exercises WHERE shard = ?", row)
+                connection.execute("DELETE FROM shards WHERE name = ?", row)
         for shard in layout.shards():
             if shard not in agreed:
                 rows = tables.read_rows(layout.outcome_shard(shard))
@@ -129,7 +122,7 @@ def _insert(
     connection.execute("INSERT OR REPLACE INTO shards VALUES (?, ?)", (shard, size))
     connection.executemany(
         "INSERT OR REPLACE INTO exercises VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ((shard, *(row[column] for column in COLUMNS)) for row in rows),
+        ((shard, *(row[column] for column in _COLUMNS)) for row in rows),
     )
 
 
@@ -158,20 +151,16 @@ def _size(path: Path) -> int:
 
 
 class Record:
-    """One evaluation on disk, for reading only.
+    """One evaluation on disk, for reading only, also while another process writes it.
 
-    It takes no lock and writes nothing, so it can be read while another process writes it, and on a
-    read-only disk. Each call sees what is stored at that moment.
-
-    Args:
-        path: The directory of the evaluation.
+    It takes no lock and writes nothing. Each call sees what is stored at that moment.
 
     Attributes:
         path: The directory of the evaluation.
         spec: What is evaluated, as plain JSON data.
 
     Raises:
-        StoreError: There is no evaluation, or its spec is not as it was written.
+        StoreError: Also from its methods: a file is missing, damaged or cannot be read.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -186,19 +175,11 @@ class Record:
         return fingerprint(self.spec)
 
     def keys(self) -> set[str]:
-        """The keys of all exercises that have an outcome.
-
-        Raises:
-            StoreError: A shard is damaged.
-        """
+        """The keys of all exercises that have an outcome."""
         return set().union(*self._keys_by_shard().values())
 
     def outcomes(self) -> list[Outcome]:
-        """All outcomes, ordered by agent, number of the exercise and key.
-
-        Raises:
-            StoreError: A shard is damaged.
-        """
+        """All outcomes, ordered by agent, number of the exercise and key."""
         outcomes: dict[tables.SortKey, Outcome] = {}
         for shard in self._layout.shards():
             for order, outcome in tables.read_outcomes(self._layout.outcome_shard(shard)):
@@ -206,31 +187,19 @@ class Record:
         return [outcomes[order] for order in sorted(outcomes)]
 
     def trace(self, key: str) -> Trace | None:
-        """The trace of one exercise, if it was stored.
-
-        Raises:
-            StoreError: Its shard is damaged.
-        """
+        """The trace of one exercise, if it was stored."""
         for shard, keys in self._keys_by_shard().items():
             if key in keys:
                 return dict(self._traces(shard, only=key)).get(key)
         return None
 
     def traces(self) -> Iterator[tuple[str, Trace]]:
-        """All stored traces with the keys of their exercises, one at a time.
-
-        Raises:
-            StoreError: A shard is damaged.
-        """
+        """All stored traces with the keys of their exercises, one at a time."""
         for shard in self._layout.shards():
             yield from self._traces(shard)
 
     def provenance(self) -> list[dict[str, Any]]:
-        """How the results were made, once for each time that the evaluation was written.
-
-        Raises:
-            StoreError: A file cannot be read.
-        """
+        """How the results were made, once for each time that the evaluation was written."""
         provenance = []
         for path in self._layout.provenance_files():
             try:
@@ -253,12 +222,11 @@ class Record:
     def _keys_by_shard(self) -> dict[str, frozenset[str]]:
         """The keys in each shard on disk; as a shard never changes, it is read once."""
         present = self._layout.shards()
-        if any(shard not in self._keys for shard in present):
-            indexed = indexed_keys(self._layout)
-            for shard in present:
-                if shard not in self._keys:
-                    path = self._layout.outcome_shard(shard)
-                    self._keys[shard] = frozenset(indexed.get(shard) or tables.read_keys(path))
+        new = [shard for shard in present if shard not in self._keys]
+        indexed = indexed_keys(self._layout) if new else {}
+        for shard in new:
+            keys = indexed.get(shard) or tables.read_keys(self._layout.outcome_shard(shard))
+            self._keys[shard] = frozenset(keys)
         self._keys = {shard: self._keys[shard] for shard in present}
         return self._keys
 
@@ -288,30 +256,28 @@ class Writer(Record):
         """
         if self._closed:
             raise ValueError("this evaluation is no longer open for writing")
-        traces = traces or {}
         given: dict[str, Outcome] = {}
         for outcome in outcomes:
             given.setdefault(outcome.exercise.key, outcome)
+        traces = traces or {}
         if extra := traces.keys() - given.keys():
             raise ValueError(f"traces without an outcome: {sorted(extra)}")
         new = {key: outcome for key, outcome in given.items() if key not in self._stored}
-        if new:
-            self._store(new, {key: trace for key, trace in traces.items() if key in new})
-
-    def _store(self, outcomes: Mapping[str, Outcome], traces: Mapping[str, Trace]) -> None:
-        shard = shard_name(outcomes)
-        table = tables.outcome_table(list(outcomes.values()))
+        if not new:
+            return
+        shard = shard_name(new)
+        table = tables.outcome_table(new.values())
         content = tables.encode_outcomes(table)
         # The traces come first: a shard of outcomes on disk is what makes its exercises finished.
-        if traces:
-            files.write(self._layout.trace_shard(shard), tables.encode_traces(traces, [*outcomes]))
+        if new_traces := {key: trace for key, trace in traces.items() if key in new}:
+            files.write(self._layout.trace_shard(shard), tables.encode_traces(new_traces, [*new]))
         try:
             files.write(self._layout.outcome_shard(shard), content)
         except StoreError:
             with suppress(StoreError):
                 _remove_orphaned_traces(self._layout)
             raise
-        self._stored.update(outcomes)
+        self._stored.update(new)
         # The outcomes are safe by now. An index that lacks them is fixed by the next writer.
         with suppress(sqlite3.Error):
             add_to_index(self._layout, shard, table.to_pylist())
@@ -333,11 +299,15 @@ def open_writer(
         specs: The specs of the parts that are used, for the provenance.
 
     Raises:
-        StoreError: The directory holds something else, is being written, is damaged or cannot be
-            written.
+        StoreError: The directory is in use, damaged, of something else or cannot be written.
     """
     layout = Layout(Path(path))
-    _check_free(layout)
+    with write_errors(layout.root):
+        names = {file.name for file in layout.root.iterdir()} if layout.root.exists() else set()
+    begun = {layout.lock.name, layout.spec.name + files.UNFINISHED}
+    if layout.spec.name not in names and names - begun:
+        message = f"{layout.root} is not empty and holds no evaluation."
+        raise StoreError(message, "Choose another directory with --out.")
     files.make_directory(layout.root)
     with files.locked(layout):
         if layout.spec.exists():
@@ -352,23 +322,15 @@ def open_writer(
         _remove_orphaned_traces(layout)
         update_index(layout)
         writer = Writer(layout.root)
-        _add_provenance(layout, {"spec": writer.fingerprint, **current_provenance(seeds, specs)})
+        numbers = [int(path.stem) for path in layout.provenance_files() if path.stem.isdecimal()]
+        provenance = {"spec": writer.fingerprint, **current_provenance(seeds, specs)}
+        content = json.dumps(provenance, indent=2, sort_keys=True) + "\n"
+        name = f"{max(numbers, default=0) + 1:04d}.json"
+        files.write(layout.provenance / name, content.encode())
         try:
             yield writer
         finally:
             writer._closed = True
-
-
-def _check_free(layout: Layout) -> None:
-    """Check that the directory holds nothing but an evaluation."""
-    with write_errors(layout.root):
-        names = {file.name for file in layout.root.iterdir()} if layout.root.exists() else set()
-    begun = {layout.lock.name, layout.spec.name + files.UNFINISHED}
-    if layout.spec.name not in names and names - begun:
-        raise StoreError(
-            f"{layout.root} is not empty and holds no evaluation.",
-            "Choose another directory with --out.",
-        )
 
 
 def _remove_orphaned_traces(layout: Layout) -> None:
@@ -376,10 +338,3 @@ def _remove_orphaned_traces(layout: Layout) -> None:
     for shard in set(layout.trace_shards()) - set(layout.shards()):
         with write_errors(layout.trace_shard(shard)):
             layout.trace_shard(shard).unlink()
-
-
-def _add_provenance(layout: Layout, provenance: Mapping[str, Any]) -> None:
-    numbers = [int(path.stem) for path in layout.provenance_files() if path.stem.isdecimal()]
-    name = f"{max(numbers, default=0) + 1:04d}.json"
-    content = json.dumps(provenance, indent=2, sort_keys=True) + "\n"
-    files.write(layout.provenance / name, content.encode())

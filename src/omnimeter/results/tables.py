@@ -1,4 +1,4 @@
-"""Outcomes and traces as Parquet tables."""
+"""Outcomes and traces as Parquet tables; a damaged file is a ``StoreError`` that names it."""
 
 from __future__ import annotations
 
@@ -15,31 +15,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from omnimeter.contract import Ending, Fault, InvalidInputError, Outcome, Trace
-from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import canonical_json
-from omnimeter.results.errors import damage_error, newer_format_error, read_error
-from omnimeter.results.files import shard_name
+from omnimeter.results.files import newer_format_error, read_error, shard_name
 
 SCHEMA_VERSION = 1
-
 _FOOTER = b"omnimeter"
 _DIGEST = b"omnimeter.digest"
-_OPTIONS: dict[str, Any] = {
-    "compression": "zstd",
-    "write_page_checksum": True,
-    "write_statistics": False,  # small row groups would consist of them
-}
+_DECODING_ERRORS = (pa.ArrowException, ValueError, LookupError, TypeError, AttributeError)
 
 
 class Shard(NamedTuple):
-    """A shard that is open for reading.
-
-    Attributes:
-        keys: The exercises it belongs to.
-        notes: What else its footer says.
-        file: The Parquet file; its pages are checked as they are read.
-    """
+    """A shard that is open for reading: its exercises, what else its footer says, and the file."""
 
     keys: tuple[str, ...]
     notes: Mapping[str, Any]
@@ -52,7 +39,13 @@ def _encode(
     """The bytes of a shard; each table becomes a row group, which can be read by itself."""
     footer = json.dumps({"version": SCHEMA_VERSION, "keys": list(keys), "notes": notes}).encode()
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, schema, **_OPTIONS) as writer:
+    with pq.ParquetWriter(
+        sink,
+        schema,
+        compression="zstd",
+        write_page_checksum=True,
+        write_statistics=False,  # small row groups would consist of them
+    ) as writer:
         for group in groups:
             writer.write_table(group, row_group_size=max(1, len(group)))
         writer.add_key_value_metadata({_FOOTER: footer, _DIGEST: _digest(footer)})
@@ -71,50 +64,37 @@ def open_shard(path: Path) -> Iterator[Shard]:
         StoreError: The file cannot be read or is not as it was written; the message names it.
     """
     try:
-        with (
-            path.open("rb") as file,
-            pq.ParquetFile(file, page_checksum_verification=True) as parquet,
-        ):
-            yield _checked(path, parquet)
+        with path.open("rb") as file, pq.ParquetFile(file, page_checksum_verification=True) as data:
+            metadata = data.metadata.metadata or {}
+            footer = metadata[_FOOTER]
+            if metadata[_DIGEST].decode() != _digest(footer):
+                raise ValueError("its footer does not match its checksum")
+            content = json.loads(footer)
+            if content["version"] > SCHEMA_VERSION:
+                raise newer_format_error(path, content["version"])
+            if shard_name(content["keys"]) != path.stem:
+                raise ValueError("its name does not match its content")
+            yield Shard(tuple(content["keys"]), content["notes"], data)
     except StoreError:
         raise
-    except OSError as error:
+    except (OSError, *_DECODING_ERRORS, InvalidInputError) as error:
         # The system's errors have a number; those of a decoder do not.
-        if error.errno is not None:
+        if isinstance(error, OSError) and error.errno is not None:
             raise read_error(error, path) from error
-        raise damage_error(path, error) from error
-    except (
-        pa.ArrowException,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        InvalidInputError,
-    ) as error:
-        raise damage_error(path, error) from error
+        advice = "Remove that file and run the same command again"
+        if path.parent.name == "traces":
+            advice = (
+                "Remove that file to continue without its traces; remove the file of the same name "
+                "in 'outcomes' too"
+            )
+        advice += ", and those exercises will be run again."
+        raise StoreError(f"{path} is damaged ({error}).", advice) from error
 
 
 def read_keys(path: Path) -> tuple[str, ...]:
-    """The exercises that a shard belongs to, from its footer alone.
-
-    Raises:
-        StoreError: The file cannot be read or is damaged.
-    """
+    """The exercises that a shard belongs to, from its footer alone."""
     with open_shard(path) as shard:
         return shard.keys
-
-
-def _checked(path: Path, file: pq.ParquetFile) -> Shard:
-    metadata = file.metadata.metadata or {}
-    footer = metadata[_FOOTER]
-    if metadata[_DIGEST].decode() != _digest(footer):
-        raise ValueError("its footer does not match its checksum")
-    content = json.loads(footer)
-    if content["version"] > SCHEMA_VERSION:
-        raise newer_format_error(path, content["version"])
-    if shard_name(content["keys"]) != path.stem:
-        raise ValueError("its name does not match its content")
-    return Shard(tuple(content["keys"]), content["notes"], file)
 
 
 OUTCOME_SCHEMA = pa.schema(
@@ -142,13 +122,11 @@ OUTCOME_SCHEMA = pa.schema(
     ]
 )
 _FIELDS = [field.name for field in fields(Outcome)]
-_JSON_FIELDS = ("exercise", "fault", "remarks")
 
-SortKey = tuple[str, str, int, str]
-"""How outcomes are ordered: label and key of the agent, number and key of the exercise."""
+SortKey = tuple[str, str, int, str]  # label and key of the agent, number and key of the exercise
 
 
-def outcome_table(outcomes: Sequence[Outcome]) -> pa.Table:
+def outcome_table(outcomes: Iterable[Outcome]) -> pa.Table:
     """Outcomes as a table, one row each."""
     return pa.Table.from_pylist([_row(outcome) for outcome in outcomes], schema=OUTCOME_SCHEMA)
 
@@ -160,26 +138,20 @@ def encode_outcomes(table: pa.Table) -> bytes:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a shard of outcomes.
-
-    Raises:
-        StoreError: The shard cannot be read or is damaged.
-    """
+    """The rows of a shard of outcomes."""
     with open_shard(path) as shard:
         return _rows(shard)
 
 
-def read_outcomes(path: Path) -> list[tuple[SortKey, Outcome]]:
-    """The outcomes of a shard, each with its sort key.
-
-    Raises:
-        StoreError: The shard cannot be read or is damaged.
-    """
+def read_outcomes(path: Path) -> Iterator[tuple[SortKey, Outcome]]:
+    """The outcomes of a shard, each with its sort key."""
     with open_shard(path) as shard:
-        return [
-            ((row["agent"], row["agent_key"], row["number"], row["key"]), _outcome(row))
-            for row in _rows(shard)
-        ]
+        for row in _rows(shard):
+            # Numbers come from their columns, since JSON has one NaN only.
+            data = {name: row[name] for name in _FIELDS}
+            data |= {name: json.loads(row[name]) for name in ("exercise", "fault", "remarks")}
+            order = (row["agent"], row["agent_key"], row["number"], row["key"])
+            yield order, Outcome.from_json(data)
 
 
 def _rows(shard: Shard) -> list[dict[str, Any]]:
@@ -187,12 +159,6 @@ def _rows(shard: Shard) -> list[dict[str, Any]]:
     if _digest(json.dumps(rows).encode()) != shard.notes["digest"]:
         raise ValueError("its rows do not match their digest")
     return rows
-
-
-def _outcome(row: Mapping[str, Any]) -> Outcome:
-    """Numbers come from their columns, since JSON has one NaN only."""
-    data = {name: row[name] for name in _FIELDS}
-    return Outcome.from_json(data | {name: json.loads(row[name]) for name in _JSON_FIELDS})
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
@@ -249,15 +215,7 @@ def encode_traces(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
 
 
 def read_traces(path: Path, only: str | None = None) -> Iterator[tuple[str, Trace]]:
-    """The traces of a shard one after the other, with the keys of their exercises.
-
-    Args:
-        path: The shard.
-        only: The key of the one exercise whose trace is read.
-
-    Raises:
-        StoreError: The shard cannot be read or is damaged.
-    """
+    """The traces of a shard, or ``only`` that of one exercise, with the keys of their exercises."""
     columns = ["reward", "time", "action", "observation"]
     with open_shard(path) as shard:
         for group, head in enumerate(shard.notes["traces"]):
@@ -267,20 +225,16 @@ def read_traces(path: Path, only: str | None = None) -> Iterator[tuple[str, Trac
 
 
 def _with_stored_types(trace: Trace) -> Trace:
-    actions, observations = trace.actions, trace.observations
-    if observations is not None and len(observations) < len(trace):
-        raise ValueError(f"{len(observations)} observations for {len(trace)} actions")
-    return replace(
-        trace,
-        rewards=np.asarray(trace.rewards, dtype=np.float64),
-        times=np.asarray(trace.times, dtype=np.int64),
-        actions=None if actions is None else np.asarray(actions, dtype=np.int64),
-        observations=None if observations is None else np.asarray(observations, dtype=np.int64),
-    )
+    if trace.observations is not None and len(trace.observations) < len(trace):
+        raise ValueError(f"{len(trace.observations)} observations for {len(trace)} actions")
+    arrays: dict[str, Any] = {"rewards": np.asarray(trace.rewards, dtype=np.float64)}
+    for name in ("times", "actions", "observations"):
+        if (array := getattr(trace, name)) is not None:
+            arrays[name] = np.asarray(array, dtype=np.int64)
+    return replace(trace, **arrays)
 
 
 def _head(key: str, trace: Trace) -> dict[str, Any]:
-    """What belongs to the trace as a whole, and the observation after its last action."""
     seen = trace.observations
     return {
         "key": key,
@@ -297,24 +251,20 @@ def _head(key: str, trace: Trace) -> dict[str, Any]:
 
 def _trace_rows(key: str, trace: Trace) -> pa.Table:
     count = len(trace)
+    observations = pa.nulls(count, TRACE_SCHEMA.field("observation").type)
+    if trace.observations is not None and count:  # the one before each action
+        numbers = trace.observations[:count].ravel()
+        offsets = np.arange(count + 1) * (len(numbers) // count)
+        observations = pa.LargeListArray.from_arrays(offsets, numbers)
     columns = {
         "key": pa.DictionaryArray.from_arrays(np.zeros(count, dtype=np.int32), [key]),
         "index": np.arange(count),
         "reward": trace.rewards,
         "time": trace.times,
         "action": pa.nulls(count) if trace.actions is None else trace.actions,
-        "observation": _observation_column(trace.observations, count),
+        "observation": observations,
     }
     return pa.Table.from_pydict(columns, schema=TRACE_SCHEMA)
-
-
-def _observation_column(observations: IntArray | None, count: int) -> pa.Array:
-    """The observation before each action, one list per row."""
-    if observations is None or count == 0:
-        return pa.nulls(count, TRACE_SCHEMA.field("observation").type)
-    numbers = observations[:count].ravel()
-    offsets = np.arange(count + 1) * (len(numbers) // count)
-    return pa.LargeListArray.from_arrays(offsets, numbers)
 
 
 def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
