@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -30,36 +31,29 @@ def adapt(thing: object) -> Agent:
     Raises:
         InvalidInputError: It is none of these.
     """
-    if isinstance(thing, type):
-        thing = _constructed(thing)
+    # Every class can be called, so for a class only what it defines for its objects counts.
+    if isinstance(thing, type) and (
+        hasattr(thing, "act")
+        or hasattr(thing, "predict")
+        or any("__call__" in vars(base) for base in thing.__mro__)
+    ):
+        kind = thing
+        try:
+            thing = kind()
+        except Exception as error:
+            raise InvalidInputError(
+                f"{kind.__name__} cannot be made: {type(error).__name__}: {shown(error, str)}.",
+                "Give a class that needs no parameters, or an object of it.",
+            ) from error
     if isinstance(thing, Agent):
         return thing
     if callable(getattr(thing, "act", None)):
         return ActingAgent(thing)
     if callable(getattr(thing, "predict", None)):
         return PredictingAgent(thing)
-    if callable(thing):
+    if callable(thing) and not isinstance(thing, type):
         return FunctionAgent(thing)
-    raise _not_an_agent(thing)
-
-
-def _not_an_agent(thing: object) -> InvalidInputError:
-    return InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _ACCEPTED)
-
-
-def _constructed(kind: type) -> object:
-    # Every class can be called, so for a class only what it defines for its objects counts.
-    if not any(hasattr(kind, name) for name in ("act", "predict")) and not any(
-        "__call__" in vars(base) for base in kind.__mro__
-    ):
-        raise _not_an_agent(kind)
-    try:
-        return kind()
-    except Exception as error:
-        raise InvalidInputError(
-            f"{kind.__name__} cannot be made: {type(error).__name__}: {shown(error, str)}.",
-            "Give a class that needs no parameters, or an object of it.",
-        ) from error
+    raise InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _ACCEPTED)
 
 
 class FunctionAgent(Agent):
@@ -90,7 +84,11 @@ class ActingAgent(FunctionAgent):
 
     def __init__(self, thing: Any) -> None:
         super().__init__(thing.act)
-        self.view = _named_view(thing)
+        try:
+            view = getattr(thing, "view", None)
+        except Exception:  # a third party's property may raise anything
+            view = None
+        self.view = view if isinstance(view, str) else None  # else it means something different
         self._begin = getattr(thing, "begin", None)
         self._finish = getattr(thing, "finish", None)
 
@@ -108,9 +106,8 @@ class ActingAgent(FunctionAgent):
 class PredictingAgent(Agent):
     """A policy with ``predict``, as in Stable-Baselines3.
 
-    It gets ``state`` and ``episode_start`` if it takes them, so that recurrent policies work.
-    Whether it is deterministic is left to its own default, and ``False`` where it has none. If it
-    has ``set_random_seed``, it is seeded from the exercise.
+    It gets ``state`` and ``episode_start`` if it takes them (recurrent policies), its own default
+    of ``deterministic`` (else ``False``), and a seed if it has ``set_random_seed``.
 
     Args:
         policy: Its ``predict`` returns an action, or an action and a state.
@@ -147,40 +144,23 @@ class PredictingAgent(Agent):
         return _single(answer)
 
 
-def _named_view(thing: object) -> str | None:
-    """The view that an object asks for; an attribute that is not a string means something else."""
-    try:
-        view = getattr(thing, "view", None)
-    except Exception:  # a third party's property may raise anything
-        return None
-    return view if isinstance(view, str) else None
-
-
 def _wants_reward(function: Callable[..., Any]) -> bool:
-    """Whether a function is given the reward and the observation, or only the observation.
-
-    Where both would do, it is only the observation, unless its first parameter is the reward.
-    """
+    """Whether it takes the reward too; where both would do, only if the first parameter is it."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions that are not written in Python do not say
         return False
-    if not _takes(signature, 2):
-        if _takes(signature, 1):
-            return False
+    possible = []
+    for count in (1, 2):
+        with suppress(TypeError):
+            signature.bind(*[None] * count)
+            possible.append(count)
+    if not possible:
         raise InvalidInputError(
             f"{shown(function)} cannot be given an observation: its parameters are {signature}.",
             _ACCEPTED,
         )
-    return not _takes(signature, 1) or next(iter(signature.parameters)) == "reward"
-
-
-def _takes(signature: inspect.Signature, count: int) -> bool:
-    try:
-        signature.bind(*[None] * count)
-    except TypeError:
-        return False
-    return True
+    return possible == [2] or (len(possible) == 2 and next(iter(signature.parameters)) == "reward")
 
 
 def _single(action: Any) -> int | Move:

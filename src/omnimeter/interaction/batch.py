@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import Budget, Ending, Exercise, Fault, Trace
+from omnimeter.contract import Ending, Exercise, Fault, Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.contract.kernels import State
@@ -32,13 +32,6 @@ TIMED_PER_CALL = 32
 """Exercises in one call when only a time is given: each may turn out to be long."""
 
 
-def capacity_of(budget: Budget) -> int:
-    """How many of the interactions that one call may record an exercise is counted as."""
-    if budget.seconds is not None:
-        return LARGEST // TIMED_PER_CALL
-    return min(budget.max_interactions, LARGEST)
-
-
 class Prepared(NamedTuple):
     """An exercise, with its environment and its agents' states if it can run compiled."""
 
@@ -48,13 +41,11 @@ class Prepared(NamedTuple):
 
 
 class Batch:
-    """Compiled loops under way: several exercises of one agent, or one of several agents.
-
-    There is one row for each exercise and agent.
+    """Several exercises of one agent, or one of several: a row for each exercise and agent.
 
     Args:
         prepared: The exercises; only one if it has several agents.
-        paces: The seconds that each agent declares for its actions beyond what its kernels do.
+        paces: The seconds that each agent declares beyond what its kernels do.
         record: Whether to keep actions and observations too.
     """
 
@@ -88,11 +79,7 @@ class Batch:
     def run(self, run: Callable[..., None]) -> None:
         """Run to the end of every exercise, with more capacity while there are unfinished ones."""
         timed = [each.budget.seconds is not None for each in self.exercises]
-        capacity = np.where(
-            timed,
-            np.minimum(self.max_interactions, FIRST_GUESS),
-            np.minimum(self.max_interactions, LARGEST),
-        )
+        capacity = np.minimum(self.max_interactions, np.where(timed, FIRST_GUESS, LARGEST))
         running = np.ones(len(timed), dtype=np.bool_)
         while running.any():
             self._call(run, capacity, np.flatnonzero(running).tolist())
@@ -121,16 +108,10 @@ class Batch:
             if self.record:
                 seen = observations[seen_at[number] : seen_at[number + 1]]
                 rows = seen.reshape(-1, self.widths[number])
-                piece += (
-                    actions[done],
-                    rows[self._new_rows(number, lasts[number] - firsts[number])],
-                )
+                first = 1 if self.pieces[number] else 0  # it begins where the last piece ended
+                last = lasts[number] - firsts[number] + self.progress[number, templates.STARTED]
+                piece += (actions[done], rows[first:last])
             self.pieces[number].append(piece)
-
-    def _new_rows(self, number: int, count: int) -> slice:
-        """Which of the observations written down for some interactions are new."""
-        first = 1 if self.pieces[number] else 0  # a further piece begins where the last one ended
-        return slice(first, count + int(self.progress[number, templates.STARTED]))
 
     def traces(self) -> Iterator[list[Trace]]:
         """What happened in each exercise, for each of its agents."""
@@ -140,14 +121,21 @@ class Batch:
 
     def _trace(self, number: int, progress: Sequence[int], rewards: Sequence[float]) -> Trace:
         (status, _, now, given, _), (first, last) = progress, rewards
-        fault = _fault(status, given, int(self.actions[number]), last)
+        fault: Fault | None = None  # what the stepwise loop says of the same
+        match status:
+            case templates.NO_ACTION:
+                fault = invalid_action(given, int(self.actions[number])).fault
+            case templates.NO_DELAY:
+                fault = invalid_delay(given / 1e9).fault
+            case templates.NO_REWARD:
+                fault = invalid_reward(last).fault
         ending = Ending.STOPPED if status == templates.STOPPED else Ending.BUDGET
         budget = self.exercises[number].budget
         out_of_time = status in (templates.BY_TIME, templates.STOPPED)
         pieces = self.pieces[number]
-        columns = (
-            pieces[0] if len(pieces) == 1 else list(map(np.concatenate, zip(*pieces, strict=True)))
-        )
+        columns = pieces[0]
+        if len(pieces) > 1:
+            columns = tuple(map(np.concatenate, zip(*pieces, strict=True)))
         return Trace(
             rewards=columns[0],
             times=columns[1],
@@ -158,15 +146,3 @@ class Batch:
             actions=columns[2] if self.record else None,
             observations=columns[3] if self.record else None,
         )
-
-
-def _fault(status: int, given: int, actions: int, reward: float) -> Fault | None:
-    """What the stepwise loop says of the same."""
-    match status:
-        case templates.NO_ACTION:
-            return invalid_action(given, actions).fault
-        case templates.NO_DELAY:
-            return invalid_delay(given / 1e9).fault
-        case templates.NO_REWARD:
-            return invalid_reward(reward).fault
-    return None

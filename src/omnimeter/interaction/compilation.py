@@ -105,8 +105,6 @@ def announce(message: str, *, warn: bool = False) -> None:
 
 _one_at_a_time = Lock()  # a module that is being compiled is not yet what another thread needs
 
-Kernels = EnvironmentKernels | AgentKernels
-
 
 def cache_directory() -> Path:
     """Where compiled kernels are kept: ``OMNIMETER_CACHE_DIR``, or the user's cache."""
@@ -120,18 +118,10 @@ def cache_directory() -> Path:
 def runner(environment: EnvironmentKernels, *agents: AgentKernels) -> Callable[..., Any]:
     """The compiled loop of whole exercises: many of one agent, or one joint run of several."""
     source = templates.runner(environment, agents)
-    sides = {f"agent{seat}": agent for seat, agent in enumerate(agents)}
-    if len(agents) == 1:
-        sides = {"agent": agents[0]}
+    names = ["agent"] if len(agents) == 1 else [f"agent{seat}" for seat in range(len(agents))]
+    sides = dict(zip(names, agents, strict=True))
     entry: Callable[..., Any] = load("exercises", source, environment=environment, **sides).run
     return entry
-
-
-def did_not_compile(entry: Any, error: Exception) -> bool:
-    """Whether calling a compiled loop failed before any of it ran."""
-    from numba.core.errors import NumbaError
-
-    return isinstance(error, NumbaError) or not getattr(entry, "signatures", True)
 
 
 @cache
@@ -142,51 +132,41 @@ def batch_entries(kernels: EnvironmentKernels) -> ModuleType:
 
 @cache
 def environment_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> ModuleType:
-    """``start`` and ``advance`` of one environment, ready to be called from Python.
-
-    Args:
-        kernels: How it moves.
-        types: NumPy's names for the types of its state's arrays and of what is seen.
-    """
+    """``start`` and ``advance`` for the types (NumPy's names) of its state's arrays and view."""
     return load("environment", templates.environment(types), environment=kernels)
 
 
 @cache
 def joint_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> ModuleType:
-    """``start_joint`` and ``advance_joint`` of an environment with several seats.
-
-    Args:
-        kernels: How it moves.
-        types: NumPy's names for the types of its state's arrays, and of what is seen, where each
-            seat's part of it begins, the actions and the rewards.
-    """
+    """``start_joint`` and ``advance_joint``; after the view: its offsets, actions and rewards."""
     return load("environment", templates.joint_environment(types), environment=kernels)
 
 
 @cache
 def agent_entries(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
-    """``begin``, ``act`` and ``finish`` of one agent, ready to be called from Python.
-
-    Args:
-        kernels: How it behaves.
-        types: NumPy's names for the types of its state's arrays and of what is seen.
-    """
+    """``begin``, ``act`` and ``finish`` for the types of its state's arrays and view."""
     return load("agent", templates.agent(kernels, types), agent=kernels)
 
 
-def load(what: str, body: str, **sides: Kernels) -> ModuleType:
+def load(what: str, body: str, **sides: EnvironmentKernels | AgentKernels) -> ModuleType:
     """Write a module of a body and the kernels of some sides that it names, and import it."""
     names = set(re.findall(r"\w+", body))
-    parts = {
-        name: part
-        for side, kernels in sides.items()
-        for name, part in _named(side, kernels)
-        if name in names  # the others make no difference to what is compiled
-    }
+    parts = {}
+    for side, kernels in sides.items():
+        for field in fields(kernels):
+            state = field.name == "state"
+            name = f"{side.capitalize()}State" if state else f"{side}_{field.name}"
+            part = getattr(kernels, field.name)
+            if part is not None and name in names:  # others do not change what is compiled
+                parts[name] = part
     places = {name: _place(part) for name, part in parts.items()}
     imports = [f"from {module} import {own} as {name}" for name, (module, own) in places.items()]
     source = "\n".join([f'"""Generated: {what}."""', "", *imports, body])
-    name = f"omnimeter_generated_{_digest(source, parts)}"
+    digest = hashlib.sha256(source.encode())
+    functions = [part for part in parts.values() if not isinstance(part, type)]
+    for text in (*sorted(set(reachable_sources(functions))), *_foundations()):
+        digest.update(text.encode())
+    name = f"omnimeter_generated_{digest.hexdigest()[:20]}"
     with _one_at_a_time:
         if name not in sys.modules:
             path = _write(name, source)
@@ -195,16 +175,6 @@ def load(what: str, body: str, **sides: Kernels) -> ModuleType:
                 announce(f"Compiling {what} kernels of {modules} (once; kept for next time)")
             _import_file(name, path)
         return sys.modules[name]
-
-
-def _named(side: str, kernels: Kernels) -> Iterator[tuple[str, Any]]:
-    """The kernels and the state of a side, by the names that templates have for them."""
-    for field in fields(kernels):
-        part = getattr(kernels, field.name)
-        if field.name == "state":
-            yield f"{side.capitalize()}State", part
-        elif part is not None:
-            yield f"{side}_{field.name}", part
 
 
 def _place(part: Any) -> tuple[str, str]:
@@ -222,14 +192,6 @@ def _place(part: Any) -> tuple[str, str]:
             "Decorate it with omnimeter.kernel.",
         )
     return module, name
-
-
-def _digest(source: str, parts: dict[str, Any]) -> str:
-    digest = hashlib.sha256(source.encode())
-    kernels = [part for part in parts.values() if not isinstance(part, type)]
-    for text in (*sorted(set(reachable_sources(kernels))), *_foundations()):
-        digest.update(text.encode())
-    return digest.hexdigest()[:20]
 
 
 @cache

@@ -11,13 +11,16 @@ from typing import Any
 from omnimeter.contract import Agent, ClockKind, EnvironmentClass, Exercise, Trace
 from omnimeter.interaction import batch
 from omnimeter.interaction.batch import Prepared
-from omnimeter.interaction.compilation import announce, did_not_compile, runner
+from omnimeter.interaction.compilation import announce, runner
 from omnimeter.interaction.handles import AgentFault, AgentHandle, shown, view_of
 from omnimeter.interaction.kernels import seed_state
 from omnimeter.interaction.loop import briefings_of, build, own_exercises, run_stepwise, seated
 
 AgentSource = Agent | AgentHandle | Callable[[], Agent | AgentHandle]
 """An agent or its handle, which begins anew in every exercise, or what makes a new one for each."""
+
+uncompilable: set[Callable[..., Any]] = set()
+"""The runners that do not compile: each is reported once, and not tried again."""
 
 
 def run(
@@ -52,7 +55,9 @@ def run(
     group: list[Prepared] = []
     capacity = 0
     for exercise in exercises:
-        need = batch.capacity_of(exercise.budget)
+        need = min(exercise.budget.max_interactions, batch.LARGEST)
+        if exercise.budget.seconds is not None:
+            need = batch.LARGEST // batch.TIMED_PER_CALL
         if group and (len(agents) > 1 or capacity + need > batch.LARGEST):
             yield from _run_group(environment_class, kernel_class, made, group, record)
             group, capacity = [], 0
@@ -147,10 +152,7 @@ def _run_group(
 def _run_compiled(
     kernel_class: EnvironmentClass, agents: Sequence[Any], ready: Sequence[Prepared], record: bool
 ) -> Iterator[list[Trace]] | None:
-    """The traces of the compiled loop; ``None`` if it does not compile, or a kernel raises.
-
-    The stepwise loop then finds out whose fault it is.
-    """
+    """The traces of the compiled loop; ``None`` if it does not compile, or a kernel raises."""
     assert kernel_class.kernels is not None  # see _kernel_class
     entry = runner(kernel_class.kernels, *(agent.kernels for agent in agents))
     if entry in uncompilable:
@@ -162,19 +164,16 @@ def _run_compiled(
     try:
         whole.run(entry)
     except Exception as error:
-        if did_not_compile(entry, error):
+        from numba.core.errors import NumbaError
+
+        if isinstance(error, NumbaError) or not getattr(entry, "signatures", True):
             uncompilable.add(entry)
             types = [type(part) for part in (kernel_class, *agents)]
             names = ", ".join(f"{each.__module__}.{each.__name__}" for each in types)
-            what = f"{type(error).__name__}: {shown(error, str)}"
             announce(
-                f"The kernels of {names} do not compile together. Their exercises run step by "
-                f"step, which takes much longer. {what}",
+                f"The kernels of {names} do not compile together. Their exercises run step by step,"
+                f" which takes much longer. {type(error).__name__}: {shown(error, str)}",
                 warn=True,
             )
         return None
     return whole.traces()
-
-
-uncompilable: set[Callable[..., Any]] = set()
-"""The runners that do not compile: each is reported once, and not tried again."""
