@@ -48,39 +48,29 @@ def adapt(thing: object) -> Agent:
     if isinstance(thing, Agent):
         return thing
     if callable(getattr(thing, "act", None)):
-        return ActingAgent(thing)
+        return _ActingAgent(thing)
     if callable(getattr(thing, "predict", None)):
-        return PredictingAgent(thing)
+        return _PredictingAgent(thing)
     if callable(thing) and not isinstance(thing, type):
         return FunctionAgent(thing)
     raise InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _ACCEPTED)
 
 
 class FunctionAgent(Agent):
-    """A function that chooses an action.
-
-    Args:
-        function: Takes the observation, or the reward and the observation.
-    """
+    """A function of the observation, or of the reward and the observation."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._wants_reward = _wants_reward(function)
 
-    def act(self, reward: float, observation: Observation) -> int | Move:
-        """What the function returns."""
+    def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
         if self._wants_reward:
             return _single(self._function(reward, observation))
         return _single(self._function(observation))
 
 
-class ActingAgent(FunctionAgent):
-    """An object that acts like an agent without being an ``Agent``.
-
-    Args:
-        thing: Has ``act``, and may have ``begin(briefing, rng)`` and
-            ``finish(reward, observation)``. If its ``view`` is a string, it asks for that view.
-    """
+class _ActingAgent(FunctionAgent):
+    """An object with ``act`` that may have ``begin``, ``finish`` and the name of a ``view``."""
 
     def __init__(self, thing: Any) -> None:
         super().__init__(thing.act)
@@ -93,24 +83,19 @@ class ActingAgent(FunctionAgent):
         self._finish = getattr(thing, "finish", None)
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
-        """Call ``begin`` of the object, if it has one."""
         if self._begin is not None:
             self._begin(briefing, rng)
 
     def finish(self, reward: float, observation: Observation) -> None:
-        """Call ``finish`` of the object, if it has one."""
         if self._finish is not None:
             self._finish(reward, observation)
 
 
-class PredictingAgent(Agent):
+class _PredictingAgent(Agent):
     """A policy with ``predict``, as in Stable-Baselines3.
 
     It gets ``state`` and ``episode_start`` if it takes them (recurrent policies), its own default
     of ``deterministic`` (else ``False``), and a seed if it has ``set_random_seed``.
-
-    Args:
-        policy: Its ``predict`` returns an action, or an action and a state.
     """
 
     def __init__(self, policy: Any) -> None:
@@ -127,14 +112,12 @@ class PredictingAgent(Agent):
         self._starts = True
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:  # noqa: ARG002
-        """Reset the policy's memory of the last exercise."""
         self._state = None
         self._starts = True
         if callable(seed := getattr(self._policy, "set_random_seed", None)):
             seed(int(rng.integers(2**31)))
 
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: ARG002
-        """What the policy predicts, without the reward."""
         memory = {"state": self._state, "episode_start": np.array([self._starts])}
         known = {name: memory[name] for name in self._takes}
         answer = self._policy.predict(observation, **known, **self._options)

@@ -27,11 +27,7 @@ _KNOWN = ("builtins", "math", "numba", "numpy")
 
 
 def reachable_sources(kernels: Iterable[Callable[..., Any]]) -> Iterator[str]:
-    """The text of every file with a kernel that can be called, and the constants they use.
-
-    Raises:
-        InvalidInputError: The text of a kernel cannot be had.
-    """
+    """The text of every file with a kernel that can be called, and the constants they use."""
     waiting, seen = list(kernels), set()
     while waiting:
         function = waiting.pop()
@@ -57,7 +53,12 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
     modules = [sys.modules[function.__module__]]
     for module in modules:
         for name, value in vars(module).items():
-            if name not in names or _is_known(value):
+            home = ""
+            if isinstance(value, ModuleType):
+                home = value.__name__
+            elif isinstance(value, type) or inspect.isroutine(value):
+                home = value.__module__ or ""
+            if name not in names or home.partition(".")[0] in _KNOWN:
                 continue
             if not isinstance(value, ModuleType):
                 yield f"{module.__name__}.{name}", value
@@ -70,16 +71,6 @@ def _names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
-
-
-def _is_known(value: Any) -> bool:
-    if isinstance(value, ModuleType):
-        home = value.__name__
-    elif isinstance(value, type) or inspect.isroutine(value):
-        home = value.__module__ or ""
-    else:
-        return False
-    return home.partition(".")[0] in _KNOWN
 
 
 def _source(part: Any) -> str:
@@ -173,7 +164,15 @@ def load(what: str, body: str, **sides: EnvironmentKernels | AgentKernels) -> Mo
             if not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
                 modules = ", ".join(sorted({module for module, _ in places.values()}))
                 announce(f"Compiling {what} kernels of {modules} (once; kept for next time)")
-            _import_file(name, path)
+            spec = importlib.util.spec_from_file_location(name, path)
+            assert spec is not None  # a path that ends in .py has a loader
+            assert spec.loader is not None
+            sys.modules[name] = module = importlib.util.module_from_spec(spec)
+            try:
+                spec.loader.exec_module(module)
+            except BaseException:
+                del sys.modules[name]
+                raise
         return sys.modules[name]
 
 
@@ -239,16 +238,3 @@ def temporary_directory() -> Path:
     if path.lstat().st_uid != os.getuid():
         raise PermissionError(f"{path} belongs to another user")
     return path
-
-
-def _import_file(name: str, path: Path) -> None:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None  # a path that ends in .py has a loader
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise

@@ -1,7 +1,4 @@
-"""Running exercises of one agent or several: compiled where that is possible, else step by step.
-
-Both ways leave the same traces. This is the only place where it is decided which one is taken.
-"""
+"""The one place that decides whether exercises run compiled or step by step: the same traces."""
 
 from __future__ import annotations
 

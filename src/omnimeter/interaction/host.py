@@ -19,17 +19,10 @@ from typing import Any
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, OmnimeterError, Spec
 from omnimeter.contract.exercise import FOREVER
+from omnimeter.interaction import wire
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import AgentFault, LocalAgent, view_of
-from omnimeter.interaction.wire import (
-    VERSION,
-    Message,
-    briefing_from_json,
-    line,
-    move_to_json,
-    observation_from_json,
-    read,
-)
+from omnimeter.interaction.wire import Message, observation_from_json
 
 LONGEST_DETAIL = 8_000
 """Characters of a traceback that are sent: its end."""
@@ -70,7 +63,7 @@ class Host:
             case "hello":
                 sys.path[:] = message["path"]  # modules are imported from where the harness does
                 _limit(message["memory_mb"])
-                return {"type": "hello", "wire": VERSION, "view": True}
+                return {"type": "hello", "wire": wire.VERSION, "view": True}
             case "view":
                 return {"type": "view", "view": view_of(_made(message))}
             case "begin":
@@ -79,7 +72,7 @@ class Host:
                 assert self._agent is not None  # begun
                 observation = observation_from_json(message["observation"])
                 answer, elapsed = self._agent.ask(message["reward"], observation, FOREVER)
-                return move_to_json(answer, self._actions, elapsed)
+                return wire.move_to_json(answer, self._actions, elapsed)
             case _:
                 agent, self._agent = self._agent, None
                 if agent is not None:  # gone if it failed after its time was over
@@ -92,7 +85,7 @@ class Host:
         agent = self._carried or _made(message)
         if message.get("carry"):
             self._carried = agent
-        briefing = briefing_from_json(message["briefing"])
+        briefing = wire.briefing_from_json(message["briefing"])
         handle = LocalAgent(agent)
         handle.begin(briefing, message["seed"])
         self._agent = handle
@@ -138,11 +131,11 @@ def main() -> None:
     Thread(target=_end_with_harness, args=(requests.fileno(),), daemon=True).start()
     host, process = Host(), os.getpid()
     for text in iter(requests.readline, b""):
-        message = read(text)
+        message = wire.read(text)
         answer = host.answer(message)
         if os.getpid() != process:
             os._exit(0)  # the agent split in two, and both came back: one of them answers
-        replies.write(line(message["turn"], answer))
+        replies.write(wire.line(message["turn"], answer))
         replies.flush()
 
 

@@ -34,11 +34,7 @@ from omnimeter.interaction.compilation import agent_entries, environment_entries
 
 
 def contiguous(state: State) -> State:
-    """The state in arrays that compiled code can work on in place; a copy only where it must be.
-
-    Raises:
-        TypeError: It is not made of one-dimensional arrays.
-    """
+    """The state in one-dimensional arrays that compiled code can work on; copied if needed."""
     _check_fields(state)
     if all(field.flags.carray for field in state):  # contiguous and writeable
         return state
@@ -52,11 +48,7 @@ def _check_fields(state: State) -> None:
 
 
 def end_to_end(states: Sequence[State]) -> tuple[State, IntArray]:
-    """All states in one, and where each one's part of each field begins.
-
-    Raises:
-        TypeError: They are not made of one-dimensional arrays.
-    """
+    """All states in one, and where each one's part of each field begins."""
     columns = list(zip(*states, strict=True))
     at = np.array([starts(integers(map(len, column))) for column in columns])
     whole = type(states[0])(*map(np.concatenate, columns))

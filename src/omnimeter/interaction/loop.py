@@ -135,11 +135,7 @@ def own_exercises(exercise: Exercise) -> list[Exercise]:
 
 
 def build(environment_class: EnvironmentClass, exercise: Exercise, agents: int) -> Environment:
-    """Build the environment of an exercise for a number of agents.
-
-    Raises:
-        AgentFault: It cannot be built, or has another number of seats.
-    """
+    """Build the environment of an exercise; raises ``AgentFault`` if its seats do not fit."""
     expected = len(exercise.joint or (exercise.agent,))
     try:
         environment = environment_class.build(exercise.instance)
@@ -406,11 +402,7 @@ class _Conditions:
 
 
 def read_reward(given: object) -> float:
-    """The reward that an environment gave, as a float.
-
-    Raises:
-        AgentFault: It is not a finite number.
-    """
+    """The reward that an environment gave; raises ``AgentFault`` if it is not finite."""
     if not isinstance(given, str | bytes):  # float would read them
         try:
             number = float(given)  # type: ignore[arg-type]
@@ -423,9 +415,8 @@ def read_reward(given: object) -> float:
 
 def invalid_reward(given: object) -> AgentFault:
     """The fault of an environment whose reward is not one."""
-    return infrastructure_error(
-        f"The environment gave the reward {shown(given)}; a reward is a finite number."
-    )
+    gave = f"The environment gave the reward {shown(given)}"
+    return infrastructure_error(f"{gave}; a reward is a finite number.")
 
 
 def environment_fault(error: BaseException) -> Fault:
@@ -434,6 +425,5 @@ def environment_fault(error: BaseException) -> Fault:
         return error.fault
     if isinstance(error, KeyboardInterrupt):
         raise error
-    detail = "".join(traceback.format_exception(error))
     message = f"The environment raised {type(error).__name__}: {shown(error, str)}"
-    return infrastructure_error(message, detail).fault
+    return infrastructure_error(message, "".join(traceback.format_exception(error))).fault

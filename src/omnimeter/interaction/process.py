@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from omnimeter.contract import Briefing, Fault, FaultKind, InvalidInputError, Observation, Spec
 from omnimeter.contract.exercise import nanoseconds
+from omnimeter.interaction import wire
 from omnimeter.interaction.handles import (
     AgentFault,
     AgentHandle,
@@ -24,19 +25,7 @@ from omnimeter.interaction.handles import (
     infrastructure_error,
     read_view,
 )
-from omnimeter.interaction.wire import (
-    LONGEST_LINE,
-    VERSION,
-    Message,
-    WireError,
-    answer_from_json,
-    briefing_to_json,
-    line,
-    own_time,
-    percept_to_json,
-    read,
-    text_of,
-)
+from omnimeter.interaction.wire import Message, WireError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +33,10 @@ class Limits:
     """Hard limits of time and memory.
 
     Attributes:
-        seconds_per_action: The longest that one action may take, whatever the budget; then the
-            agent is ended. The same holds for ``finish``.
-        memory_mb: Megabytes of address space beyond those of an idle process; ``None`` for no
-            limit. What the agent imports counts.
+        seconds_per_action: The longest that one action or ``finish`` may take, whatever the
+            budget; then the agent is ended.
+        memory_mb: Megabytes of address space beyond those of an idle process, imports included;
+            ``None`` for no limit.
         seconds_to_begin: The longest that loading the agent and ``begin`` may take.
     """
 
@@ -62,10 +51,8 @@ class Limits:
                 message = f"The limit {name} is {seconds}."
                 raise InvalidInputError(message, "Give a positive, finite time.")
         if self.memory_mb is not None and self.memory_mb <= 0:
-            raise InvalidInputError(
-                f"The limit memory_mb is {self.memory_mb}.",
-                "Give a positive number, or None for no limit.",
-            )
+            message = f"The limit memory_mb is {self.memory_mb}."
+            raise InvalidInputError(message, "Give a positive number, or None for no limit.")
 
 
 TAIL = 8_000
@@ -81,23 +68,12 @@ _CHUNK = 65_536
 _MOST_CHUNKS = 16  # what the largest pipe of an ordinary user holds
 
 
-class ChildFailure(Exception):  # noqa: N818 - the caller decides whose error it was
+class _ChildFailure(Exception):  # noqa: N818 - the caller decides whose error it was
     """What a child did instead of answering: the end of a sentence about it."""
 
 
-class Child:
-    """A process in a session of its own that answers each message with one of its own.
-
-    Args:
-        command: The program and its arguments.
-        environment: Its environment variables.
-
-    Attributes:
-        answered: Whether the last message was answered. If not, the child is still busy with it.
-
-    Raises:
-        OSError: It cannot be started.
-    """
+class _Child:
+    """A process in a session of its own that answers each message with one of its own."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -120,30 +96,23 @@ class Child:
         self._received = b""
         self._tail = b""
         self._turn = 0
-        self.answered = True
+        self.answered = True  # if not, it is still busy with the last message
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
         return self._process.poll() is None
 
     def exchange(self, message: Message, deadline: int) -> Message | None:
-        """Send a message and give the answer to it, or ``None`` when there is none in time.
-
-        Raises:
-            AgentFault: The message cannot be sent.
-            ChildFailure: The child has ended, or floods its channel.
-            WireError: The answer cannot be understood.
-        """
+        """Send a message and give the answer to it, or ``None`` when there is none in time."""
         self._turn += 1
-        text = line(self._turn, message)
+        text = wire.line(self._turn, message)
         self.answered = False
         return self.answer(deadline) if self._send(text, deadline) else None
 
     def answer(self, deadline: int) -> Message | None:
         """The answer to the last message, as ``exchange`` gives it; late ones are passed over."""
         while (text := self._receive(deadline)) is not None:
-            reply = read(text)
+            reply = wire.read(text)
             if reply["turn"] == self._turn:
                 self.answered = True
                 return reply
@@ -192,8 +161,8 @@ class Child:
             if not chunk:
                 raise self._ended()
             self._received += chunk
-            if len(self._received) > LONGEST_LINE:
-                raise ChildFailure(f"sent a line of more than {LONGEST_LINE} bytes")
+            if len(self._received) > wire.LONGEST_LINE:
+                raise _ChildFailure(f"sent a line of more than {wire.LONGEST_LINE} bytes")
             return True
         if not self.alive:
             raise self._ended()
@@ -210,15 +179,15 @@ class Child:
                 self._poll.unregister(self._prints)
         self._tail = (self._tail + chunk)[-TAIL:]
 
-    def _ended(self) -> ChildFailure:
+    def _ended(self) -> _ChildFailure:
         try:
             code = self._process.wait(LAST_MOMENT)
         except subprocess.TimeoutExpired:
-            return ChildFailure("closed its channel")
+            return _ChildFailure("closed its channel")
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         with suppress(ValueError):  # a number without a name
             how = how if code >= 0 else f"signal {signal.Signals(-code).name}"
-        return ChildFailure(f"ended its process ({how})")
+        return _ChildFailure(f"ended its process ({how})")
 
     def output(self) -> str:
         """The end of what it has printed."""
@@ -242,7 +211,7 @@ class Child:
         """Let the process end by itself, for a moment; then end it."""
         self._pipes[0].close()
         deadline = perf_counter_ns() + int(LAST_MOMENT * 1e9)
-        with suppress(ChildFailure):
+        with suppress(_ChildFailure):
             while perf_counter_ns() < deadline and self._listen(deadline):
                 self._received = b""
         self.kill()
@@ -292,7 +261,7 @@ class AgentProcess(AgentHandle):
         self.limits = limits
         self._command = command
         self._carry = carry
-        self._child: Child | None = None
+        self._child: _Child | None = None
         self._can_name_view = False  # what the process said when it was greeted
         self._view: tuple[str | None] | None = None  # known once it was asked for
 
@@ -344,14 +313,14 @@ class AgentProcess(AgentHandle):
         message = {
             "type": "begin",
             "agent": self.spec.to_json(),
-            "briefing": briefing_to_json(briefing),
+            "briefing": wire.briefing_to_json(briefing),
             "seed": seed,
             **({"carry": True} if self._carry else {}),
         }
         self._request("ready", message, self.limits.seconds_to_begin, "to begin")
 
     def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102 - see AgentHandle
-        message = percept_to_json("act", reward, observation)
+        message = wire.percept_to_json("act", reward, observation)
         longest = nanoseconds(self.limits.seconds_per_action)
         before = perf_counter_ns()
         limit = longest if left is None or left > longest else left + TRANSPORT
@@ -362,13 +331,13 @@ class AgentProcess(AgentHandle):
                 raise self._too_slow(self.limits.seconds_per_action, "for one action")
             return None, left
         self._expect("move", reply)
-        return answer_from_json(reply), own_time(reply, round_trip)
+        return wire.answer_from_json(reply), wire.own_time(reply, round_trip)
 
     def finish(self, reward: float, observation: Observation) -> None:
         """Give the agent the last reward and observation, if it is still there."""
         self._settle()
         if self._child is not None:
-            message = percept_to_json("finish", reward, observation)
+            message = wire.percept_to_json("finish", reward, observation)
             self._request("finished", message, self.limits.seconds_per_action, "to finish")
 
     def _prepare(self) -> None:
@@ -378,24 +347,24 @@ class AgentProcess(AgentHandle):
             self._end()  # it ended between two exercises, which costs neither of them
         (self._child or self._start()).forget()
 
-    def _start(self) -> Child:
+    def _start(self) -> _Child:
         """Agree on the wire format. No agent is loaded before, so no fault is an agent's."""
         try:
-            child = self._child = Child(self._command, {**os.environ, **_VARIABLES})
+            child = self._child = _Child(self._command, {**os.environ, **_VARIABLES})
         except (OSError, ValueError) as error:
             message = f"The agent's process cannot be started: {error}"
             raise infrastructure_error(message) from error
         hello = {
             "type": "hello",
-            "wire": VERSION,
+            "wire": wire.VERSION,
             "memory_mb": self.limits.memory_mb,
             "path": [str(place) for place in sys.path],
         }
         try:
             limit = self.limits.seconds_to_begin
             reply = self._request("hello", hello, limit, "to answer the greeting")
-            if reply.get("wire") != VERSION:
-                raise self._failed(f"does not speak version {VERSION} of the wire format")
+            if reply.get("wire") != wire.VERSION:
+                raise self._failed(f"does not speak version {wire.VERSION} of the wire format")
             self._can_name_view = reply.get("view") is True
         except AgentFault as trouble:
             self._end()
@@ -416,7 +385,7 @@ class AgentProcess(AgentHandle):
         assert self._child is not None  # see _prepare
         try:
             return self._child.exchange(message, deadline)
-        except (ChildFailure, WireError) as failure:
+        except (_ChildFailure, WireError) as failure:
             raise self._failed(str(failure)) from failure
 
     def _expect(self, kind: str, reply: Message) -> None:
@@ -425,15 +394,15 @@ class AgentProcess(AgentHandle):
         if given == kind:
             return
         if given == "refused" and kind in ("view", "ready"):
-            raise InvalidInputError(text_of(reply, "message"), text_of(reply, "advice"))
+            raise InvalidInputError(wire.text_of(reply, "message"), wire.text_of(reply, "advice"))
         if given == "memory":
             limit = self.limits.memory_mb
             used = "ran out" if limit is None else f"used more than {limit} MB"
             raise agent_error(f"The agent {used} of memory.", _quoted(self._end()))
         if given != "fault" or self._child is None:
             raise self._failed(str(WireError(f"{given!r} is no answer here")))
-        details = text_of(reply, "detail"), _quoted(self._child.output())
-        raise agent_error(text_of(reply, "message"), "\n".join(filter(None, details)))
+        details = wire.text_of(reply, "detail"), _quoted(self._child.output())
+        raise agent_error(wire.text_of(reply, "message"), "\n".join(filter(None, details)))
 
     def _too_slow(self, seconds: float, doing: str) -> AgentFault:
         message = f"The agent took longer than {seconds:g} s {doing}."
@@ -448,7 +417,7 @@ class AgentProcess(AgentHandle):
             return
         try:
             reply = self._child.answer(perf_counter_ns() + GRACE)
-        except (ChildFailure, WireError):
+        except (_ChildFailure, WireError):
             reply = None  # what it does now no longer counts
         if reply is None or reply["type"] == "memory":
             self._end()

@@ -44,11 +44,7 @@ _decode = json.JSONDecoder(parse_constant=_reject).decode
 
 
 def line(turn: int, message: Message) -> bytes:
-    """A message as a line.
-
-    Raises:
-        AgentFault: Something in it cannot be written as JSON.
-    """
+    """A message as a line; raises ``AgentFault`` if it cannot be written as JSON."""
     try:
         return (_encode({"turn": turn, **message}) + "\n").encode()
     except (TypeError, ValueError) as error:
@@ -60,11 +56,7 @@ def _unsendable(what: str) -> AgentFault:
 
 
 def read(text: bytes) -> Message:
-    """The message of a line: an object with at least an integer ``turn`` and a ``type``.
-
-    Raises:
-        WireError: It is not such a message.
-    """
+    """The message of a line; raises ``WireError`` without an integer ``turn`` and a ``type``."""
     try:
         message = _decode(text.decode())
     except (ValueError, RecursionError) as error:
@@ -97,11 +89,7 @@ def briefing_from_json(data: Message) -> Briefing:
 
 
 def percept_to_json(kind: str, reward: float, observation: Observation) -> Message:
-    """A message that gives a reward and an observation, both exactly.
-
-    Raises:
-        AgentFault: The environment gave something else.
-    """
+    """A reward and an observation, exactly; raises ``AgentFault`` if they are something else."""
     try:
         number = float(reward)
     except (TypeError, ValueError) as error:
