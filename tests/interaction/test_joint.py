@@ -106,8 +106,8 @@ def test_the_same_elsewhere(variable: str) -> None:
 def test_long_runs_in_pieces(
     monkeypatch: pytest.MonkeyPatch, stepwise_runs: list[Exercise]
 ) -> None:
-    monkeypatch.setattr("omnimeter.interaction.batch.LARGEST", 16)
-    monkeypatch.setattr("omnimeter.interaction.batch.FIRST_GUESS", 3)
+    monkeypatch.setattr("omnimeter.interaction.dispatch.LARGEST", 16)
+    monkeypatch.setattr("omnimeter.interaction.dispatch.FIRST_GUESS", 3)
     for budget in (Budget(interactions=100), Budget(seconds=77), Budget(interactions=16)):
         for agents in ([Wanderer(), Wanderer("narrow")], [Reciter([1] * 20 + [-1]), Wanderer()]):
             exercise = joint(budget=budget)
