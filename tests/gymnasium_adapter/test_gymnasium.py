@@ -134,7 +134,7 @@ print([name for name in sys.modules if name.startswith(heavy)])
 
 
 def test_gymnasium_is_not_imported_by_the_rest() -> None:
-    source = "import sys, omnimeter, omnimeter.interaction.batch, omnimeter.catalogue as c\n"
+    source = "import sys, omnimeter, omnimeter.interaction.dispatch, omnimeter.catalogue as c\n"
     source += "c.make(c.Kind.ENVIRONMENT, c.parse(c.Kind.ENVIRONMENT, 'cups'))\n"
     assert python(source + "print('gymnasium' in sys.modules)") == "False"
 

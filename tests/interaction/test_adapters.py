@@ -189,7 +189,7 @@ def test_recurrent_policies_keep_their_state_within_an_exercise() -> None:
     assert [call["start"].tolist() for call in model.calls] == 2 * ([[True]] + 5 * [[False]])
     assert {call["sure"] for call in model.calls} == {False}
     assert len(model.seeds) == 2
-    assert model.seeds[0] == model.seeds[1]  # the same exercise, the same chance
+    assert model.seeds[0] == model.seeds[1]  # the same exercise, the same seed
 
 
 class PlainPolicy:
@@ -231,8 +231,13 @@ def test_an_answer_that_is_no_action_is_a_fault_as_always() -> None:
 def test_what_cannot_be_an_agent(thing: object) -> None:
     with pytest.raises(InvalidInputError) as told:
         adapt(thing)
-    for form in ("omnimeter.Agent", "act(reward, observation)", "predict(observation)", "function"):
-        assert form in told.value.advice
+    for accepted in (
+        "omnimeter.Agent",
+        "act(reward, observation)",
+        "predict(observation)",
+        "function",
+    ):
+        assert accepted in told.value.advice
 
 
 def test_classes_that_cannot_be_made() -> None:

@@ -30,7 +30,7 @@ from omnimeter.contract import (
 )
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
-from omnimeter.interaction import batch, compilation, dispatch, run_single
+from omnimeter.interaction import compilation, dispatch, run_single
 
 
 def exercise(instance: Instance, number: int = 0, **conditions: Any) -> Exercise:
@@ -74,7 +74,7 @@ def test_exercises_of_all_sizes_in_pieces(
 ) -> None:
     """So little capacity that everything is done in several calls, and groups are full soon."""
     for name, value in (("LARGEST", 64), ("FIRST_GUESS", 3), ("TIMED_PER_CALL", 4)):
-        monkeypatch.setattr(batch, name, value)
+        monkeypatch.setattr(dispatch, name, value)
     budgets = [
         Budget(interactions=0), Budget(interactions=1), Budget(interactions=63),
         Budget(interactions=64), Budget(interactions=65), Budget(interactions=300),
@@ -315,7 +315,7 @@ def test_memory_stays_flat_as_work_grows(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         Cups, "build", lambda self, instance: built.append(1) or build(self, instance)
     )
-    monkeypatch.setattr(batch, "LARGEST", 100)
+    monkeypatch.setattr(dispatch, "LARGEST", 100)
     cups = Cups()
     taken = [exercise(cups.draw(stream(number).generator()), number) for number in range(50)]
     traces = run_single(cups, RandomAgent(), taken)

@@ -115,11 +115,11 @@ def test_what_ends_the_process_costs_one_exercise(
 def test_last_words_are_kept(shared: AgentProcess) -> None:
     raised = take(shared, "raise_error").fault
     assert raised is not None
-    assert "my last words" in raised.detail
+    assert "my last output" in raised.detail
     assert "KeyError" in raised.detail
     crashed = take(shared, "crash").fault
     assert crashed is not None
-    assert "my last words" not in crashed.detail  # those belong to an earlier exercise
+    assert "my last output" not in crashed.detail  # those belong to an earlier exercise
     assert "Segmentation fault" in crashed.detail
     assert "in crash" in crashed.detail
 

@@ -82,7 +82,7 @@ def test_an_action_after_the_end_does_not_count() -> None:
         assert trace.ending is Ending.BUDGET
         assert len(trace) == 3
         assert trace.end_ns == 300_000_000
-        assert 0.3 <= took < 3  # about the budget, not our patience
+        assert 0.3 <= took < 3  # about the budget, not the timeout
         assert works(seat)
         assert seat.pid != pid
 

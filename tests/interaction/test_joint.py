@@ -18,8 +18,8 @@ import pytest
 from agreement import digest
 from joint_parts import (
     AGENTS,
-    COMPANY,
     EXERCISES,
+    JOINT_AGENTS,
     HalfReciter,
     Reciter,
     Ring,
@@ -78,7 +78,7 @@ def stepwise_runs(monkeypatch: pytest.MonkeyPatch) -> list[Exercise]:
 
 def test_compiled_stepwise_and_plain_runs_are_the_same(stepwise_runs: list[Exercise]) -> None:
     compiled = everything()
-    assert len(stepwise_runs) == len(AGENTS) - 2  # where the environment raises, if anybody is left
+    assert len(stepwise_runs) == len(AGENTS) - 2  # where it raises, if an agent is left
     stepwise = {
         f"{label} {number}": digest(run_stepwise(Ring(), agents, exercise, record=True))
         for label, agents in AGENTS.items()
@@ -106,8 +106,8 @@ def test_the_same_elsewhere(variable: str) -> None:
 def test_long_runs_in_pieces(
     monkeypatch: pytest.MonkeyPatch, stepwise_runs: list[Exercise]
 ) -> None:
-    monkeypatch.setattr("omnimeter.interaction.batch.LARGEST", 16)
-    monkeypatch.setattr("omnimeter.interaction.batch.FIRST_GUESS", 3)
+    monkeypatch.setattr("omnimeter.interaction.dispatch.LARGEST", 16)
+    monkeypatch.setattr("omnimeter.interaction.dispatch.FIRST_GUESS", 3)
     for budget in (Budget(interactions=100), Budget(seconds=77), Budget(interactions=16)):
         for agents in ([Wanderer(), Wanderer("narrow")], [Reciter([1] * 20 + [-1]), Wanderer()]):
             exercise = joint(budget=budget)
@@ -132,7 +132,7 @@ def test_rewards_depend_on_everybody() -> None:
     assert first is not None
     assert second is not None
     assert first.shape == second.shape == (41, 4)
-    assert np.array_equal(first[:, 1:], second[:, 1:])  # everybody sees the same
+    assert np.array_equal(first[:, 1:], second[:, 1:])  # all agents see the same
     assert np.array_equal(second[:, 0], second[:, 3])  # from a place of their own
 
 
@@ -147,7 +147,7 @@ def test_every_seat_has_its_own_view_and_chance() -> None:
 def test_any_member_s_exercise_is_the_same_joint_run() -> None:
     exercise = joint()
     (mine,) = run(Ring(), [Wanderer(), Wanderer("wide")], [exercise], record=True)
-    other = exercise.for_agent(COMPANY[1])
+    other = exercise.for_agent(JOINT_AGENTS[1])
     (theirs,) = run(Ring(), [Wanderer(), Wanderer("wide")], [other], record=True)
     assert exercise.key != other.key
     assert digest(mine) == digest(theirs)
@@ -198,7 +198,7 @@ def wrong(agent: Agent) -> Agent:
         (Player([1, 1, SystemExit]), 2, "SystemExit"),
     ],
 )
-def test_a_fault_costs_nobody_else_anything(agent: Agent, count: int, said: str) -> None:
+def test_a_fault_costs_no_other_agent_anything(agent: Agent, count: int, said: str) -> None:
     mine, other = run_stepwise(Ring(), [agent, Reciter([1, 2])], joint(), record=True)
     assert (mine.ending, len(mine), mine.end_ns) == (Ending.FAULT, count, count * SECOND)
     assert fault_of(mine).kind is FaultKind.AGENT_ERROR
@@ -270,7 +270,7 @@ def test_kernels_that_do_not_compile_run_step_by_step(stepwise_runs: list[Exerci
 
 def test_a_class_with_one_seat() -> None:
     cups = Cups()
-    with pytest.raises(InvalidInputError, match="room for one agent, not for 2"):
+    with pytest.raises(InvalidInputError, match="has one seat, not 2"):
         next(run(cups, [Wanderer(), Wanderer()], [joint(Instance({"colours": "BWW"}))]))
 
 
@@ -360,7 +360,7 @@ def test_one_seat_by_the_same_door() -> None:
 def test_the_company_is_written_down() -> None:
     exercise = joint()
     data = json.loads(json.dumps(exercise.to_json()))
-    assert data["joint"] == [member.to_json() for member in COMPANY[:2]]
+    assert data["joint"] == [member.to_json() for member in JOINT_AGENTS[:2]]
     assert Exercise.from_json(data) == exercise
     alone = joint(joint=())
     assert "joint" not in alone.to_json()  # stored evaluations keep their keys
@@ -371,9 +371,9 @@ def test_the_company_is_written_down() -> None:
 @pytest.mark.parametrize(
     ("conditions", "said"),
     [
-        ({"joint": COMPANY[:1]}, "joint run of 1"),
-        ({"joint": (COMPANY[0], COMPANY[0])}, "is in the joint run twice"),
-        ({"joint": COMPANY[1:]}, "not one of the joint agents"),
+        ({"joint": JOINT_AGENTS[:1]}, "joint run of 1"),
+        ({"joint": (JOINT_AGENTS[0], JOINT_AGENTS[0])}, "is in the joint run twice"),
+        ({"joint": JOINT_AGENTS[1:]}, "not one of the joint agents"),
         ({"clock": Clock(ClockKind.WALL)}, "wall clock"),
         ({"timeout": Timeout(1.0)}, "time-out"),
     ],
@@ -384,4 +384,4 @@ def test_companies_that_cannot_be(conditions: dict[str, Any], said: str) -> None
 
 
 def test_the_same_name_is_another_agent_with_other_parameters() -> None:
-    assert joint(joint=(COMPANY[0], Spec("agent"))).joint[1] == Spec("agent")
+    assert joint(joint=(JOINT_AGENTS[0], Spec("agent"))).joint[1] == Spec("agent")

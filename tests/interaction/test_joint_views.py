@@ -36,7 +36,7 @@ def test_who_cannot_name_its_view_drops_out_before_the_start(seat: int) -> None:
     gone = traces.pop(seat)
     assert (len(gone), fault_of(gone).kind) == (0, FaultKind.AGENT_ERROR)
     assert "LookupError when naming its view" in fault_of(gone).message
-    for trace, width in zip(traces, (1, 5), strict=True):  # everybody keeps the own seat's space
+    for trace, width in zip(traces, (1, 5), strict=True):  # each agent keeps its own seat's space
         assert (trace.fault, len(trace)) == (None, 40)
         assert trace.observations is not None
         assert trace.observations.shape == (41, width)
@@ -54,14 +54,14 @@ def test_a_view_that_is_no_name_is_a_fault_in_every_loop(view: Any) -> None:
 
 
 class BrokenRing(Ring):
-    """Cannot seat anybody."""
+    """Cannot seat any agent."""
 
     def with_views(self, views: Sequence[str | None]) -> Ring:
         raise ZeroDivisionError("no chairs")
 
 
 class StrangeRing(Ring):
-    """Seats nobody."""
+    """Gives no class."""
 
     def with_views(self, views: Sequence[str | None]) -> Any:
         return None

@@ -92,7 +92,7 @@ RUN = """
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Path:
-    """A stranger's kernels over several files."""
+    """A third party's kernels over several files."""
     files = {"paying": PAYING, "moves": MOVES, "prices": PRICES, "fees": FEES, "run": RUN}
     for name, text in files.items():
         (tmp_path / f"{name}.py").write_text(dedent(text))
@@ -114,8 +114,8 @@ def start(workshop: Path, **variables: str) -> subprocess.Popen[str]:
 def end(process: subprocess.Popen[str]) -> dict[str, Any]:
     output, errors = process.communicate()
     assert process.returncode == 0, errors
-    found: dict[str, Any] = json.loads(output)
-    return found
+    result: dict[str, Any] = json.loads(output)
+    return result
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -158,9 +158,9 @@ def test_two_processes_at_once(workshop: Path) -> None:
 def test_where_nothing_can_be_written(workshop: Path) -> None:
     (workshop / "cache").write_text("a file where a directory should be")
     (workshop / "tmp").mkdir()
-    found = end(start(workshop, TMPDIR=str(workshop / "tmp")))
-    assert found["reward"] == 12.5
-    assert found["place"].startswith(str(workshop / "tmp" / f"omnimeter-{os.getuid()}"))
+    result = end(start(workshop, TMPDIR=str(workshop / "tmp")))
+    assert result["reward"] == 12.5
+    assert result["place"].startswith(str(workshop / "tmp" / f"omnimeter-{os.getuid()}"))
 
 
 def test_nowhere_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,23 +180,23 @@ AGENTS: dict[str, Callable[[], KernelAgent]] = {
 
 
 @cache
-def whole(agent: str, chance: int) -> Trace:
-    return buttons(agent, chance, Budget(seconds=20.0))
+def whole(agent: str, seed: int) -> Trace:
+    return buttons(agent, seed, Budget(seconds=20.0))
 
 
-def buttons(agent: str, chance: int, budget: Budget) -> Trace:
+def buttons(agent: str, seed: int, budget: Budget) -> Trace:
     box = Buttons()
     environment = box.build(box.draw(stream(0).generator()))
-    sides = stream(chance, agent).child
+    sides = stream(seed, agent).child
     return interact(environment, AGENTS[agent](), budget, sides, record=True)
 
 
 @given(st.sampled_from(sorted(AGENTS)), st.integers(0, 3), st.floats(0, 20))
 def test_beginning_of_a_trace_is_that_of_a_shorter_exercise(
-    agent: str, chance: int, seconds: float
+    agent: str, seed: int, seconds: float
 ) -> None:
-    shorter = buttons(agent, chance, Budget(seconds=seconds))
-    assert whole(agent, chance).until(nanoseconds(seconds)).same_as(shorter)
+    shorter = buttons(agent, seed, Budget(seconds=seconds))
+    assert whole(agent, seed).until(nanoseconds(seconds)).same_as(shorter)
 
 
 # Answers
@@ -282,7 +282,7 @@ def test_declared_delay_is_really_waited_for() -> None:
     assert 60_000_000 <= trace.end_ns < SECOND
 
 
-def test_nobody_waits_beyond_the_end() -> None:
+def test_no_agent_is_waited_for_beyond_the_end() -> None:
     before = time.perf_counter_ns()
     trace, player, _ = play([0, Move(0, 1000.0)], Budget(seconds=0.05), clock=WALL)
     assert 40_000_000 <= time.perf_counter_ns() - before < 10 * SECOND

@@ -1,4 +1,4 @@
-"""A fault ends one exercise, whoever is to blame, and keeps what was measured before."""
+"""A fault ends one exercise, whichever side caused it, and keeps what was measured before."""
 
 from __future__ import annotations
 

@@ -104,8 +104,8 @@ def test_random_action_in_place_of_a_late_one() -> None:
     timeout = Timeout(1.0, TimeoutRule.RANDOM_ACTION)
     moves = [Move(2, 1.0), *[Move(2, 1.5), Move(1, 0.5)] * 10]
     trace, player, ladder = play(moves, Budget(interactions=21), timeout=timeout, record=True)
-    chance = streams("harness").generator()
-    drawn = [int(chance.integers(3)) for _ in range(10)]
+    rng = streams("harness").generator()
+    drawn = [int(rng.integers(3)) for _ in range(10)]
     assert ladder.performed == [2, *(a for one in drawn for a in (one, 1))]
     assert actions(trace) == ladder.performed
     assert [heard[0] for heard in player.heard[2::2]] == [one / 10 for one in drawn]

@@ -1,4 +1,4 @@
-"""Chance in kernels: the published generator, exactly uniform, the same in both speeds."""
+"""Randomness in kernels: the published generator, exactly uniform, the same in both speeds."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rng_probe import COUNTS, SEEDS, draw_below, draw_bits, draw_uniform, draws,
 
 def test_first_draws_are_those_of_splitmix64() -> None:
     """Those of the reference implementation for the seeds 0 and 1234567."""
-    found = np.zeros(3, dtype=np.uint64)
-    draw_bits(seeded(0), found)
-    assert found.tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
-    found = np.zeros(5, dtype=np.uint64)
-    draw_bits(seeded(1234567), found)
-    assert found.tolist() == [
+    bits = np.zeros(3, dtype=np.uint64)
+    draw_bits(seeded(0), bits)
+    assert bits.tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    bits = np.zeros(5, dtype=np.uint64)
+    draw_bits(seeded(1234567), bits)
+    assert bits.tolist() == [
         6457827717110365317,
         3203168211198807973,
         9817491932198370423,
@@ -81,8 +81,8 @@ def test_numbers_are_uniform() -> None:
 
 
 def test_rejected_draws_are_drawn_again() -> None:
-    """By hand: words of 32 bits whose product with the count is too low do not count."""
-    count = 2**32 // 3 + 1  # a third of all words
+    """By hand: draws of 32 bits whose product with the count is too low do not count."""
+    count = 2**32 // 3 + 1  # a third of all draws
     threshold = (2**32 - count) % count
     rng, by_hand = seeded(3), seeded(3)
     for _ in range(1000):

@@ -1,4 +1,4 @@
-"""Agents get the form of observation that suits them, wherever they sit."""
+"""Agents get the view that they ask for."""
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ class Arrays:
 class Shy:
     @property
     def view(self):
-        raise RuntimeError("do not look")
+        raise RuntimeError("no view")
 
     def act(self, reward, observation):
         return 0
@@ -140,7 +140,7 @@ from omnimeter import Agent
 class Raises(Agent):
     @property
     def view(self):
-        raise RuntimeError("do not look")
+        raise RuntimeError("no view")
 
     def act(self, reward, observation):
         return 0
@@ -157,7 +157,7 @@ class Method(Agent):
 
 @pytest.mark.parametrize("isolation", [Isolation.NONE, Isolation.PROCESS])
 @pytest.mark.parametrize(
-    ("name", "said"), [("Raises", "when naming its view: do not look"), ("Method", "asks for the")]
+    ("name", "said"), [("Raises", "when naming its view: no view"), ("Method", "asks for the")]
 )
 def test_agents_that_cannot_name_their_view_are_at_fault(tmp_path, isolation, name, said):
     (tmp_path / "strange.py").write_text(STRANGE)
@@ -173,7 +173,7 @@ def test_agents_that_cannot_name_their_view_are_at_fault(tmp_path, isolation, na
 
 
 class Unseatable(Lambda):
-    """A class that fails when somebody wants to sit down."""
+    """A class that fails when an agent is to be seated."""
 
     def with_views(self, views):
         raise ZeroDivisionError("no chairs")

@@ -56,7 +56,7 @@ from omnimeter.interaction.wire import (
         ((sys.executable, "-c", "print('hello'); input(); input()"), "wire format"),
     ],
 )
-def test_a_process_that_does_not_start_is_nobodys_fault(
+def test_a_process_that_does_not_start_is_not_the_agents_fault(
     command: tuple[str, ...], message: str
 ) -> None:
     with AgentProcess(RASCAL, Limits(seconds_to_begin=1), command) as seat:

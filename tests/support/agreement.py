@@ -62,10 +62,10 @@ def needed(spec: Spec, environment: Environment) -> Spec:
 def pairs() -> Iterator[tuple[str, Pair]]:
     """Each class of the catalogue, in all its variants, with agents in all of theirs.
 
-    Each pair is compiled anew. So only the classes in which the suite for agents tries everybody,
+    Each pair is compiled anew. So only the classes in which the suite for agents tries all agents,
     and with whom they are compiled anyhow, meet all agents. The others meet the random one and a
-    few. Each form of observation is compiled anew too: a class with several forms meets these
-    agents once, each in the form that it asks for, and otherwise only the random agent.
+    few. Each view is compiled anew too: a class with several views meets these
+    agents once, each in the view that it asks for, and otherwise only the random agent.
     """
     tried = {type(each) for each in AgentSuite().environments()}
     for turn, entry in enumerate(listing(Kind.ENVIRONMENT)):
@@ -132,14 +132,14 @@ def _run(pair: Pair, *, compiled: bool) -> list[Trace]:
 
 def digest(traces: list[Trace]) -> str:
     """Everything that happened, bit for bit."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for trace in traces:
         for column in (trace.rewards, trace.times, trace.actions, trace.observations):
             assert column is not None
-            found.update(repr(column.shape).encode() + np.ascontiguousarray(column).tobytes())
+            digest.update(repr(column.shape).encode() + np.ascontiguousarray(column).tobytes())
         fault = trace.fault and (trace.fault.kind, trace.fault.message)
-        found.update(repr((trace.end_ns, trace.ending, trace.first_reward, fault)).encode())
-    return found.hexdigest()[:16]
+        digest.update(repr((trace.end_ns, trace.ending, trace.first_reward, fault)).encode())
+    return digest.hexdigest()[:16]
 
 
 def main() -> None:

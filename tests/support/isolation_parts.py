@@ -68,7 +68,7 @@ def take_timed(seat: AgentProcess, how: str, seconds: float) -> tuple[Trace, flo
 
 def living(group: int) -> list[int]:
     """The processes of a group that are still running."""
-    found = []
+    members = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -76,8 +76,8 @@ def living(group: int) -> list[int]:
             except OSError:
                 continue
             if int(after_name[2]) == group and after_name[0] not in "ZX":
-                found.append(int(entry.name))
-    return found
+                members.append(int(entry.name))
+    return members
 
 
 def gone(group: int, seconds: float = 5.0) -> bool:
@@ -96,6 +96,6 @@ def works(seat: AgentProcess) -> bool:
 
 def documented_program() -> str:
     text = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
-    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    assert found is not None
-    return found[1]
+    example = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert example is not None
+    return example[1]

@@ -24,7 +24,7 @@ from omnimeter.kernels import (
 
 
 class RingState(NamedTuple):
-    """Where the prize and everybody is; how wide each view is; what goes wrong, and when."""
+    """Where the prize and every agent are; how wide each view is; what goes wrong, and when."""
 
     prize: Any
     places: Any
@@ -252,20 +252,22 @@ def recite_halves(state, reward, observation):
 
 
 class HalfReciter(Reciter):
-    """Its actions are not integers, so nobody can be compiled together with it."""
+    """Its actions are not integers, so no joint run with it can be compiled."""
 
     kernels = AgentKernels(
         ReciterState, begin=recite_begin, act=recite_halves, finish=recite_finish
     )
 
 
-COMPANY = tuple(Spec("agent", {"seat": seat}) for seat in range(3))
+JOINT_AGENTS = tuple(Spec("agent", {"seat": seat}) for seat in range(3))
 
 
 def joint(instance: Instance | None = None, members: int = 2, **conditions: Any) -> Exercise:
-    """The exercise of the first member of a company."""
-    given = {"budget": Budget(interactions=40), "number": 0, "joint": COMPANY[:members]}
-    return Exercise(COMPANY[0], Spec("ring"), instance or ring(), seed=5, **{**given, **conditions})
+    """The exercise of the first agent of a joint run."""
+    given = {"budget": Budget(interactions=40), "number": 0, "joint": JOINT_AGENTS[:members]}
+    return Exercise(
+        JOINT_AGENTS[0], Spec("ring"), instance or ring(), seed=5, **{**given, **conditions}
+    )
 
 
 AGENTS: dict[str, list[KernelAgent]] = {

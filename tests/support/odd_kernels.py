@@ -156,7 +156,7 @@ def act_late(state, reward, observation):
 
 
 class LateTeller(Teller):
-    """Nobody but one test uses it, so that nothing of it is loaded before."""
+    """Only one test uses it, so that nothing of it is loaded before."""
 
     kernels = AgentKernels(TellerState, begin=begin, act=act_late, finish=finish)
 

@@ -82,7 +82,7 @@ class Rascal(Agent):
         return Move(7, None)
 
     def raise_error(self):
-        print("my last words")
+        print("my last output")
         raise KeyError("lost")
 
     def raise_unprintable(self):

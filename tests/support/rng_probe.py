@@ -37,18 +37,18 @@ def seeded(seed: int) -> Any:
 
 def draws() -> list[list[Any]]:
     """Some of everything."""
-    found: list[list[Any]] = []
+    drawn_values: list[list[Any]] = []
     for seed in SEEDS:
         bits, numbers = np.zeros(20, dtype=np.uint64), np.zeros(20)
         draw_bits(seeded(seed), bits)
         draw_uniform(seeded(seed), numbers)
-        found += [bits.tolist(), [number.hex() for number in numbers.tolist()]]
+        drawn_values += [bits.tolist(), [number.hex() for number in numbers.tolist()]]
         for count in COUNTS:
             drawn = np.zeros(20, dtype=np.int64)
             rng = seeded(seed)
             draw_below(rng, count, drawn)
-            found.append([*drawn.tolist(), int(rng[0])])
-    return found
+            drawn_values.append([*drawn.tolist(), int(rng[0])])
+    return drawn_values
 
 
 if __name__ == "__main__":

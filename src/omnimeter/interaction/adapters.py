@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -30,90 +31,71 @@ def adapt(thing: object) -> Agent:
     Raises:
         InvalidInputError: It is none of these.
     """
-    if isinstance(thing, type):
-        thing = _constructed(thing)
+    # Every class can be called, so for a class only what it defines for its objects counts.
+    if isinstance(thing, type) and (
+        hasattr(thing, "act")
+        or hasattr(thing, "predict")
+        or any("__call__" in vars(base) for base in thing.__mro__)
+    ):
+        kind = thing
+        try:
+            thing = kind()
+        except Exception as error:
+            raise InvalidInputError(
+                f"{kind.__name__} cannot be made: {type(error).__name__}: {shown(error, str)}.",
+                "Give a class that needs no parameters, or an object of it.",
+            ) from error
     if isinstance(thing, Agent):
         return thing
     if callable(getattr(thing, "act", None)):
-        return ActingAgent(thing)
+        return _ActingAgent(thing)
     if callable(getattr(thing, "predict", None)):
-        return PredictingAgent(thing)
-    if callable(thing):
+        return _PredictingAgent(thing)
+    if callable(thing) and not isinstance(thing, type):
         return FunctionAgent(thing)
-    raise _not_an_agent(thing)
-
-
-def _not_an_agent(thing: object) -> InvalidInputError:
-    return InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _ACCEPTED)
-
-
-def _constructed(kind: type) -> object:
-    # Every class can be called, so for a class only what it defines for its objects counts.
-    if not any(hasattr(kind, name) for name in ("act", "predict")) and not any(
-        "__call__" in vars(base) for base in kind.__mro__
-    ):
-        raise _not_an_agent(kind)
-    try:
-        return kind()
-    except Exception as error:
-        raise InvalidInputError(
-            f"{kind.__name__} cannot be made: {type(error).__name__}: {shown(error, str)}.",
-            "Give a class that needs no parameters, or an object of it.",
-        ) from error
+    raise InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _ACCEPTED)
 
 
 class FunctionAgent(Agent):
-    """A function that chooses an action.
-
-    Args:
-        function: Takes the observation, or the reward and the observation.
-    """
+    """A function of the observation, or of the reward and the observation."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._wants_reward = _wants_reward(function)
 
-    def act(self, reward: float, observation: Observation) -> int | Move:
-        """What the function returns."""
+    def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
         if self._wants_reward:
             return _single(self._function(reward, observation))
         return _single(self._function(observation))
 
 
-class ActingAgent(FunctionAgent):
-    """An object that acts like an agent without being an ``Agent``.
-
-    Args:
-        thing: Has ``act``, and may have ``begin(briefing, rng)`` and
-            ``finish(reward, observation)``. If its ``view`` is a string, it asks for that view.
-    """
+class _ActingAgent(FunctionAgent):
+    """An object with ``act`` that may have ``begin``, ``finish`` and the name of a ``view``."""
 
     def __init__(self, thing: Any) -> None:
         super().__init__(thing.act)
-        self.view = _named_view(thing)
+        try:
+            view = getattr(thing, "view", None)
+        except Exception:  # a third party's property may raise anything
+            view = None
+        self.view = view if isinstance(view, str) else None  # else it means something different
         self._begin = getattr(thing, "begin", None)
         self._finish = getattr(thing, "finish", None)
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
-        """Call ``begin`` of the object, if it has one."""
         if self._begin is not None:
             self._begin(briefing, rng)
 
     def finish(self, reward: float, observation: Observation) -> None:
-        """Call ``finish`` of the object, if it has one."""
         if self._finish is not None:
             self._finish(reward, observation)
 
 
-class PredictingAgent(Agent):
+class _PredictingAgent(Agent):
     """A policy with ``predict``, as in Stable-Baselines3.
 
-    It gets ``state`` and ``episode_start`` if it takes them, so that recurrent policies work.
-    Whether it is deterministic is left to its own default, and ``False`` where it has none. If it
-    has ``set_random_seed``, it is seeded from the exercise.
-
-    Args:
-        policy: Its ``predict`` returns an action, or an action and a state.
+    It gets ``state`` and ``episode_start`` if it takes them (recurrent policies), its own default
+    of ``deterministic`` (else ``False``), and a seed if it has ``set_random_seed``.
     """
 
     def __init__(self, policy: Any) -> None:
@@ -130,14 +112,12 @@ class PredictingAgent(Agent):
         self._starts = True
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:  # noqa: ARG002
-        """Reset the policy's memory of the last exercise."""
         self._state = None
         self._starts = True
         if callable(seed := getattr(self._policy, "set_random_seed", None)):
             seed(int(rng.integers(2**31)))
 
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: ARG002
-        """What the policy predicts, without the reward."""
         memory = {"state": self._state, "episode_start": np.array([self._starts])}
         known = {name: memory[name] for name in self._takes}
         answer = self._policy.predict(observation, **known, **self._options)
@@ -147,40 +127,23 @@ class PredictingAgent(Agent):
         return _single(answer)
 
 
-def _named_view(thing: object) -> str | None:
-    """The view that an object asks for; an attribute that is not a string means something else."""
-    try:
-        view = getattr(thing, "view", None)
-    except Exception:  # a third party's property may raise anything
-        return None
-    return view if isinstance(view, str) else None
-
-
 def _wants_reward(function: Callable[..., Any]) -> bool:
-    """Whether a function is given the reward and the observation, or only the observation.
-
-    Where both would do, it is only the observation, unless its first parameter is the reward.
-    """
+    """Whether it takes the reward too; where both would do, only if the first parameter is it."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions that are not written in Python do not say
         return False
-    if not _takes(signature, 2):
-        if _takes(signature, 1):
-            return False
+    possible = []
+    for count in (1, 2):
+        with suppress(TypeError):
+            signature.bind(*[None] * count)
+            possible.append(count)
+    if not possible:
         raise InvalidInputError(
             f"{shown(function)} cannot be given an observation: its parameters are {signature}.",
             _ACCEPTED,
         )
-    return not _takes(signature, 1) or next(iter(signature.parameters)) == "reward"
-
-
-def _takes(signature: inspect.Signature, count: int) -> bool:
-    try:
-        signature.bind(*[None] * count)
-    except TypeError:
-        return False
-    return True
+    return possible == [2] or (len(possible) == 2 and next(iter(signature.parameters)) == "reward")
 
 
 def _single(action: Any) -> int | Move:

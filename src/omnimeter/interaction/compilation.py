@@ -27,11 +27,7 @@ _KNOWN = ("builtins", "math", "numba", "numpy")
 
 
 def reachable_sources(kernels: Iterable[Callable[..., Any]]) -> Iterator[str]:
-    """The text of every file with a kernel that can be called, and the constants they use.
-
-    Raises:
-        InvalidInputError: The text of a kernel cannot be had.
-    """
+    """The text of every file with a kernel that can be called, and the constants they use."""
     waiting, seen = list(kernels), set()
     while waiting:
         function = waiting.pop()
@@ -57,7 +53,12 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
     modules = [sys.modules[function.__module__]]
     for module in modules:
         for name, value in vars(module).items():
-            if name not in names or _is_known(value):
+            home = ""
+            if isinstance(value, ModuleType):
+                home = value.__name__
+            elif isinstance(value, type) or inspect.isroutine(value):
+                home = value.__module__ or ""
+            if name not in names or home.partition(".")[0] in _KNOWN:
                 continue
             if not isinstance(value, ModuleType):
                 yield f"{module.__name__}.{name}", value
@@ -70,16 +71,6 @@ def _names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
-
-
-def _is_known(value: Any) -> bool:
-    if isinstance(value, ModuleType):
-        home = value.__name__
-    elif isinstance(value, type) or inspect.isroutine(value):
-        home = value.__module__ or ""
-    else:
-        return False
-    return home.partition(".")[0] in _KNOWN
 
 
 def _source(part: Any) -> str:
@@ -105,8 +96,6 @@ def announce(message: str, *, warn: bool = False) -> None:
 
 _one_at_a_time = Lock()  # a module that is being compiled is not yet what another thread needs
 
-Kernels = EnvironmentKernels | AgentKernels
-
 
 def cache_directory() -> Path:
     """Where compiled kernels are kept: ``OMNIMETER_CACHE_DIR``, or the user's cache."""
@@ -120,18 +109,10 @@ def cache_directory() -> Path:
 def runner(environment: EnvironmentKernels, *agents: AgentKernels) -> Callable[..., Any]:
     """The compiled loop of whole exercises: many of one agent, or one joint run of several."""
     source = templates.runner(environment, agents)
-    sides = {f"agent{seat}": agent for seat, agent in enumerate(agents)}
-    if len(agents) == 1:
-        sides = {"agent": agents[0]}
+    names = ["agent"] if len(agents) == 1 else [f"agent{seat}" for seat in range(len(agents))]
+    sides = dict(zip(names, agents, strict=True))
     entry: Callable[..., Any] = load("exercises", source, environment=environment, **sides).run
     return entry
-
-
-def did_not_compile(entry: Any, error: Exception) -> bool:
-    """Whether calling a compiled loop failed before any of it ran."""
-    from numba.core.errors import NumbaError
-
-    return isinstance(error, NumbaError) or not getattr(entry, "signatures", True)
 
 
 @cache
@@ -142,69 +123,57 @@ def batch_entries(kernels: EnvironmentKernels) -> ModuleType:
 
 @cache
 def environment_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> ModuleType:
-    """``start`` and ``advance`` of one environment, ready to be called from Python.
-
-    Args:
-        kernels: How it moves.
-        types: NumPy's names for the types of its state's arrays and of what is seen.
-    """
+    """``start`` and ``advance`` for the types (NumPy's names) of its state's arrays and view."""
     return load("environment", templates.environment(types), environment=kernels)
 
 
 @cache
 def joint_entries(kernels: EnvironmentKernels, types: tuple[str, ...]) -> ModuleType:
-    """``start_joint`` and ``advance_joint`` of an environment with several seats.
-
-    Args:
-        kernels: How it moves.
-        types: NumPy's names for the types of its state's arrays, and of what is seen, where each
-            seat's part of it begins, the actions and the rewards.
-    """
+    """``start_joint`` and ``advance_joint``; after the view: its offsets, actions and rewards."""
     return load("environment", templates.joint_environment(types), environment=kernels)
 
 
 @cache
 def agent_entries(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
-    """``begin``, ``act`` and ``finish`` of one agent, ready to be called from Python.
-
-    Args:
-        kernels: How it behaves.
-        types: NumPy's names for the types of its state's arrays and of what is seen.
-    """
+    """``begin``, ``act`` and ``finish`` for the types of its state's arrays and view."""
     return load("agent", templates.agent(kernels, types), agent=kernels)
 
 
-def load(what: str, body: str, **sides: Kernels) -> ModuleType:
+def load(what: str, body: str, **sides: EnvironmentKernels | AgentKernels) -> ModuleType:
     """Write a module of a body and the kernels of some sides that it names, and import it."""
     names = set(re.findall(r"\w+", body))
-    parts = {
-        name: part
-        for side, kernels in sides.items()
-        for name, part in _named(side, kernels)
-        if name in names  # the others make no difference to what is compiled
-    }
+    parts = {}
+    for side, kernels in sides.items():
+        for field in fields(kernels):
+            state = field.name == "state"
+            name = f"{side.capitalize()}State" if state else f"{side}_{field.name}"
+            part = getattr(kernels, field.name)
+            if part is not None and name in names:  # others do not change what is compiled
+                parts[name] = part
     places = {name: _place(part) for name, part in parts.items()}
     imports = [f"from {module} import {own} as {name}" for name, (module, own) in places.items()]
     source = "\n".join([f'"""Generated: {what}."""', "", *imports, body])
-    name = f"omnimeter_generated_{_digest(source, parts)}"
+    digest = hashlib.sha256(source.encode())
+    functions = [part for part in parts.values() if not isinstance(part, type)]
+    for text in (*sorted(set(reachable_sources(functions))), *_foundations()):
+        digest.update(text.encode())
+    name = f"omnimeter_generated_{digest.hexdigest()[:20]}"
     with _one_at_a_time:
         if name not in sys.modules:
             path = _write(name, source)
             if not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
                 modules = ", ".join(sorted({module for module, _ in places.values()}))
                 announce(f"Compiling {what} kernels of {modules} (once; kept for next time)")
-            _import_file(name, path)
+            spec = importlib.util.spec_from_file_location(name, path)
+            assert spec is not None  # a path that ends in .py has a loader
+            assert spec.loader is not None
+            sys.modules[name] = module = importlib.util.module_from_spec(spec)
+            try:
+                spec.loader.exec_module(module)
+            except BaseException:
+                del sys.modules[name]
+                raise
         return sys.modules[name]
-
-
-def _named(side: str, kernels: Kernels) -> Iterator[tuple[str, Any]]:
-    """The kernels and the state of a side, by the names that templates have for them."""
-    for field in fields(kernels):
-        part = getattr(kernels, field.name)
-        if field.name == "state":
-            yield f"{side.capitalize()}State", part
-        elif part is not None:
-            yield f"{side}_{field.name}", part
 
 
 def _place(part: Any) -> tuple[str, str]:
@@ -222,14 +191,6 @@ def _place(part: Any) -> tuple[str, str]:
             "Decorate it with omnimeter.kernel.",
         )
     return module, name
-
-
-def _digest(source: str, parts: dict[str, Any]) -> str:
-    digest = hashlib.sha256(source.encode())
-    kernels = [part for part in parts.values() if not isinstance(part, type)]
-    for text in (*sorted(set(reachable_sources(kernels))), *_foundations()):
-        digest.update(text.encode())
-    return digest.hexdigest()[:20]
 
 
 @cache
@@ -277,16 +238,3 @@ def temporary_directory() -> Path:
     if path.lstat().st_uid != os.getuid():
         raise PermissionError(f"{path} belongs to another user")
     return path
-
-
-def _import_file(name: str, path: Path) -> None:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None  # a path that ends in .py has a loader
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise

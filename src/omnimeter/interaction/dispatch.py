@@ -1,23 +1,36 @@
-"""Running exercises of one agent or several: compiled where that is possible, else step by step.
-
-Both ways leave the same traces. This is the only place where it is decided which one is taken.
-"""
+"""Decides whether exercises run compiled, many in one call, or step by step: the same traces."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from omnimeter.contract import Agent, ClockKind, EnvironmentClass, Exercise, Trace
-from omnimeter.interaction import batch
-from omnimeter.interaction.batch import Prepared
-from omnimeter.interaction.compilation import announce, did_not_compile, runner
-from omnimeter.interaction.handles import AgentFault, AgentHandle, shown, view_of
-from omnimeter.interaction.kernels import seed_state
-from omnimeter.interaction.loop import briefings_of, build, own_exercises, run_stepwise, seated
+import numpy as np
+
+from omnimeter.contract import Agent, ClockKind, Ending, EnvironmentClass, Exercise, Fault, Trace
+from omnimeter.contract.agent import IntArray
+from omnimeter.contract.exercise import nanoseconds
+from omnimeter.contract.kernels import State
+from omnimeter.interaction import handles, kernels, loop, templates
+from omnimeter.interaction.compilation import announce, runner
+from omnimeter.interaction.handles import AgentFault, AgentHandle
+from omnimeter.interaction.kernels import KernelEnvironment, integers, starts
+from omnimeter.interaction.loop import own_exercises, run_stepwise
 
 AgentSource = Agent | AgentHandle | Callable[[], Agent | AgentHandle]
 """An agent or its handle, which begins anew in every exercise, or what makes a new one for each."""
+
+LARGEST = 2**18
+"""Interactions that one call may record: memory stays flat, and warm, as work grows."""
+
+FIRST_GUESS = 1024
+"""Interactions provided for at first when only a time is given."""
+
+TIMED_PER_CALL = 32
+"""Exercises in one call when only a time is given: each may turn out to be long."""
+
+uncompilable: set[Callable[..., Any]] = set()
+"""The runners that do not compile: each is reported once, and not tried again."""
 
 
 def run(
@@ -49,11 +62,13 @@ def run(
             fresh = _make(agents) if number else made
             yield run_stepwise(environment_class, fresh, exercise, record=record)
         return
-    group: list[Prepared] = []
+    group: list[_Prepared] = []
     capacity = 0
     for exercise in exercises:
-        need = batch.capacity_of(exercise.budget)
-        if group and (len(agents) > 1 or capacity + need > batch.LARGEST):
+        need = min(exercise.budget.max_interactions, LARGEST)
+        if exercise.budget.seconds is not None:
+            need = LARGEST // TIMED_PER_CALL
+        if group and (len(agents) > 1 or capacity + need > LARGEST):
             yield from _run_group(environment_class, kernel_class, made, group, record)
             group, capacity = [], 0
         group.append(_prepare(kernel_class, made, exercise))
@@ -80,11 +95,11 @@ def can_run_compiled(
     exercise: Exercise | None = None,
 ) -> bool:
     """Whether both sides have the kernels, and an exercise needs no real time."""
-    kernels = environment_class.kernels
+    own = environment_class.kernels
     joint = len(agents) > 1
     return (
-        kernels is not None
-        and not (joint and (kernels.step_joint is None or kernels.observe_from is None))
+        own is not None
+        and not (joint and (own.step_joint is None or own.observe_from is None))
         and all(isinstance(agent, Agent) and agent.kernels is not None for agent in agents)
         and (exercise is None or _needs_no_real_time(exercise))
     )
@@ -106,33 +121,35 @@ def _kernel_class(
     if not can_run_compiled(environment_class, agents):
         return None
     try:
-        views = [view_of(agent) if environment_class.views else None for agent in agents]
-        kernel_class = seated(environment_class, views)
+        views = [handles.view_of(agent) if environment_class.views else None for agent in agents]
+        kernel_class = loop.seated(environment_class, views)
     except AgentFault:  # the stepwise loop records it
         return None
     return kernel_class if can_run_compiled(kernel_class, agents) else None
 
 
-def _prepare(kernel_class: EnvironmentClass, agents: Sequence[Any], exercise: Exercise) -> Prepared:
+def _prepare(
+    kernel_class: EnvironmentClass, agents: Sequence[Any], exercise: Exercise
+) -> _Prepared:
     if not _needs_no_real_time(exercise):
-        return Prepared(exercise)
+        return _Prepared(exercise)
     try:
-        environment: Any = build(kernel_class, exercise, len(agents))
-        seed_state(environment.state, exercise.stream("environment").seed)
-        briefings = briefings_of(environment, len(agents))
+        environment: Any = loop.build(kernel_class, exercise, len(agents))
+        kernels.seed_state(environment.state, exercise.stream("environment").seed)
+        briefings = loop.briefings_of(environment, len(agents))
         states = [agent.prepare(briefings[seat]) for seat, agent in enumerate(agents)]
         for state, own in zip(states, own_exercises(exercise), strict=True):
-            seed_state(state, own.stream("agent").seed)
+            kernels.seed_state(state, own.stream("agent").seed)
     except Exception:  # the stepwise loop finds out whose fault it is, and records it
-        return Prepared(exercise)
-    return Prepared(exercise, environment, states)
+        return _Prepared(exercise)
+    return _Prepared(exercise, environment, states)
 
 
 def _run_group(
     environment_class: EnvironmentClass,
     kernel_class: EnvironmentClass,
     agents: Sequence[Any],
-    group: Sequence[Prepared],
+    group: Sequence[_Prepared],
     record: bool,
 ) -> Iterator[list[Trace]]:
     ready = [each for each in group if each.environment is not None]
@@ -145,36 +162,143 @@ def _run_group(
 
 
 def _run_compiled(
-    kernel_class: EnvironmentClass, agents: Sequence[Any], ready: Sequence[Prepared], record: bool
+    kernel_class: EnvironmentClass, agents: Sequence[Any], ready: Sequence[_Prepared], record: bool
 ) -> Iterator[list[Trace]] | None:
-    """The traces of the compiled loop; ``None`` if it does not compile, or a kernel raises.
-
-    The stepwise loop then finds out whose fault it is.
-    """
+    """The traces of the compiled loop; ``None`` if it does not compile, or a kernel raises."""
     assert kernel_class.kernels is not None  # see _kernel_class
     entry = runner(kernel_class.kernels, *(agent.kernels for agent in agents))
     if entry in uncompilable:
         return None
     try:
-        whole = batch.Batch(ready, [getattr(agent, "pace", 0.0) for agent in agents], record)
+        whole = _Batch(ready, [getattr(agent, "pace", 0.0) for agent in agents], record)
     except Exception:  # states that compiled code cannot work on
         return None
     try:
         whole.run(entry)
     except Exception as error:
-        if did_not_compile(entry, error):
+        from numba.core.errors import NumbaError
+
+        if isinstance(error, NumbaError) or not getattr(entry, "signatures", True):
             uncompilable.add(entry)
             types = [type(part) for part in (kernel_class, *agents)]
             names = ", ".join(f"{each.__module__}.{each.__name__}" for each in types)
-            what = f"{type(error).__name__}: {shown(error, str)}"
             announce(
-                f"The kernels of {names} do not compile together. Their exercises run step by "
-                f"step, which takes much longer. {what}",
+                f"The kernels of {names} do not compile together. Their exercises run step by step,"
+                f" which takes much longer. {type(error).__name__}: {handles.shown(error, str)}",
                 warn=True,
             )
         return None
     return whole.traces()
 
 
-uncompilable: set[Callable[..., Any]] = set()
-"""The runners that do not compile: each is reported once, and not tried again."""
+class _Prepared(NamedTuple):
+    """An exercise, with its environment and its agents' states if it can run compiled."""
+
+    exercise: Exercise
+    environment: KernelEnvironment | None = None
+    states: Sequence[State] = ()
+
+
+class _Batch:
+    """Several exercises of one agent, or one of several: a row for each exercise and agent."""
+
+    def __init__(self, prepared: Sequence[_Prepared], paces: Sequence[float], record: bool) -> None:
+        environments = [each.environment for each in prepared if each.environment is not None]
+        states = [state for each in prepared for state in each.states]
+        self.seats = len(paces)
+        if self.seats == 1:
+            self.exercises = [each.exercise for each in prepared]
+            self.parts = (
+                *kernels.end_to_end([each.state for each in environments]),
+                *kernels.end_to_end(states),
+            )
+            spaces = [environment.space for environment in environments]
+        else:
+            (environment,) = environments
+            self.exercises = own_exercises(prepared[0].exercise)
+            chosen, given = np.zeros(self.seats, dtype=np.int64), np.zeros(self.seats)
+            self.parts = (*map(kernels.contiguous, (environment.state, *states)), chosen, given)
+            spaces = list(environment.spaces)
+        self.record = record
+        self.widths = integers(len(space.sizes) for space in spaces)
+        self.places = starts(self.widths)
+        self.seen = np.empty(self.places[-1], dtype=np.int64)
+        self.actions = integers(each.actions for each in environments for _ in range(self.seats))
+        self.max_interactions = integers(each.budget.max_interactions for each in self.exercises)
+        self.end = integers(each.budget.end_ns for each in self.exercises)
+        self.tick = integers(nanoseconds(each.clock.tick) for each in self.exercises)
+        self.pace = integers([nanoseconds(pace) for pace in paces] * len(environments))
+        self.progress = np.zeros((len(self.exercises), 5), dtype=np.int64)
+        self.current_rewards = np.zeros((len(self.exercises), 2))
+        self.pieces: list[list[tuple[Any, ...]]] = [[] for _ in self.exercises]
+
+    def run(self, run: Callable[..., None]) -> None:
+        """Run to the end of every exercise, with more capacity while there are unfinished ones."""
+        timed = [each.budget.seconds is not None for each in self.exercises]
+        capacity = np.minimum(self.max_interactions, np.where(timed, FIRST_GUESS, LARGEST))
+        running = np.ones(len(timed), dtype=np.bool_)
+        while running.any():
+            self._call(run, capacity, np.flatnonzero(running).tolist())
+            running = self.progress[:, templates.STATUS] == templates.RUNNING
+            left = np.minimum(self.max_interactions - self.progress[:, templates.COUNT], LARGEST)
+            capacity = np.where(running, np.minimum(left, capacity * 4), 0)
+
+    def _call(self, run: Callable[..., None], capacity: IntArray, running: Sequence[int]) -> None:
+        slots = starts(capacity)
+        seen_at = starts(np.where(self.record, (capacity + 1) * self.widths, 0))
+        rewards = np.empty(slots[-1])
+        times = np.empty(slots[-1], dtype=np.int64)
+        actions = np.empty(slots[-1] if self.record else 0, dtype=np.int64)
+        observations = np.empty(seen_at[-1], dtype=np.int64)
+        before = self.progress[:, templates.COUNT].copy()
+        run(
+            *self.parts, self.places, self.seen, self.actions, self.max_interactions, self.end,
+            self.tick, self.pace, self.progress, self.current_rewards, slots, rewards, times,
+            self.record, actions, observations, seen_at,
+        )  # fmt: skip
+        firsts = slots.tolist()
+        lasts = (slots[:-1] + self.progress[:, templates.COUNT] - before).tolist()
+        for number in running:
+            done = slice(firsts[number], lasts[number])
+            piece: tuple[Any, ...] = (rewards[done], times[done])
+            if self.record:
+                seen = observations[seen_at[number] : seen_at[number + 1]]
+                rows = seen.reshape(-1, self.widths[number])
+                first = 1 if self.pieces[number] else 0  # it begins where the last piece ended
+                last = lasts[number] - firsts[number] + self.progress[number, templates.STARTED]
+                piece += (actions[done], rows[first:last])
+            self.pieces[number].append(piece)
+
+    def traces(self) -> Iterator[list[Trace]]:
+        """What happened in each exercise, for each of its agents."""
+        rows = zip(self.progress.tolist(), self.current_rewards.tolist(), strict=True)
+        traces = [self._trace(number, *row) for number, row in enumerate(rows)]
+        return (traces[k : k + self.seats] for k in range(0, len(traces), self.seats))
+
+    def _trace(self, number: int, progress: Sequence[int], rewards: Sequence[float]) -> Trace:
+        (status, _, now, given, _), (first, last) = progress, rewards
+        fault: Fault | None = None  # what the stepwise loop says of the same
+        match status:
+            case templates.NO_ACTION:
+                fault = handles.invalid_action(given, int(self.actions[number])).fault
+            case templates.NO_DELAY:
+                fault = handles.invalid_delay(given / 1e9).fault
+            case templates.NO_REWARD:
+                fault = loop.invalid_reward(last).fault
+        ending = Ending.STOPPED if status == templates.STOPPED else Ending.BUDGET
+        budget = self.exercises[number].budget
+        out_of_time = status in (templates.BY_TIME, templates.STOPPED)
+        pieces = self.pieces[number]
+        columns = pieces[0]
+        if len(pieces) > 1:
+            columns = tuple(map(np.concatenate, zip(*pieces, strict=True)))
+        return Trace(
+            rewards=columns[0],
+            times=columns[1],
+            end_ns=budget.end_ns if out_of_time and budget.seconds is not None else now,
+            ending=ending if fault is None else Ending.FAULT,
+            first_reward=first,
+            fault=fault,
+            actions=columns[2] if self.record else None,
+            observations=columns[3] if self.record else None,
+        )

@@ -13,9 +13,6 @@ from omnimeter.contract.agent import LONGEST_DELAY
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.interaction.kernels import seed_for
 
-LONGEST_SHOWN = 500
-"""Characters of a value or an error that are shown in a message."""
-
 
 class AgentFault(Exception):  # noqa: N818 - it carries a Fault
     """An agent that cannot go on, with the fault to record."""
@@ -69,9 +66,8 @@ def read_view(given: object) -> str | None:
     """What an agent gave as the view that it asks for."""
     if given is None or isinstance(given, str):
         return given
-    raise agent_error(
-        f"The agent asks for the view {shown(given)}; a view is given by its name, or None."
-    )
+    asked = f"The agent asks for the view {shown(given)}"
+    raise agent_error(f"{asked}; a view is given by its name, or None.")
 
 
 def view_of(agent: Agent | AgentHandle) -> str | None:
@@ -106,12 +102,12 @@ def invalid_delay(given: object) -> AgentFault:
 
 
 def shown(value: object, write: Callable[[object], str] = repr) -> str:
-    """Any value in a message: never long, and never an error of its own."""
+    """Any value in a message: at most 500 characters, and never an error of its own."""
     try:
         text = write(value)
     except Exception:
         text = f"<{type(value).__name__}>"
-    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
+    return text if len(text) <= 500 else text[:500] + "..."
 
 
 class Unreadable:
@@ -124,8 +120,7 @@ class Unreadable:
         return self._text
 
 
-_NO_ANSWER = Unreadable("None")
-"""The answer of an agent that returned None, which is not the same as no answer."""
+_NO_ANSWER = Unreadable("None")  # what an agent returned, which is not the same as no answer
 
 
 class AgentHandle(ABC):
@@ -191,7 +186,5 @@ def raised_error(doing: str, error: BaseException) -> AgentFault:
     """The fault of an agent that raised an exception; but a person may interrupt any agent."""
     if isinstance(error, KeyboardInterrupt):
         raise error
-    detail = "".join(traceback.format_exception(error))
-    return agent_error(
-        f"The agent raised {type(error).__name__} when {doing}: {shown(error, str)}", detail
-    )
+    message = f"The agent raised {type(error).__name__} when {doing}: {shown(error, str)}"
+    return agent_error(message, "".join(traceback.format_exception(error)))

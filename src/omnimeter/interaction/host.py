@@ -14,27 +14,18 @@ import sys
 import time
 from pathlib import Path
 from threading import Thread
-from typing import BinaryIO
+from typing import Any
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, OmnimeterError, Spec
 from omnimeter.contract.exercise import FOREVER
+from omnimeter.interaction import wire
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import AgentFault, LocalAgent, view_of
-from omnimeter.interaction.wire import (
-    VERSION,
-    Message,
-    briefing_from_json,
-    fault_to_json,
-    line,
-    move_to_json,
-    observation_from_json,
-    read,
-    rejection_to_json,
-)
+from omnimeter.interaction.wire import Message, observation_from_json
 
-RESERVE = 4 << 20
-"""Bytes that are given back when there is no memory left, so that this can still be said."""
+LONGEST_DETAIL = 8_000
+"""Characters of a traceback that are sent: its end."""
 
 LAST_MOMENT = 1.0
 """Seconds between the end of the harness and that of this process and its children."""
@@ -44,7 +35,7 @@ class Host:
     """Answers messages; knows the agent of the present exercise."""
 
     def __init__(self) -> None:
-        self._reserve = bytearray(RESERVE)
+        self._reserve = bytearray(4 << 20)  # given back to say that there is no memory left
         self._agent: LocalAgent | None = None
         self._carried: Agent | None = None
         self._actions = 0
@@ -53,74 +44,57 @@ class Host:
         """Do what a message asks for, whatever the agent does short of ending the process."""
         try:
             return self._done(message)
-        except MemoryError:
-            return self._out_of_memory()
-        except (AgentFault, OmnimeterError) as error:
-            if _for_lack_of_memory(error):
-                return self._out_of_memory()
+        except (AgentFault, OmnimeterError, MemoryError) as raised:
             self._agent = None
+            error: Any = raised
+            while error is not None:
+                if isinstance(error, MemoryError):
+                    self._reserve.clear()
+                    return {"type": "memory"}
+                error = error.__cause__
+            error = raised
             if isinstance(error, AgentFault):
-                return fault_to_json(error.fault)
-            return rejection_to_json(error)
+                detail = error.fault.detail[-LONGEST_DETAIL:]
+                return {"type": "fault", "message": error.fault.message, "detail": detail}
+            return {"type": "refused", "message": error.message, "advice": error.advice}
 
     def _done(self, message: Message) -> Message:
         match message["type"]:
             case "hello":
-                return self._hello(message)
+                sys.path[:] = message["path"]  # modules are imported from where the harness does
+                _limit(message["memory_mb"])
+                return {"type": "hello", "wire": wire.VERSION, "view": True}
             case "view":
                 return {"type": "view", "view": view_of(_made(message))}
             case "begin":
                 return self._begin(message)
             case "act":
-                return self._act(message)
+                assert self._agent is not None  # begun
+                observation = observation_from_json(message["observation"])
+                answer, elapsed = self._agent.ask(message["reward"], observation, FOREVER)
+                return wire.move_to_json(answer, self._actions, elapsed)
             case _:
-                return self._finish(message)
-
-    def _out_of_memory(self) -> Message:
-        self._agent = None
-        self._reserve.clear()
-        return {"type": "memory"}
-
-    def _hello(self, message: Message) -> Message:
-        sys.path[:] = message["path"]  # a module is found here if the harness finds it
-        _limit(message["memory_mb"])
-        return {"type": "hello", "wire": VERSION, "view": True}
+                agent, self._agent = self._agent, None
+                if agent is not None:  # gone if it failed after its time was over
+                    observation = observation_from_json(message["observation"])
+                    agent.finish(message["reward"], observation)
+                return {"type": "finished"}
 
     def _begin(self, message: Message) -> Message:
         self._agent = None
         agent = self._carried or _made(message)
         if message.get("carry"):
             self._carried = agent
-        briefing = briefing_from_json(message["briefing"])
+        briefing = wire.briefing_from_json(message["briefing"])
         handle = LocalAgent(agent)
         handle.begin(briefing, message["seed"])
         self._agent = handle
         self._actions = briefing.actions
         return {"type": "ready"}
 
-    def _act(self, message: Message) -> Message:
-        assert self._agent is not None  # begun
-        observation = observation_from_json(message["observation"])
-        answer, elapsed = self._agent.ask(message["reward"], observation, FOREVER)
-        return move_to_json(answer, self._actions, elapsed)
-
-    def _finish(self, message: Message) -> Message:
-        agent, self._agent = self._agent, None
-        if agent is not None:  # gone if it failed after its time was over
-            agent.finish(message["reward"], observation_from_json(message["observation"]))
-        return {"type": "finished"}
-
 
 def _made(message: Message) -> Agent:
     return adapt(make(Kind.AGENT, Spec(**message["agent"])))
-
-
-def _for_lack_of_memory(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, MemoryError):
-            return True
-        error = error.__cause__
-    return False
 
 
 def _limit(memory_mb: int | None) -> None:
@@ -136,17 +110,6 @@ def _limit(memory_mb: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (wanted, wanted))
 
 
-def _channel() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes to the harness, put out of the agent's reach."""
-    requests = os.fdopen(os.dup(0), "rb")
-    replies = os.fdopen(os.dup(1), "wb")
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
-    os.dup2(2, 1)
-    return requests, replies
-
-
 def _end_with_harness(requests: int) -> None:
     """Wait until the harness is gone; then end this process and all that came from it."""
     poll = select.poll()
@@ -158,16 +121,21 @@ def _end_with_harness(requests: int) -> None:
 
 def main() -> None:
     """Answer the harness line by line, until it is gone."""
-    requests, replies = _channel()
+    # The pipes to the harness are put out of the agent's reach.
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    os.dup2(2, 1)
     # The main thread may be busy with an agent that never comes back.
     Thread(target=_end_with_harness, args=(requests.fileno(),), daemon=True).start()
     host, process = Host(), os.getpid()
     for text in iter(requests.readline, b""):
-        message = read(text)
+        message = wire.read(text)
         answer = host.answer(message)
         if os.getpid() != process:
             os._exit(0)  # the agent split in two, and both came back: one of them answers
-        replies.write(line(message["turn"], answer))
+        replies.write(wire.line(message["turn"], answer))
         replies.flush()
 
 

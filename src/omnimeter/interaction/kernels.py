@@ -34,11 +34,7 @@ from omnimeter.interaction.compilation import agent_entries, environment_entries
 
 
 def contiguous(state: State) -> State:
-    """The state in arrays that compiled code can work on in place; a copy only where it must be.
-
-    Raises:
-        TypeError: It is not made of one-dimensional arrays.
-    """
+    """The state in one-dimensional arrays that compiled code can work on; copied if needed."""
     _check_fields(state)
     if all(field.flags.carray for field in state):  # contiguous and writeable
         return state
@@ -52,11 +48,7 @@ def _check_fields(state: State) -> None:
 
 
 def end_to_end(states: Sequence[State]) -> tuple[State, IntArray]:
-    """All states in one, and where each one's part of each field begins.
-
-    Raises:
-        TypeError: They are not made of one-dimensional arrays.
-    """
+    """All states in one, and where each one's part of each field begins."""
     columns = list(zip(*states, strict=True))
     at = np.array([starts(integers(map(len, column))) for column in columns])
     whole = type(states[0])(*map(np.concatenate, columns))
@@ -98,11 +90,7 @@ def seed_for(side: Environment | Agent, seed: int) -> Any:
 
 
 class _Lent:
-    """Arrays that are lent to the compiled entries of their kernels.
-
-    Compiled code knows the arrays by their addresses. So a copy, which has arrays of its own, is
-    made by lending those.
-    """
+    """Arrays lent to the compiled entries by their addresses; a copy lends its own arrays."""
 
     __slots__ = ("_given", "entries", "loan")
 
@@ -125,7 +113,7 @@ class KernelEnvironment(Environment):
 
     Args:
         kernels: How it moves.
-        state: Its state, a NamedTuple of one-dimensional arrays that it owns.
+        state: A NamedTuple of one-dimensional arrays that it owns.
         actions: The number of actions.
         space: The observations there can be, in the first seat.
         rewards: The lowest and the highest possible reward.
@@ -179,9 +167,15 @@ class KernelEnvironment(Environment):
         if self.seats == 1:
             return [self.start(rng)]
         self.state = contiguous(self.state)
-        self._table = _Table(self.kernels, self.state, self.spaces)
+        self._at = starts(integers(len(space.sizes) for space in self.spaces))
+        self._seen = np.zeros(self._at[-1], dtype=np.int64)
+        self._chosen = np.zeros(self.seats, dtype=np.int64)
+        self._given = np.zeros(self.seats)
+        others = (self._seen, self._at, self._chosen, self._given)
+        self._lent = _Lent(joint_entries, self.kernels, self.state, *others)
         seed_state(self.state, rng)
-        return self._table.start()
+        self._lent.entries.start_joint(self._lent.loan)
+        return self._percepts()
 
     def step_joint(self, actions: Sequence[int]) -> list[Percept]:  # noqa: D102 - see Environment
         if len(actions) != self.seats:
@@ -191,37 +185,17 @@ class KernelEnvironment(Environment):
                 raise self._no_such(action)
         if self.seats == 1:
             return [self.step(*actions)]
-        return self._table.step(actions)
-
-    def _no_such(self, action: int) -> ValueError:
-        return ValueError(f"action {action} does not exist: 0 to {self.actions - 1}")
-
-
-class _Table:
-    """Where the kernels of an environment and those in its seats exchange what they give."""
-
-    def __init__(self, kernels: EnvironmentKernels, state: State, spaces: Sequence[Space]) -> None:
-        self._spaces = spaces
-        self._at = starts(integers(len(space.sizes) for space in spaces))
-        self._seen = np.zeros(self._at[-1], dtype=np.int64)
-        self._actions = np.zeros(len(spaces), dtype=np.int64)
-        self._rewards = np.zeros(len(spaces))
-        given = (self._seen, self._at, self._actions, self._rewards)
-        self._lent = _Lent(joint_entries, kernels, state, *given)
-
-    def start(self) -> list[Percept]:
-        self._lent.entries.start_joint(self._lent.loan)
-        return self._percepts()
-
-    def step(self, actions: Sequence[int]) -> list[Percept]:
-        self._actions[:] = actions
+        self._chosen[:] = actions
         self._lent.entries.advance_joint(self._lent.loan)
         return self._percepts()
 
     def _percepts(self) -> list[Percept]:
-        parts = zip(self._spaces, self._at[:-1], self._at[1:], strict=True)
+        parts = zip(self.spaces, self._at[:-1], self._at[1:], strict=True)
         seen = [space.from_vector(self._seen[first:last]) for space, first, last in parts]
-        return [Percept(*each) for each in zip(self._rewards.tolist(), seen, strict=True)]
+        return [Percept(*each) for each in zip(self._given.tolist(), seen, strict=True)]
+
+    def _no_such(self, action: int) -> ValueError:
+        return ValueError(f"action {action} does not exist: 0 to {self.actions - 1}")
 
 
 class KernelEnvironmentClass(EnvironmentClass):

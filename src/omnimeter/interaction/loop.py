@@ -10,7 +10,6 @@ import time
 import traceback
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
@@ -60,7 +59,7 @@ def run_stepwise(
     """Build the environment of an exercise and let one agent, or all of a joint run, act in it.
 
     Args:
-        environment_class: Where the instance comes from; as many seats as needed are asked for.
+        environment_class: The class of the instance; as many seats as needed are asked for.
         agents: One agent, or those of a joint run in the order of ``exercise.joint``.
         exercise: The exercise, of any agent of a joint run.
         record: Whether to keep actions and observations too.
@@ -75,11 +74,11 @@ def run_stepwise(
     try:
         views = [each.view() if environment_class.views else None for each in participants]
         if all(each.trace is not None for each in participants):
-            return _leave_all(participants, 0)
+            return _end_all(participants, 0)
         environment = build(seated(environment_class, views), exercise, len(agents))
     except AgentFault as trouble:
-        return _fail_all(participants, trouble.fault)
-    conditions = _Conditions.of(exercise.budget, exercise.clock, exercise.timeout, exercise.stream)
+        return _end_all(participants, 0, fault=trouble.fault)
+    conditions = _Conditions(exercise.budget, exercise.clock, exercise.timeout, exercise.stream)
     seeds = [own.stream("agent").seed for own in own_exercises(exercise)]
     return _interact(environment, participants, exercise.stream, seeds, conditions)
 
@@ -105,14 +104,13 @@ def interact(
         timeout: The longest that one action may take.
         record: Whether to keep actions and observations too.
     """
-    participants, seeds = [_Participant(agent, record)], [streams("agent").seed]
-    conditions = _Conditions.of(budget, clock, timeout, streams)
-    (trace,) = _interact(environment, participants, streams, seeds, conditions)
-    return trace
+    conditions = _Conditions(budget, clock, timeout, streams)
+    seeds = [streams("agent").seed]
+    return _interact(environment, [_Participant(agent, record)], streams, seeds, conditions)[0]
 
 
 def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> EnvironmentClass:
-    """The class for one agent per view, each of which gets the view that it asks for.
+    """The class with a seat for each agent, in the view that it asks for.
 
     Raises:
         AgentFault: The class failed, which is our failure, not the agents'.
@@ -137,19 +135,13 @@ def own_exercises(exercise: Exercise) -> list[Exercise]:
 
 
 def build(environment_class: EnvironmentClass, exercise: Exercise, agents: int) -> Environment:
-    """Build the environment of an exercise for a number of agents.
-
-    Raises:
-        AgentFault: It cannot be built, or has another number of seats.
-    """
+    """Build the environment of an exercise; raises ``AgentFault`` if its seats do not fit."""
     expected = len(exercise.joint or (exercise.agent,))
     try:
         environment = environment_class.build(exercise.instance)
         if not environment.seats == agents == expected:
-            raise ValueError(
-                f"there are {environment.seats} seats and {agents} agents for an exercise of "
-                f"{expected}"
-            )
+            seats = f"there are {environment.seats} seats and {agents} agents"
+            raise ValueError(f"{seats} for an exercise of {expected}")
     except BaseException as error:
         raise AgentFault(environment_fault(error)) from error
     return environment
@@ -180,7 +172,7 @@ def _interact(
             each.start(reward, observation)
         briefings = briefings_of(environment, len(participants))
     except BaseException as error:
-        return _fail_all(participants, environment_fault(error))
+        return _end_all(participants, 0, fault=environment_fault(error))
     for each, briefing, own_seed in zip(participants, briefings, seeds, strict=True):
         if each.trace is None:
             each.begin(briefing, own_seed)
@@ -203,7 +195,7 @@ def _loop(
             if not present:
                 break
         if delay > end - now:
-            return _leave_all(participants, now, conditions)
+            return _end_all(participants, now, conditions)
         now += delay
         try:
             if joint:
@@ -217,8 +209,8 @@ def _loop(
                 reward = given if type(given) is float and isfinite(given) else read_reward(given)
                 each.receive(now, reward, observation)
         except BaseException as error:
-            return _fail_all(participants, environment_fault(error), now)
-    return _leave_all(participants, now)
+            return _end_all(participants, now, fault=environment_fault(error))
+    return _end_all(participants, now)
 
 
 def _present(participants: Sequence[_Participant]) -> list[_Participant]:
@@ -236,17 +228,17 @@ def _read(
     ]
 
 
-def _leave_all(
-    participants: Sequence[_Participant], now: int, conditions: _Conditions | None = None
+def _end_all(
+    participants: Sequence[_Participant],
+    now: int,
+    conditions: _Conditions | None = None,
+    fault: Fault | None = None,
 ) -> list[Trace]:
     for each in _present(participants):
-        each.leave(Ending.BUDGET, now, conditions)
-    return [each.trace for each in participants if each.trace is not None]
-
-
-def _fail_all(participants: Sequence[_Participant], fault: Fault, now: int = 0) -> list[Trace]:
-    for each in _present(participants):
-        each.fail(fault, now)
+        if fault is None:
+            each.leave(Ending.BUDGET, now, conditions)
+        else:
+            each.end(now, Ending.FAULT, fault)
     return [each.trace for each in participants if each.trace is not None]
 
 
@@ -255,15 +247,7 @@ GONE = -1
 
 
 class _Participant:
-    """One agent of an exercise, what it is given, and what has happened to it so far.
-
-    Attributes:
-        space: The observations there can be.
-        observation: What it sees now.
-        action: What is done next: its own action, another one in place of a late one, -1 when the
-            environment stands still, and 0 once it is gone.
-        trace: What happened, once that is over; ``None`` as long as it is present.
-    """
+    """One agent of an exercise, what it is given, and what has happened to it so far."""
 
     def __init__(self, agent: Agent | AgentHandle, record: bool) -> None:
         self._handle = LocalAgent(agent) if isinstance(agent, Agent) else agent
@@ -276,19 +260,18 @@ class _Participant:
         self._busy = False
         self.space: Space = single(1)
         self.observation: Observation = 0
+        # its own action, another in place of a late one, -1 for none, and 0 once it is gone
         self.action = 0
-        self.trace: Trace | None = None
+        self.trace: Trace | None = None  # as long as it is present
 
     def view(self) -> str | None:
-        """The view that it asks for."""
         try:
             return self._handle.view
         except AgentFault as trouble:
-            self.fail(trouble.fault)
+            self.end(0, Ending.FAULT, trouble.fault)
             return None
 
     def start(self, reward: float, observation: Observation) -> None:
-        """Take the first reward and observation."""
         if self._record:
             self._see(observation)
         self._first_reward = self._reward = reward
@@ -298,7 +281,7 @@ class _Participant:
         try:
             self._handle.begin(briefing, seed)
         except AgentFault as trouble:
-            self.fail(trouble.fault)
+            self.end(0, Ending.FAULT, trouble.fault)
 
     def choose(self, conditions: _Conditions, actions: int, now: int, count: int) -> int:
         """Set the next action; give the nanoseconds until it happens, or ``GONE``."""
@@ -315,9 +298,11 @@ class _Participant:
                         self._chosen, declared = read_move(answer, actions)
                     spent += declared or conditions.tick
             except AgentFault as trouble:
-                return self.fail(trouble.fault, now)
+                return self.end(now, Ending.FAULT, trouble.fault)
         if spent > latest:
-            self.action, self._spent = conditions.replacement(actions), spent - latest
+            rng = conditions.rng
+            self.action = -1 if rng is None else int(rng.integers(actions))
+            self._spent = spent - latest
             return latest
         if self._busy or self._chosen < 0:
             self._spent = spent
@@ -344,7 +329,6 @@ class _Participant:
         return elapsed + declared
 
     def receive(self, now: int, reward: float, observation: Observation) -> None:
-        """Take what the action brought."""
         if self._record:
             self._see(observation)
             self._actions.append(self.action)
@@ -364,21 +348,20 @@ class _Participant:
         try:
             self._handle.finish(self._reward, self.observation)
         except AgentFault as trouble:
-            return self.fail(trouble.fault, now)
-        end = now if conditions is None else conditions.over_at(now, self._spent)
-        return self._end(end, ending)
+            return self.end(now, Ending.FAULT, trouble.fault)
+        if conditions is not None and conditions.stop <= time.perf_counter_ns():
+            now = min(now + self._spent, conditions.end)
+        elif conditions is not None and conditions.timed:
+            now = conditions.end
+        return self.end(now, ending)
 
-    def fail(self, fault: Fault, now: int = 0) -> int:
-        """Drop out for a fault, its own or not."""
-        return self._end(now, Ending.FAULT, fault)
-
-    def _end(self, end: int, ending: Ending, fault: Fault | None = None) -> int:
+    def end(self, now: int, ending: Ending, fault: Fault | None = None) -> int:
         observations = np.array(self._observations, dtype=np.int64)
         self.action = 0
         self.trace = Trace(
             rewards=np.array(self._rewards, dtype=np.float64),
             times=np.array(self._times, dtype=np.int64),
-            end_ns=end,
+            end_ns=now,
             ending=ending,
             first_reward=self._first_reward,
             fault=fault,
@@ -388,45 +371,25 @@ class _Participant:
         return GONE
 
 
-@dataclass(frozen=True, slots=True)
 class _Conditions:
-    """How long an exercise lasts, in interactions and nanoseconds.
+    """How long an exercise lasts, in interactions and nanoseconds."""
 
-    Attributes:
-        max_interactions: After how many interactions it is over.
-        end: When it is over.
-        timed: Whether it lasts for a time at all.
-        wall: Whether the agent's own time counts.
-        tick: What an action takes otherwise.
-        latest: How long a slot is: an action that takes longer is replaced, once for every slot.
-        rng: Draws an action in place of a late one; without it the environment stands still.
-        stop: When the real time is over, by the clock that ``perf_counter_ns`` reads.
-    """
-
-    max_interactions: int
-    end: int
-    timed: bool
-    wall: bool
-    tick: int
-    latest: int
-    rng: np.random.Generator | None
-    stop: int
-
-    @staticmethod
-    def of(budget: Budget, clock: Clock, timeout: Timeout | None, streams: Streams) -> _Conditions:
+    def __init__(
+        self, budget: Budget, clock: Clock, timeout: Timeout | None, streams: Streams
+    ) -> None:
         drawn = timeout is not None and timeout.rule is TimeoutRule.RANDOM_ACTION
         limit = budget.wall_limit
-        return _Conditions(
-            max_interactions=budget.max_interactions,
-            end=budget.end_ns,
-            timed=budget.seconds is not None,
-            wall=clock.kind is ClockKind.WALL,
-            tick=nanoseconds(clock.tick),
-            # time must pass
-            latest=FOREVER if timeout is None else max(1, nanoseconds(timeout.seconds)),
-            rng=streams("harness").generator() if drawn else None,
-            stop=FOREVER if limit is None else time.perf_counter_ns() + nanoseconds(limit),
-        )
+        self.max_interactions = budget.max_interactions
+        self.end = budget.end_ns
+        self.timed = budget.seconds is not None
+        self.wall = clock.kind is ClockKind.WALL  # whether the agent's own time counts
+        self.tick = nanoseconds(clock.tick)
+        # The length of a slot; an action that takes longer is replaced, once for every slot, by a
+        # drawn one, or else the environment stands still. Time must pass.
+        self.latest = FOREVER if timeout is None else max(1, nanoseconds(timeout.seconds))
+        self.rng = streams("harness").generator() if drawn else None
+        # when the real time is over, by the clock that perf_counter_ns reads
+        self.stop = FOREVER if limit is None else time.perf_counter_ns() + nanoseconds(limit)
 
     def left(self, now: int, spent: int, count: int) -> int:
         """How long a busy agent can be waited for until its exercise is over without it."""
@@ -437,23 +400,9 @@ class _Conditions:
             left = min(left, self.stop - time.perf_counter_ns())
         return max(left, 0)
 
-    def over_at(self, now: int, spent: int) -> int:
-        """When an exercise that is over ends: at its end, or when the real time was over."""
-        if self.stop <= time.perf_counter_ns():
-            return min(now + spent, self.end)
-        return self.end if self.timed else now
-
-    def replacement(self, actions: int) -> int:
-        """The action in place of a late one; -1 when the environment stands still."""
-        return -1 if self.rng is None else int(self.rng.integers(actions))
-
 
 def read_reward(given: object) -> float:
-    """The reward that an environment gave, as a float.
-
-    Raises:
-        AgentFault: It is not a finite number.
-    """
+    """The reward that an environment gave; raises ``AgentFault`` if it is not finite."""
     if not isinstance(given, str | bytes):  # float would read them
         try:
             number = float(given)  # type: ignore[arg-type]
@@ -466,9 +415,8 @@ def read_reward(given: object) -> float:
 
 def invalid_reward(given: object) -> AgentFault:
     """The fault of an environment whose reward is not one."""
-    return infrastructure_error(
-        f"The environment gave the reward {shown(given)}; a reward is a finite number."
-    )
+    gave = f"The environment gave the reward {shown(given)}"
+    return infrastructure_error(f"{gave}; a reward is a finite number.")
 
 
 def environment_fault(error: BaseException) -> Fault:
@@ -477,6 +425,5 @@ def environment_fault(error: BaseException) -> Fault:
         return error.fault
     if isinstance(error, KeyboardInterrupt):
         raise error
-    detail = "".join(traceback.format_exception(error))
     message = f"The environment raised {type(error).__name__}: {shown(error, str)}"
-    return infrastructure_error(message, detail).fault
+    return infrastructure_error(message, "".join(traceback.format_exception(error))).fault

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from time import perf_counter_ns
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from omnimeter.contract import Briefing, Fault, FaultKind, InvalidInputError, Observation, Spec
 from omnimeter.contract.exercise import nanoseconds
+from omnimeter.interaction import wire
 from omnimeter.interaction.handles import (
     AgentFault,
     AgentHandle,
@@ -25,19 +25,7 @@ from omnimeter.interaction.handles import (
     infrastructure_error,
     read_view,
 )
-from omnimeter.interaction.wire import (
-    LONGEST_LINE,
-    VERSION,
-    Message,
-    WireError,
-    answer_from_json,
-    briefing_to_json,
-    line,
-    own_time,
-    percept_to_json,
-    read,
-    text_of,
-)
+from omnimeter.interaction.wire import Message, WireError
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +33,10 @@ class Limits:
     """Hard limits of time and memory.
 
     Attributes:
-        seconds_per_action: The longest that one action may take, whatever the budget; then the
-            agent is ended. The same holds for ``finish``.
-        memory_mb: Megabytes of address space beyond those of an idle process; ``None`` for no
-            limit. What the agent imports counts.
+        seconds_per_action: The longest that one action or ``finish`` may take, whatever the
+            budget; then the agent is ended.
+        memory_mb: Megabytes of address space beyond those of an idle process, imports included;
+            ``None`` for no limit.
         seconds_to_begin: The longest that loading the agent and ``begin`` may take.
     """
 
@@ -60,29 +48,18 @@ class Limits:
         for name in ("seconds_per_action", "seconds_to_begin"):
             seconds = getattr(self, name)
             if not (isfinite(seconds) and seconds > 0):
-                raise InvalidInputError(
-                    f"The limit {name} is {seconds}.", "Give a positive, finite time."
-                )
+                message = f"The limit {name} is {seconds}."
+                raise InvalidInputError(message, "Give a positive, finite time.")
         if self.memory_mb is not None and self.memory_mb <= 0:
-            raise InvalidInputError(
-                f"The limit memory_mb is {self.memory_mb}.",
-                "Give a positive number, or None for no limit.",
-            )
-
-    @property
-    def memory_message(self) -> str:
-        """What is said of an agent that went beyond."""
-        if self.memory_mb is None:
-            return "The agent ran out of memory."
-        return f"The agent used more than {self.memory_mb} MB of memory."
+            message = f"The limit memory_mb is {self.memory_mb}."
+            raise InvalidInputError(message, "Give a positive number, or None for no limit.")
 
 
 TAIL = 8_000
 """Bytes that are kept of what a child prints."""
 
 SLICE = 100.0
-"""Milliseconds after which a silent child is checked: it may be dead, and its pipe still held
-open by a child of its own."""
+"""Milliseconds after which a silent child is checked: its own children may hold its pipe open."""
 
 LAST_MOMENT = 1.0
 """Seconds that a child gets to end by itself."""
@@ -91,20 +68,12 @@ _CHUNK = 65_536
 _MOST_CHUNKS = 16  # what the largest pipe of an ordinary user holds
 
 
-class ChildFailure(Exception):  # noqa: N818 - the caller decides whose error it was
+class _ChildFailure(Exception):  # noqa: N818 - the caller decides whose error it was
     """What a child did instead of answering: the end of a sentence about it."""
 
 
-class Child:
-    """A process in a session of its own, with pipes for lines and for what it prints.
-
-    Args:
-        command: The program and its arguments.
-        environment: Its environment variables.
-
-    Raises:
-        OSError: It cannot be started.
-    """
+class _Child:
+    """A process in a session of its own that answers each message with one of its own."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -116,12 +85,9 @@ class Child:
             env=environment,
             start_new_session=True,
         )
-        assert self._process.stdin is not None  # as asked for
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._requests = self._process.stdin.fileno()
-        self._replies = self._process.stdout.fileno()
-        self._prints = self._process.stderr.fileno()
+        self.pid = self._process.pid  # also the number of its group
+        self._pipes: list[Any] = [self._process.stdin, self._process.stdout, self._process.stderr]
+        self._requests, self._replies, self._prints = [pipe.fileno() for pipe in self._pipes]
         os.set_blocking(self._requests, False)
         os.set_blocking(self._prints, False)
         self._poll = select.poll()
@@ -129,29 +95,41 @@ class Child:
         self._poll.register(self._prints, select.POLLIN)
         self._received = b""
         self._tail = b""
+        self._turn = 0
+        self.answered = True  # if not, it is still busy with the last message
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
         return self._process.poll() is None
 
-    @property
-    def pid(self) -> int:
-        """The number of the process and of its group."""
-        return self._process.pid
+    def exchange(self, message: Message, deadline: int) -> Message | None:
+        """Send a message and give the answer to it, or ``None`` when there is none in time."""
+        self._turn += 1
+        text = wire.line(self._turn, message)
+        self.answered = False
+        return self.answer(deadline) if self._send(text, deadline) else None
+
+    def answer(self, deadline: int) -> Message | None:
+        """The answer to the last message, as ``exchange`` gives it; late ones are passed over."""
+        while (text := self._receive(deadline)) is not None:
+            reply = wire.read(text)
+            if reply["turn"] == self._turn:
+                self.answered = True
+                return reply
+            if reply["turn"] > self._turn:
+                raise WireError(f"turn {reply['turn']} has not come yet")
+            if perf_counter_ns() > deadline:
+                break
+        return None
 
     def forget(self) -> None:
         """Keep only what it prints from now on."""
         self._hear_prints()
         self._tail = b""
 
-    def send(self, line: bytes, deadline: int) -> bool:
-        """Send a line; say whether it was taken in time.
-
-        Raises:
-            ChildFailure: The child has ended.
-        """
-        rest = memoryview(line)
+    def _send(self, text: bytes, deadline: int) -> bool:
+        """Send a line; say whether it was taken in time."""
+        rest = memoryview(text)
         while rest:
             try:
                 rest = rest[os.write(self._requests, rest) :]
@@ -164,17 +142,13 @@ class Child:
                 raise self._ended() from None
         return True
 
-    def receive(self, deadline: int) -> bytes | None:
-        """The next line, or ``None`` when there is none in time.
-
-        Raises:
-            ChildFailure: The child has ended, or floods its channel.
-        """
+    def _receive(self, deadline: int) -> bytes | None:
+        """The next line, or ``None`` when there is none in time."""
         while b"\n" not in self._received:
             if not self._listen(deadline):
                 return None
-        line, _, self._received = self._received.partition(b"\n")
-        return line
+        text, _, self._received = self._received.partition(b"\n")
+        return text
 
     def _listen(self, deadline: int) -> bool:
         """Wait for something from the child; say whether there is still time to wait for more."""
@@ -187,8 +161,8 @@ class Child:
             if not chunk:
                 raise self._ended()
             self._received += chunk
-            if len(self._received) > LONGEST_LINE:
-                raise ChildFailure(f"sent a line of more than {LONGEST_LINE} bytes")
+            if len(self._received) > wire.LONGEST_LINE:
+                raise _ChildFailure(f"sent a line of more than {wire.LONGEST_LINE} bytes")
             return True
         if not self.alive:
             raise self._ended()
@@ -205,13 +179,15 @@ class Child:
                 self._poll.unregister(self._prints)
         self._tail = (self._tail + chunk)[-TAIL:]
 
-    def _ended(self) -> ChildFailure:
+    def _ended(self) -> _ChildFailure:
         try:
             code = self._process.wait(LAST_MOMENT)
         except subprocess.TimeoutExpired:
-            return ChildFailure("closed its channel")
-        how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
-        return ChildFailure(f"ended its process ({how})")
+            return _ChildFailure("closed its channel")
+        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        with suppress(ValueError):  # a number without a name
+            how = how if code >= 0 else f"signal {signal.Signals(-code).name}"
+        return _ChildFailure(f"ended its process ({how})")
 
     def output(self) -> str:
         """The end of what it has printed."""
@@ -227,79 +203,19 @@ class Child:
         self._process.wait()
         for _ in range(_MOST_CHUNKS):
             output = self.output()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            assert pipe is not None  # as asked for
+        for pipe in self._pipes:
             pipe.close()
         return output
 
     def close(self) -> None:
         """Let the process end by itself, for a moment; then end it."""
-        assert self._process.stdin is not None  # as asked for
-        self._process.stdin.close()
+        self._pipes[0].close()
         deadline = perf_counter_ns() + int(LAST_MOMENT * 1e9)
-        with suppress(ChildFailure):
+        with suppress(_ChildFailure):
             while perf_counter_ns() < deadline and self._listen(deadline):
                 self._received = b""
         self.kill()
 
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
-
-
-class Conversation:
-    """A conversation with a child process, which answers each message with one of its own.
-
-    Args:
-        child: The process.
-    """
-
-    def __init__(self, child: Child) -> None:
-        self._child = child
-        self._turn = 0
-        self._answered = True
-
-    @property
-    def answered(self) -> bool:
-        """Whether the last message was answered. If not, the child is still busy with it."""
-        return self._answered
-
-    def exchange(self, message: Message, deadline: int) -> Message | None:
-        """Send a message and give the answer to it, or ``None`` when there is none in time.
-
-        Raises:
-            AgentFault: The message cannot be sent.
-            ChildFailure: The child has ended, or floods its channel.
-            WireError: The answer cannot be understood.
-        """
-        self._turn += 1
-        text = line(self._turn, message)
-        self._answered = False
-        return self.answer(deadline) if self._child.send(text, deadline) else None
-
-    def answer(self, deadline: int) -> Message | None:
-        """The answer to the last message; what still comes for earlier ones is passed over.
-
-        Raises:
-            ChildFailure: The child has ended, or floods its channel.
-            WireError: The answer cannot be understood.
-        """
-        while (text := self._child.receive(deadline)) is not None:
-            reply = read(text)
-            if reply["turn"] == self._turn:
-                self._answered = True
-                return reply
-            if reply["turn"] > self._turn:
-                raise WireError(f"turn {reply['turn']} has not come yet")
-            if perf_counter_ns() > deadline:
-                break
-        return None
-
-
-__all__ = ["HOST", "AgentProcess", "Limits"]
 
 HOST = (sys.executable, "-P", "-u", "-X", "faulthandler", "-m", "omnimeter.interaction.host")
 """Runs Python agents. No file in the current directory can shadow a module that it needs; what an
@@ -345,20 +261,14 @@ class AgentProcess(AgentHandle):
         self.limits = limits
         self._command = command
         self._carry = carry
-        self._child: Child | None = None
-        self._conversation: Conversation
+        self._child: _Child | None = None
         self._can_name_view = False  # what the process said when it was greeted
         self._view: tuple[str | None] | None = None  # known once it was asked for
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -368,7 +278,7 @@ class AgentProcess(AgentHandle):
 
     def close(self) -> None:
         """End the process. A later ``begin`` would start another one."""
-        if self._child is not None and self._conversation.answered:
+        if self._child is not None and self._child.answered:
             self._child.close()
             self._child = None
         self._end()
@@ -382,17 +292,15 @@ class AgentProcess(AgentHandle):
             AgentFault: It cannot even be asked.
         """
         if self._view is None:
-            self._settle()
-            self._ready_child().forget()
-            self._view = (self._ask_view() if self._can_name_view else None,)
+            self._prepare()
+            view = None
+            if self._can_name_view:
+                message = {"type": "view", "agent": self.spec.to_json()}
+                limit = self.limits.seconds_to_begin
+                reply = self._request("view", message, limit, "to name its view")
+                view = read_view(reply.get("view"))
+            self._view = (view,)
         return self._view[0]
-
-    def _ask_view(self) -> str | None:
-        message = {"type": "view", "agent": self.spec.to_json()}
-        reply = self._exchange(message, self.limits.seconds_to_begin, "to name its view")
-        self._refuse(reply)
-        self._expect("view", reply)
-        return read_view(reply.get("view"))
 
     def begin(self, briefing: Briefing, seed: int) -> None:
         """Make a new agent and brief it.
@@ -401,87 +309,83 @@ class AgentProcess(AgentHandle):
             InvalidInputError: There is no such agent, or it cannot be made.
             AgentFault: It cannot go on.
         """
-        self._settle()
-        self._ready_child().forget()
+        self._prepare()
         message = {
             "type": "begin",
             "agent": self.spec.to_json(),
-            "briefing": briefing_to_json(briefing),
+            "briefing": wire.briefing_to_json(briefing),
             "seed": seed,
             **({"carry": True} if self._carry else {}),
         }
-        reply = self._exchange(message, self.limits.seconds_to_begin, "to begin")
-        self._refuse(reply)
-        self._expect("ready", reply)
+        self._request("ready", message, self.limits.seconds_to_begin, "to begin")
 
     def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102 - see AgentHandle
-        message = percept_to_json("act", reward, observation)
+        message = wire.percept_to_json("act", reward, observation)
         longest = nanoseconds(self.limits.seconds_per_action)
         before = perf_counter_ns()
         limit = longest if left is None or left > longest else left + TRANSPORT
-        reply = self._exchange_until(message, before + limit)
+        reply = self._exchange(message, before + limit)
         round_trip = perf_counter_ns() - before
         if reply is None:
             if left is None or left > longest:
                 raise self._too_slow(self.limits.seconds_per_action, "for one action")
             return None, left
         self._expect("move", reply)
-        return answer_from_json(reply), own_time(reply, round_trip)
+        return wire.answer_from_json(reply), wire.own_time(reply, round_trip)
 
     def finish(self, reward: float, observation: Observation) -> None:
         """Give the agent the last reward and observation, if it is still there."""
         self._settle()
         if self._child is not None:
-            message = percept_to_json("finish", reward, observation)
-            reply = self._exchange(message, self.limits.seconds_per_action, "to finish")
-            self._expect("finished", reply)
+            message = wire.percept_to_json("finish", reward, observation)
+            self._request("finished", message, self.limits.seconds_per_action, "to finish")
 
-    def _ready_child(self) -> Child:
-        """The process, started if there is none."""
+    def _prepare(self) -> None:
+        """Have a free process that has printed nothing, started if there is none."""
+        self._settle()
         if self._child is not None and not self._child.alive:
             self._end()  # it ended between two exercises, which costs neither of them
-        if self._child is None:
-            try:
-                child = Child(self._command, {**os.environ, **_VARIABLES})
-            except (OSError, ValueError) as error:
-                message = f"The agent's process cannot be started: {error}"
-                raise infrastructure_error(message) from error
-            self._conversation = Conversation(child)
-            self._child = child
-            self._greet()
-        return self._child
+        (self._child or self._start()).forget()
 
-    def _greet(self) -> None:
+    def _start(self) -> _Child:
         """Agree on the wire format. No agent is loaded before, so no fault is an agent's."""
+        try:
+            child = self._child = _Child(self._command, {**os.environ, **_VARIABLES})
+        except (OSError, ValueError) as error:
+            message = f"The agent's process cannot be started: {error}"
+            raise infrastructure_error(message) from error
         hello = {
             "type": "hello",
-            "wire": VERSION,
+            "wire": wire.VERSION,
             "memory_mb": self.limits.memory_mb,
             "path": [str(place) for place in sys.path],
         }
         try:
-            reply = self._exchange(hello, self.limits.seconds_to_begin, "to answer the greeting")
-            self._expect("hello", reply)
-            if reply.get("wire") != VERSION:
-                raise self._failed(f"does not speak version {VERSION} of the wire format")
+            limit = self.limits.seconds_to_begin
+            reply = self._request("hello", hello, limit, "to answer the greeting")
+            if reply.get("wire") != wire.VERSION:
+                raise self._failed(f"does not speak version {wire.VERSION} of the wire format")
             self._can_name_view = reply.get("view") is True
         except AgentFault as trouble:
             self._end()
             fault = trouble.fault
             message = f"The agent's process does not start properly. {fault.message}"
             raise infrastructure_error(message, fault.detail) from trouble
+        return child
 
-    def _exchange(self, message: Message, seconds: float, doing: str) -> Message:
-        """The answer to a message, for which there is a hard limit."""
-        reply = self._exchange_until(message, perf_counter_ns() + nanoseconds(seconds))
+    def _request(self, kind: str, message: Message, seconds: float, doing: str) -> Message:
+        """The answer to a message, of the expected kind and within a hard limit."""
+        reply = self._exchange(message, perf_counter_ns() + nanoseconds(seconds))
         if reply is None:
             raise self._too_slow(seconds, doing)
+        self._expect(kind, reply)
         return reply
 
-    def _exchange_until(self, message: Message, deadline: int) -> Message | None:
+    def _exchange(self, message: Message, deadline: int) -> Message | None:
+        assert self._child is not None  # see _prepare
         try:
-            return self._conversation.exchange(message, deadline)
-        except (ChildFailure, WireError) as failure:
+            return self._child.exchange(message, deadline)
+        except (_ChildFailure, WireError) as failure:
             raise self._failed(str(failure)) from failure
 
     def _expect(self, kind: str, reply: Message) -> None:
@@ -489,17 +393,16 @@ class AgentProcess(AgentHandle):
         given = reply["type"]
         if given == kind:
             return
+        if given == "refused" and kind in ("view", "ready"):
+            raise InvalidInputError(wire.text_of(reply, "message"), wire.text_of(reply, "advice"))
         if given == "memory":
-            raise agent_error(self.limits.memory_message, _quoted(self._end()))
+            limit = self.limits.memory_mb
+            used = "ran out" if limit is None else f"used more than {limit} MB"
+            raise agent_error(f"The agent {used} of memory.", _quoted(self._end()))
         if given != "fault" or self._child is None:
             raise self._failed(str(WireError(f"{given!r} is no answer here")))
-        details = text_of(reply, "detail"), _quoted(self._child.output())
-        raise agent_error(text_of(reply, "message"), "\n".join(filter(None, details)))
-
-    @staticmethod
-    def _refuse(reply: Message) -> None:
-        if reply["type"] == "refused":
-            raise InvalidInputError(text_of(reply, "message"), text_of(reply, "advice"))
+        details = wire.text_of(reply, "detail"), _quoted(self._child.output())
+        raise agent_error(wire.text_of(reply, "message"), "\n".join(filter(None, details)))
 
     def _too_slow(self, seconds: float, doing: str) -> AgentFault:
         message = f"The agent took longer than {seconds:g} s {doing}."
@@ -510,11 +413,11 @@ class AgentProcess(AgentHandle):
 
     def _settle(self) -> None:
         """Give an agent whose time was over a moment to become free; if it does not, end it."""
-        if self._child is None or self._conversation.answered:
+        if self._child is None or self._child.answered:
             return
         try:
-            reply = self._conversation.answer(perf_counter_ns() + GRACE)
-        except (ChildFailure, WireError):
+            reply = self._child.answer(perf_counter_ns() + GRACE)
+        except (_ChildFailure, WireError):
             reply = None  # what it does now no longer counts
         if reply is None or reply["type"] == "memory":
             self._end()

@@ -1,11 +1,9 @@
-"""The source text of the compiled loops, for one agent and for several.
-
-What depends on the target, the machine that runs them, is in its preamble; all else is the same.
-"""
+"""The source text of the compiled loops; what depends on their target is in its preamble."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from omnimeter.contract import AgentKernels, EnvironmentKernels
 from omnimeter.contract.agent import LONGEST_DELAY
@@ -275,17 +273,16 @@ def run(
 {leave}
 """
 
-_STATE = """
+# Only integers have the operator |: an act that gives something else is not compiled.
+_JOINT_PARTS = {
+    "states": """\
     agent{seat} = Agent{seat}State({fields})
     seen{seat} = borrow(seen, places[{seat}], places[{seat} + 1])
-"""
-
-_BEGIN = """
-        agent{seat}_begin(agent{seat})
-"""
-
-# Only integers have the operator |: an act that gives something else is not compiled.
-_ACT = """
+""",
+    "begin": """\
+        {begin}
+""",
+    "act": """\
         if progress[{seat}, STATUS] == RUNNING:
             action = agent{seat}_act(agent{seat}, received[{seat}], seen{seat}) | 0
             own_status = RUNNING
@@ -308,14 +305,15 @@ _ACT = """
                 progress[{seat}, GIVEN] = given
                 if own_status == STOPPED:
                     {finish}
-"""
-
-_LEAVE = """
+""",
+    "leave": """\
     if progress[{seat}, STATUS] == RUNNING:
         progress[{seat}, STATUS] = status
         if status == BY_COUNT or status == BY_TIME:
             {finish}
-"""
+""",
+}
+"""What the loop of several agents has once for each of them."""
 
 
 def runner(
@@ -354,58 +352,45 @@ def joint_environment(types: Sequence[str]) -> str:
 def agent(kernels: AgentKernels, types: Sequence[str]) -> str:
     """What Python calls of one agent, for arrays of the given types."""
     delay = "int(agent_delay(state)) if action >= 0 else 0" if kernels.delay else "0"
-    entries = (
-        (_AGENT_BEGIN, kernels.begin), (_AGENT_ACT, kernels.act), (_AGENT_FINISH, kernels.finish)
-    )  # fmt: skip
-    body = "".join(text for text, kernel in entries if kernel is not None)
+    begin, finish = kernels.begin and _AGENT_BEGIN, kernels.finish and _AGENT_FINISH
+    body = (begin or "") + _AGENT_ACT + (finish or "")
     return _PREAMBLES["cpu"] + body.format(delay=delay, **_lent(types, "seen"))
 
 
 def _joint_runner(environment: EnvironmentKernels, agents: Sequence[AgentKernels]) -> str:
-    def each(text: str) -> str:
-        parts = [_for_seat(text, seat, agent) for seat, agent in enumerate(agents)]
-        return "".join(part.removeprefix("\n") for part in parts).rstrip("\n")
-
+    parts = dict.fromkeys(_JOINT_PARTS, "")
+    for seat, agent in enumerate(agents):
+        delay = f"int(agent{seat}_delay(agent{seat})) + " if agent.delay else ""
+        finish = f"agent{seat}_finish(agent{seat}, received[{seat}], seen{seat})"
+        for name, text in _JOINT_PARTS.items():
+            parts[name] += text.format(
+                seat=seat,
+                fields=_whole(f"agents{seat}", agent),
+                begin=f"agent{seat}_begin(agent{seat})" if agent.begin else "pass",
+                delay=f"{delay}pace[{seat}]",
+                longest=nanoseconds(LONGEST_DELAY),
+                finish=finish if agent.finish else "pass",
+            )
     return _JOINT_RUNNER.format(
         agents=", ".join(f"agents{seat}" for seat in range(len(agents))),
         environment_fields=_whole("environments", environment),
-        states=each(_STATE),
-        begin=each(_BEGIN),
-        act=each(_ACT),
-        leave=each(_LEAVE),
+        **{name: text.rstrip("\n") for name, text in parts.items()},
     )
-
-
-def _for_seat(text: str, seat: int, agent: AgentKernels) -> str:
-    if text is _BEGIN and agent.begin is None:
-        return ""
-    delay = f"int(agent{seat}_delay(agent{seat})) + " if agent.delay else ""
-    finish = f"agent{seat}_finish(agent{seat}, received[{seat}], seen{seat})"
-    return text.format(
-        seat=seat,
-        fields=_whole(f"agents{seat}", agent),
-        delay=f"{delay}pace[{seat}]",
-        longest=nanoseconds(LONGEST_DELAY),
-        finish=finish if agent.finish else "pass",
-    )
-
-
-def _fields(kernels: EnvironmentKernels | AgentKernels) -> Sequence[str]:
-    fields: Sequence[str] = kernels.state._fields  # type: ignore[attr-defined]
-    return fields
 
 
 def _borrowed(batch: str, at: str, kernels: EnvironmentKernels | AgentKernels) -> str:
     """One exercise's state, as views into the arrays of all."""
+    state: Any = kernels.state
     return ", ".join(
         f"borrow({batch}.{field}, {at}[{k}, b], {at}[{k}, b + 1])"
-        for k, field in enumerate(_fields(kernels))
+        for k, field in enumerate(state._fields)
     )
 
 
-def _whole(state: str, kernels: EnvironmentKernels | AgentKernels) -> str:
+def _whole(name: str, kernels: EnvironmentKernels | AgentKernels) -> str:
     """A state, as views without reference counts."""
-    fields = [f"{state}.{field}" for field in _fields(kernels)]
+    state: Any = kernels.state
+    fields = [f"{name}.{field}" for field in state._fields]
     return ", ".join(f"borrow({field}, 0, len({field}))" for field in fields)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import Briefing, Fault, Move, Observation, OmnimeterError, Space
+from omnimeter.contract import Briefing, Move, Observation, Space
 from omnimeter.interaction.handles import (
     AgentFault,
     Unreadable,
@@ -25,18 +25,11 @@ VERSION = 1
 LONGEST_LINE = 1_000_000
 """Bytes that an agent's process may send for one answer."""
 
-LONGEST_TEXT = 8_000
-"""Characters of a traceback that are sent: its end."""
-
 Message = Mapping[str, Any]
 
 
 class WireError(Exception):
-    """A line of an agent's process that is not in the wire format.
-
-    Args:
-        reason: What it is instead.
-    """
+    """A line of an agent's process that is not in the wire format, and what it is instead."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"broke the wire format: {reason}")
@@ -51,11 +44,7 @@ _decode = json.JSONDecoder(parse_constant=_reject).decode
 
 
 def line(turn: int, message: Message) -> bytes:
-    """A message as a line.
-
-    Raises:
-        AgentFault: Something in it cannot be written as JSON.
-    """
+    """A message as a line; raises ``AgentFault`` if it cannot be written as JSON."""
     try:
         return (_encode({"turn": turn, **message}) + "\n").encode()
     except (TypeError, ValueError) as error:
@@ -67,11 +56,7 @@ def _unsendable(what: str) -> AgentFault:
 
 
 def read(text: bytes) -> Message:
-    """The message of a line: an object with at least an integer ``turn`` and a ``type``.
-
-    Raises:
-        WireError: It is not such a message.
-    """
+    """The message of a line; raises ``WireError`` without an integer ``turn`` and a ``type``."""
     try:
         message = _decode(text.decode())
     except (ValueError, RecursionError) as error:
@@ -98,24 +83,13 @@ def briefing_to_json(briefing: Briefing) -> Message:
 def briefing_from_json(data: Message) -> Briefing:
     """The briefing that ``briefing_to_json`` wrote."""
     lowest, highest = data["rewards"]
-    return Briefing(
-        data["actions"],
-        Space(tuple(data["sizes"]), data["single"]),
-        (
-            float("-inf") if lowest is None else lowest,
-            float("inf") if highest is None else highest,
-        ),
-        data["remarks"],
-        data.get("view"),
-    )
+    rewards = (-inf if lowest is None else lowest, inf if highest is None else highest)
+    space = Space(tuple(data["sizes"]), data["single"])
+    return Briefing(data["actions"], space, rewards, data["remarks"], data.get("view"))
 
 
 def percept_to_json(kind: str, reward: float, observation: Observation) -> Message:
-    """A message that gives a reward and an observation, both exactly.
-
-    Raises:
-        AgentFault: The environment gave something else.
-    """
+    """A reward and an observation, exactly; raises ``AgentFault`` if they are something else."""
     try:
         number = float(reward)
     except (TypeError, ValueError) as error:
@@ -154,10 +128,8 @@ def move_to_json(answer: object, actions: int, nanoseconds: int) -> Message:
 
 def answer_from_json(message: Message) -> object:
     """The agent's answer, for ``read_move`` to judge it as that of any other agent."""
-    action = _given(message.get("action"))
-    if message.get("seconds") is None:
-        return action
-    return Move(action, _given(message["seconds"]))
+    action, seconds = _given(message.get("action")), message.get("seconds")
+    return action if seconds is None else Move(action, _given(seconds))
 
 
 def _given(value: Any) -> Any:
@@ -170,20 +142,8 @@ def _given(value: Any) -> Any:
 
 def own_time(message: Message, round_trip: int) -> int:
     """The nanoseconds that an agent took: what it says, but never more than the round trip."""
-    nanoseconds = message.get("ns")
-    if type(nanoseconds) is not int or nanoseconds < 0:
-        return round_trip
-    return min(nanoseconds, round_trip)
-
-
-def fault_to_json(fault: Fault) -> Message:
-    """What an agent did wrong."""
-    return {"type": "fault", "message": fault.message, "detail": fault.detail[-LONGEST_TEXT:]}
-
-
-def rejection_to_json(error: OmnimeterError) -> Message:
-    """Why the agent cannot be made."""
-    return {"type": "refused", "message": error.message, "advice": error.advice}
+    own = message.get("ns")
+    return min(own, round_trip) if type(own) is int and own >= 0 else round_trip
 
 
 def text_of(message: Message, field: str) -> str:
