@@ -65,7 +65,35 @@ class Automata(KernelEnvironmentClass):
         symbols: int = 0,
         example: ExampleName = "none",
     ) -> None:
-        _check(actions, max_states, symbols, example)
+        if actions < 2:
+            raise InvalidInputError(
+                f"There cannot be {actions} actions: there would be nothing to choose.",
+                "Give at least 2 actions.",
+            )
+        if not 2 <= max_states <= MAX_STATES or max_states * actions > MAX_ENTRIES:
+            largest = min(MAX_STATES, MAX_ENTRIES // actions)
+            raise InvalidInputError(
+                f"There cannot be up to {max_states} states with {actions} actions each.",
+                f"Give max_states from 2 to {MAX_STATES}, and at most {MAX_ENTRIES} for states "
+                f"times actions: {largest} here."
+                if largest >= 2
+                else f"Give at most {MAX_ENTRIES // 2} actions.",
+            )
+        if not 0 <= symbols <= max_states:
+            raise InvalidInputError(
+                f"States cannot have {symbols} symbols.",
+                f"Give symbols from 1 to {max_states}, as many as there can be states; or 0 to "
+                "observe each by its own number.",
+            )
+        if example not in (names := get_args(ExampleName)):
+            raise InvalidInputError(
+                f"There is no example {example!r}.", f"Give one of {', '.join(names)}."
+            )
+        if example != "none" and (actions, symbols) != (3, 0):
+            raise InvalidInputError(
+                f"The example {example!r} has 3 actions and observes states by their own numbers.",
+                "Leave actions and symbols out.",
+            )
         self.actions = actions
         self.max_states = max_states
         self.symbols = symbols
@@ -152,35 +180,3 @@ class Automata(KernelEnvironmentClass):
 def _instance(automaton: Automaton) -> Instance:
     """The same object for the same automaton: lists are asked for again and again."""
     return automaton.instance()
-
-
-def _check(actions: int, max_states: int, symbols: int, example: str) -> None:
-    if actions < 2:
-        raise InvalidInputError(
-            f"There cannot be {actions} actions: there would be nothing to choose.",
-            "Give at least 2 actions.",
-        )
-    if not 2 <= max_states <= MAX_STATES or max_states * actions > MAX_ENTRIES:
-        largest = min(MAX_STATES, MAX_ENTRIES // actions)
-        raise InvalidInputError(
-            f"There cannot be up to {max_states} states with {actions} actions each.",
-            f"Give max_states from 2 to {MAX_STATES}, and at most {MAX_ENTRIES} for states "
-            f"times actions: {largest} here."
-            if largest >= 2
-            else f"Give at most {MAX_ENTRIES // 2} actions.",
-        )
-    if not 0 <= symbols <= max_states:
-        raise InvalidInputError(
-            f"States cannot have {symbols} symbols.",
-            f"Give symbols from 1 to {max_states}, as many as there can be states; or 0 to observe "
-            "each by its own number.",
-        )
-    if example not in get_args(ExampleName):
-        raise InvalidInputError(
-            f"There is no example {example!r}.", f"Give one of {', '.join(get_args(ExampleName))}."
-        )
-    if example != "none" and (actions, symbols) != (3, 0):
-        raise InvalidInputError(
-            f"The example {example!r} has 3 actions and observes states by their own numbers.",
-            "Leave actions and symbols out.",
-        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import combinations, product
 from math import comb
@@ -30,14 +30,11 @@ Part = tuple[int, ...]
 
 
 class CodePart(ABC):
-    """All values of one part of the code.
-
-    Attributes:
-        masses: By bits, the number of values with a code of that length, each weighing 2 to the
-            power of minus its bits. So their sum is at most 1, however many there are.
-    """
+    """All values of one part of the code."""
 
     masses: FloatArray
+    """By bits, the number of values with a code of that length, each weighing 2 to the power of
+    minus its bits. So their sum is at most 1, however many there are."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, bits: int) -> Part:
@@ -93,19 +90,12 @@ Situation = tuple[int, ...]
 
 
 class Option(NamedTuple):
-    """Entries with equally long codes after which the same may follow.
+    """Entries with equally long codes after which the same may follow."""
 
-    Attributes:
-        cost: The length of the code of each, in units.
-        values: The entries.
-        then: The situation after it.
-        masses: By units, the mass of all that can follow.
-    """
-
-    cost: int
-    values: list[int]
-    then: Situation
-    masses: FloatArray
+    cost: int  # the length of the code of each, in units
+    values: list[int]  # the entries
+    then: Situation  # the situation after it
+    masses: FloatArray  # by units, the mass of all that can follow
 
 
 class Sequences(CodePart):
@@ -124,11 +114,8 @@ class Sequences(CodePart):
     def __init__(
         self, length: int, start: Situation, units: int, *, base: int = 0, unit: int = 1
     ) -> None:
-        self._length = length
-        self._start = start
-        self._units = units
-        self._base = base
-        self._unit = unit
+        self._length, self._start, self._units = length, start, units
+        self._base, self._unit = base, unit
         self._options: dict[Situation, list[Option]] = {}
         self.masses = np.zeros(base + unit * units + 1)
         self.masses[base::unit] = self._count(start, {}) * 2.0**-base
@@ -166,28 +153,24 @@ class Sequences(CodePart):
         here = self._start
         drawn: list[int] = []
         for number in rng.random(self._length).tolist():
-            option, place = self._choose(self._options[here], left, number)
-            drawn.append(option.values[place])
-            left -= option.cost
-            here = option.then
+            options = self._options[here]
+            weights = [
+                len(values) * 2.0 ** (-self._unit * cost) * masses.item(left - cost)
+                if cost <= left
+                else 0.0
+                for cost, values, _, masses in options
+            ]
+            rest = number * sum(weights)
+            place = 0
+            while rest >= weights[place] and place + 1 < len(weights):
+                rest -= weights[place]
+                place += 1
+            if rest >= weights[place]:  # left over by rounding: it belongs to the largest
+                place, rest = weights.index(max(weights)), 0.0
+            cost, values, here, _ = options[place]
+            drawn.append(values[int(rest / weights[place] * len(values))])
+            left -= cost
         return tuple(drawn)
-
-    def _choose(self, options: list[Option], left: int, number: float) -> tuple[Option, int]:
-        """The option and which of its values, for a number drawn uniformly from [0, 1)."""
-        weights = [
-            len(values) * 2.0 ** (-self._unit * cost) * masses.item(left - cost)
-            if cost <= left
-            else 0.0
-            for cost, values, _, masses in options
-        ]
-        rest = number * sum(weights)
-        place = 0
-        while rest >= weights[place] and place + 1 < len(weights):
-            rest -= weights[place]
-            place += 1
-        if rest >= weights[place]:  # left over by rounding: it belongs to the largest
-            place, rest = weights.index(max(weights)), 0.0
-        return options[place], int(rest / weights[place] * len(options[place].values))
 
     def members(self, bits: int) -> Iterator[Part]:
         """By the options of the entries, then by their values."""
@@ -230,8 +213,7 @@ class Transitions(Sequences):
     """
 
     def __init__(self, states: int, actions: int) -> None:
-        self.states = states
-        self.actions = actions
+        self.states, self.actions = states, actions
         entries = states * actions
         units = entries * (states.bit_length() - 1)
         super().__init__(entries, (0, 1, False), units, base=entries, unit=2)
@@ -259,23 +241,17 @@ class Transitions(Sequences):
 
 # Families and the whole population
 
-
 MAX_DEVIATIONS = 4.0
-"""Automata whose code is longer than the mean by more standard deviations are left out.
-
-They are fewer than one in ten thousand, and odd: nearly every action goes back to the state met
-just before, so that hardly any is connected.
-"""
+"""Automata whose code is longer than the mean by more standard deviations are left out: fewer than
+one in ten thousand. Nearly all their actions go back to the state met just before, so that hardly
+any is connected."""
 
 
 class Family:
     """All candidates of one size. Most of them are valid; the others are rejected.
 
     Attributes:
-        actions: The number of actions.
-        steps: The response time.
-        masses: By bits, the mass of all candidates with a code of that length, each weighing 2 to
-            the power of minus its bits.
+        masses: By bits, the mass of all candidates, as for a part of the code.
     """
 
     def __init__(self, states: int, actions: int, max_symbols: int) -> None:
@@ -290,12 +266,14 @@ class Family:
             self._tails.insert(0, np.convolve(part.masses, self._tails[0]))
         self._members: dict[int, list[Automaton]] = {}
         masses = self._tails.pop(0)
-        masses[_longest(masses) + 1 :] = 0.0
+        # The largest length is not far beyond the mean, each candidate counted once.
+        lengths = np.flatnonzero(masses)
+        logarithms = np.log2(masses[lengths]) + lengths
+        counts = np.exp2(logarithms - logarithms.max())
+        mean = np.average(lengths, weights=counts)
+        deviation = np.sqrt(np.average((lengths - mean) ** 2, weights=counts))
+        masses[lengths[lengths > mean + MAX_DEVIATIONS * deviation]] = 0.0
         self.masses = np.concatenate([np.zeros(self._head), masses * 2.0**-self._head])
-
-    def count(self, bits: int) -> float:
-        """The number of candidates with a code of so many bits."""
-        return float(np.exp2(np.log2(self.masses[bits]) + bits)) if self.masses[bits] else 0.0
 
     def draw(self, rng: np.random.Generator, bits: int) -> Automaton | None:
         """Draw a candidate with a code of so many bits uniformly; ``None`` if it is not valid."""
@@ -335,12 +313,6 @@ class Family:
         return automaton if is_minimal(automaton) else None
 
 
-@lru_cache(maxsize=256)
-def family(states: int, actions: int, max_symbols: int) -> Family:
-    """The family of one size, counted once."""
-    return Family(states, actions, max_symbols)
-
-
 def _products(masses: FloatArray, tail: FloatArray, left: int) -> FloatArray:
     """By the bits that a part takes: its mass times that of what takes the bits left then."""
     products = np.zeros(left + 1)
@@ -353,73 +325,42 @@ def _products(masses: FloatArray, tail: FloatArray, left: int) -> FloatArray:
     return products
 
 
-def _longest(masses: FloatArray) -> int:
-    """The largest length that is not far beyond the mean, each candidate counted once."""
-    lengths = np.flatnonzero(masses)
-    logarithms = np.log2(masses[lengths]) + lengths
-    counts = np.exp2(logarithms - logarithms.max())
-    mean = np.average(lengths, weights=counts)
-    deviation = np.sqrt(np.average((lengths - mean) ** 2, weights=counts))
-    return int(lengths[lengths <= mean + MAX_DEVIATIONS * deviation].max())
-
-
 TOLERANCE = 1e-9
 """Complexities that differ by less are the same."""
 
-FEW_TRIES = 20
-"""Candidates that are drawn before a band is listed instead, where that can be done."""
-
-TRIES = 1000
-"""Candidates that are drawn before a band counts as empty. Of each stratum that has valid ones, at
-least about one in ten is."""
+FEW_TRIES, TRIES = 20, 1000
+"""Candidates that are drawn before a band is listed instead, where that can be done, and before it
+counts as empty. Of each stratum that has valid ones, at least about one in ten is."""
 
 MAX_LISTED = 10_000
 """The largest number of candidates that are examined one by one."""
 
+_family = lru_cache(maxsize=256)(Family)
+
 
 class Stratum(NamedTuple):
-    """The candidates of one size and one length of code.
-
-    Attributes:
-        complexity: Their complexity.
-        family: Those of their size.
-        bits: The length of their code.
-        weight: Their mass, each weighing 2 to the power of minus its complexity.
-    """
+    """The candidates of one size and one length of code."""
 
     complexity: float
     family: Family
     bits: int
-    weight: float
+    weight: float  # their mass, each weighing 2 to the power of minus its complexity
 
 
 class Population:
     """All automata with so many actions, states at most, and symbols (0: own numbers)."""
 
     def __init__(self, actions: int, max_states: int, max_symbols: int) -> None:
-        self.actions = actions
-        self.max_states = max_states
-        self.max_symbols = max_symbols
-
-    @cached_property
-    def _strata(self) -> list[Stratum]:
-        """All strata by their complexity; equal ones of different sizes are neighbours."""
-        sizes = range(2, self.max_states + 1)
-        families = (family(states, self.actions, self.max_symbols) for states in sizes)
+        families = (_family(each, actions, max_symbols) for each in range(2, max_states + 1))
         strata = [
             Stratum(kt_max(bits, each.steps), each, bits, float(each.masses[bits]) / each.steps)
             for each in families
             for bits in np.flatnonzero(each.masses).tolist()
         ]
-        return sorted(strata, key=lambda stratum: stratum.complexity)
-
-    @cached_property
-    def _complexities(self) -> list[float]:
-        return [stratum.complexity for stratum in self._strata]
-
-    @cached_property
-    def _weights(self) -> FloatArray:
-        return np.array([stratum.weight for stratum in self._strata])
+        # Equal complexities of different sizes are neighbours.
+        self._strata = sorted(strata, key=lambda stratum: stratum.complexity)
+        self._complexities = [stratum.complexity for stratum in self._strata]
+        self._weights = np.array([stratum.weight for stratum in self._strata])
 
     @cached_property
     def complexity_range(self) -> tuple[float, float]:
@@ -434,15 +375,13 @@ class Population:
         """
         rng = np.random.default_rng(0)
         return nearest(
-            self._complexities,
-            wanted,
-            lambda each: self.draw_between(rng, each, each) is not None,
+            self._complexities, wanted, lambda each: self.draw_between(rng, each, each) is not None
         )
 
     def draw(self, rng: np.random.Generator) -> Automaton:
         """Draw an automaton in proportion to 2^-complexity."""
         while True:
-            automaton = self._draw_candidate(rng, self._strata, self._weights)
+            automaton = self._draw_candidate(rng, slice(None))
             if automaton is not None:
                 return automaton
 
@@ -450,28 +389,15 @@ class Population:
         """Draw from a band in proportion to 2^-complexity; ``None`` if it is empty."""
         band = self._band(low, high)
         strata = self._strata[band]
-        if not strata:
-            return None
-        for tries in range(TRIES):
+        for tries in range(TRIES if strata else 0):
             if tries == FEW_TRIES and _can_be_listed(strata):
-                return self._draw_listed(rng, low, strata)
-            automaton = self._draw_candidate(rng, strata, self._weights[band])
+                break
+            automaton = self._draw_candidate(rng, band)
             if automaton is not None:
                 return automaton
-        return None
-
-    @staticmethod
-    def _draw_candidate(
-        rng: np.random.Generator, strata: Sequence[Stratum], weights: FloatArray
-    ) -> Automaton | None:
-        stratum = strata[weighted_index(rng, weights.cumsum())]
-        return stratum.family.draw(rng, stratum.bits)
-
-    @staticmethod
-    def _draw_listed(
-        rng: np.random.Generator, low: float, strata: Sequence[Stratum]
-    ) -> Automaton | None:
-        """Draw from a band in which hardly any candidate is valid, or none."""
+        else:
+            return None
+        # Hardly any candidate is valid, or none.
         lists = [stratum.family.members(stratum.bits) for stratum in strata]
         weights = [
             len(members) * 2.0 ** (low - stratum.complexity)
@@ -481,6 +407,11 @@ class Population:
             return None
         members = lists[weighted_index(rng, np.cumsum(weights))]
         return members[int(rng.integers(len(members)))]
+
+    def _draw_candidate(self, rng: np.random.Generator, band: slice) -> Automaton | None:
+        place = weighted_index(rng, self._weights[band].cumsum())
+        stratum = self._strata[(band.start or 0) + place]
+        return stratum.family.draw(rng, stratum.bits)
 
     def members(self, low: float, high: float, limit: int) -> list[Automaton] | None:
         """All of a band by complexity; ``None`` if they are more or cannot be listed."""
@@ -495,39 +426,31 @@ class Population:
         return slice(first, bisect_left(self._complexities, high + TOLERANCE))
 
 
-def _can_be_listed(strata: Sequence[Stratum]) -> bool:
-    return sum(stratum.family.count(stratum.bits) for stratum in strata) <= MAX_LISTED
+def _can_be_listed(strata: list[Stratum]) -> bool:
+    counts = (np.exp2(np.log2(each.family.masses[each.bits]) + each.bits) for each in strata)
+    return sum(map(float, counts)) <= MAX_LISTED
 
 
 class Example(Population):
     """A population of one automaton, which shows states by their own numbers."""
 
     def __init__(self, automaton: Automaton) -> None:
-        super().__init__(automaton.actions, automaton.states, 0)
         self.automaton = automaton
-        self.complexity_range = (complexity(automaton),) * 2
+        self._complexities = [complexity(automaton)]
 
-    def nearest(self, wanted: float) -> list[float]:  # noqa: ARG002
-        """Its complexity."""
-        return [self.complexity_range[0]]
-
-    def draw(self, rng: np.random.Generator) -> Automaton:  # noqa: ARG002 - nothing to be drawn
+    def draw(self, rng: np.random.Generator) -> Automaton:  # noqa: ARG002
         """The automaton."""
         return self.automaton
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Automaton | None:  # noqa: ARG002
         """The automaton, if it is in the band."""
-        is_within = low - TOLERANCE <= self.complexity_range[0] <= high + TOLERANCE
-        return self.automaton if is_within else None
+        band = self._band(low, high)
+        return self.automaton if self._complexities[band] else None
 
     def members(self, low: float, high: float, limit: int) -> list[Automaton] | None:
         """The automaton, if it is in the band and may be listed."""
-        automaton = self.draw_between(np.random.default_rng(0), low, high)
-        members = [] if automaton is None else [automaton]
+        members = [self.automaton] if self._complexities[self._band(low, high)] else []
         return members if len(members) <= limit else None
 
 
-@lru_cache(maxsize=64)
-def population(actions: int, max_states: int, max_symbols: int) -> Population:
-    """The population of a class, counted once."""
-    return Population(actions, max_states, max_symbols)
+population = lru_cache(maxsize=64)(Population)
