@@ -60,12 +60,9 @@ class CellSpace:
 
     def canonical(self) -> CellSpace:
         """The same space with the shortest displacements, forward where both are as short."""
-
-        def shortest(step: int) -> int:
-            forward = step % self.cells
-            return forward if 2 * forward <= self.cells else forward - self.cells
-
-        return CellSpace(tuple(tuple(map(shortest, row)) for row in self.displacements))
+        forward = np.array(self.displacements) % self.cells
+        shortest = np.where(2 * forward <= self.cells, forward, forward - self.cells)
+        return CellSpace(tuple(map(tuple, shortest.tolist())))
 
     def __str__(self) -> str:
         """The description of the space."""
@@ -80,15 +77,11 @@ def _describe_cell(displacements: Sequence[int]) -> str:
     )
 
 
-# Validity
-
-
 def check_space(space: CellSpace) -> None:
     """Reject a space that is not fit for an environment.
 
     Raises:
-        InvalidInputError: It has one cell, a cell with one successor, or cells without a way
-            between them. The message names the cell and its place in the description.
+        InvalidInputError: Too few or too many cells, or one that cannot be left or reached.
     """
     check_number_of_cells(space.cells)
     successors = space.successors().tolist()
@@ -109,11 +102,7 @@ def check_space(space: CellSpace) -> None:
 
 
 def check_number_of_cells(cells: int, *, drawn: bool = False) -> None:
-    """Reject a number of cells that no space, or no drawn space, can have.
-
-    Raises:
-        InvalidInputError: There are fewer than two cells, or too many.
-    """
+    """Raise InvalidInputError for a number of cells that no space, or drawn space, can have."""
     if cells < 2:
         raise InvalidInputError(
             f"A space needs at least 2 cells, but this one has {cells}.", "Ask for more cells."
@@ -131,7 +120,6 @@ def check_number_of_cells(cells: int, *, drawn: bool = False) -> None:
 
 
 # Notation and topologies
-
 
 NAME = re.compile(r"[A-Za-z]+(-.*)?")
 SIGNS = re.compile(r"\++|-+|")
@@ -178,11 +166,23 @@ def parse_space(text: str) -> CellSpace:
         while at < end or len(steps) < (actions or 1):
             number = str(len(steps) + 1)
             if len(steps) == actions or not text.startswith(number, at, end):
-                place = f"character {at + 1} (cell {len(cells) + 1}, "
-                place += f"after action {len(steps)})" if steps else "where action 1 should stand)"
+                expected = ["'+'"] if steps and steps[-1] >= 0 else []
+                expected += ["'-'"] if steps and steps[-1] <= 0 else []
+                expected += [f"'{number}'"] if len(steps) != actions else []
+                if len(steps) >= (actions or 1):
+                    expected += [f"'{SEPARATOR}'", "the end"]
+                *others, last = expected
+                wanted = f"{', '.join(others)} or {last}" if others else last
                 width = 1 if len(steps) == actions else len(number)
                 given = text[at : max(at + 1, min(at + width, end))]
-                raise _malformed(place, given, steps, actions)
+                after = f"after action {len(steps)}" if steps else "where action 1 should stand"
+                raise InvalidInputError(
+                    f"The description of the space is malformed at character {at + 1} (cell "
+                    f"{len(cells) + 1}, {after}): found {repr(given) if given else 'the end'}, "
+                    f"expected {wanted}.",
+                    "A description looks like 1+2++3|1+23-|1+23|1+2--3-: in every cell the same "
+                    "actions in order from 1, each followed by plus signs, minus signs or nothing.",
+                )
             signs = SIGNS.match(text, at + len(number), end)
             run = signs.group() if signs else ""
             steps.append(run.count("+") - run.count("-"))
@@ -190,27 +190,6 @@ def parse_space(text: str) -> CellSpace:
         cells.append(tuple(steps))
         at = end + len(SEPARATOR)
     return CellSpace(tuple(cells))
-
-
-def _malformed(
-    place: str, given: str, steps: Sequence[int], actions: int | None
-) -> InvalidInputError:
-    expected: list[str] = []
-    if steps and steps[-1] >= 0:
-        expected.append("'+'")
-    if steps and steps[-1] <= 0:
-        expected.append("'-'")
-    if len(steps) != actions:
-        expected.append(f"'{len(steps) + 1}'")
-    if len(steps) >= (actions or 1):
-        expected += [f"'{SEPARATOR}'", "the end"]
-    wanted = " or ".join([", ".join(expected[:-1]), expected[-1]] if expected[1:] else expected)
-    return InvalidInputError(
-        f"The description of the space is malformed at {place}: "
-        f"found {repr(given) if given else 'the end'}, expected {wanted}.",
-        "A description looks like 1+2++3|1+23-|1+23|1+2--3-: in every cell the same actions in "
-        "order from 1, each followed by plus signs, minus signs or nothing.",
-    )
 
 
 def named_space(name: str) -> CellSpace:
@@ -258,11 +237,8 @@ def named_space(name: str) -> CellSpace:
 
 # Drawing (Lambda thesis, 4.1.3)
 
-
 TRIES = 100_000
-
-MIN_SIZE = 2
-"""Of cells, and of actions with the one that stays."""
+MIN_SIZE = 2  # of cells, and of actions with the one that stays
 
 
 def draw_space(
@@ -310,12 +286,19 @@ def draw_space(
         else:
             targets = rng.integers(number, size=(number, arrows))
         if is_strongly_connected(targets.tolist()):
-            return _with_directions(rng, targets)
+            break
         if not fixed:
             number, arrows = sizes()
-    raise InvalidInputError(
-        f"No valid space was found in {TRIES:,} tries.", "Ask for fewer cells or more actions."
-    )
+    else:
+        raise InvalidInputError(
+            f"No valid space was found in {TRIES:,} tries.", "Ask for fewer cells or more actions."
+        )
+    # Each target is reached forward or backward with equal probability. A displacement of zero has
+    # no direction: a whole turn back would be staying once more.
+    forward = (targets - np.arange(number)[:, np.newaxis]) % number
+    backward = rng.random(targets.shape) < 0.5
+    steps = np.where(backward & (forward > 0), forward - number, forward)
+    return CellSpace(tuple(tuple(row) for row in steps.tolist()))
 
 
 def _geometric(rng: np.random.Generator, largest: int) -> int:
@@ -341,13 +324,3 @@ def _draw_entered(rng: np.random.Generator, cells: int, arrows: int) -> IntArray
             break
     targets = np.repeat(np.arange(cells, dtype=np.int64), entries)
     return rng.permutation(targets).reshape(cells, arrows)
-
-
-def _with_directions(rng: np.random.Generator, targets: IntArray) -> CellSpace:
-    """The space with these targets, each reached forward or backward with equal probability."""
-    cells = len(targets)
-    forward = (targets - np.arange(cells)[:, np.newaxis]) % cells
-    backward = rng.random(targets.shape) < 0.5
-    # A displacement of zero has no direction: a whole turn back would be staying once more.
-    steps = np.where(backward & (forward > 0), forward - cells, forward)
-    return CellSpace(tuple(tuple(row) for row in steps.tolist()))
