@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import combinations, product
 from math import comb
@@ -29,23 +28,11 @@ Part = tuple[int, ...]
 """Marks, symbols, or the transitions of all states one after the other."""
 
 
-class CodePart(ABC):
-    """All values of one part of the code."""
-
-    masses: FloatArray
-    """By bits, the number of values with a code of that length, each weighing 2 to the power of
-    minus its bits. So their sum is at most 1, however many there are."""
-
-    @abstractmethod
-    def draw(self, rng: np.random.Generator, bits: int) -> Part:
-        """Draw uniformly among the values with so many bits."""
-
-    @abstractmethod
-    def members(self, bits: int) -> Iterator[Part]:
-        """All values with so many bits, always in the same order."""
+# Every part has masses: by bits, the number of values with a code of that length, each weighing 2 to
+# the power of minus its bits. So their sum is at most 1, however many there are.
 
 
-class Marks(CodePart):
+class Marks:
     """The marks of so many states, not all the same, in their normal form.
 
     A state with mark 0 takes one bit, any other two.
@@ -62,7 +49,7 @@ class Marks(CodePart):
             self.masses[states + others] = comb(states, others) * signs * 2.0 ** -(states + others)
 
     def draw(self, rng: np.random.Generator, bits: int) -> Part:
-        """Marks drawn anew until they are in their normal form, as at least every third is."""
+        """Draw uniformly among the marks with so many bits; at least every third try is normal."""
         while True:
             marks = np.zeros(self.states, dtype=np.int64)
             places = rng.permutation(self.states)[: bits - self.states]
@@ -72,7 +59,7 @@ class Marks(CodePart):
                 return drawn
 
     def members(self, bits: int) -> Iterator[Part]:
-        """By the places of the marks that are not 0, then by their signs."""
+        """All with so many bits, by the places of marks that are not 0, then by their signs."""
         for places in combinations(range(self.states), bits - self.states):
             for signs in product((1, -1), repeat=len(places)):
                 sign = dict(zip(places, signs, strict=True))
@@ -98,12 +85,13 @@ class Option(NamedTuple):
     masses: FloatArray  # by units, the mass of all that can follow
 
 
-class Sequences(CodePart):
+class Sequences:
     """Sequences in which the code of an entry depends on what came before it.
 
     Counted from the end to the beginning, they are drawn from the beginning to the end.
 
     Args:
+        entries: What may come in a situation: costs, values, and the situation after them.
         length: The number of entries.
         start: The situation before the first entry.
         units: The largest length of a code in units, beyond the shortest one.
@@ -112,28 +100,28 @@ class Sequences(CodePart):
     """
 
     def __init__(
-        self, length: int, start: Situation, units: int, *, base: int = 0, unit: int = 1
+        self,
+        entries: Callable[[Situation], Iterable[tuple[int, list[int], Situation]]],
+        length: int,
+        start: Situation,
+        units: int,
+        *,
+        base: int = 0,
+        unit: int = 1,
     ) -> None:
+        self._entries = entries
         self._length, self._start, self._units = length, start, units
         self._base, self._unit = base, unit
         self._options: dict[Situation, list[Option]] = {}
         self.masses = np.zeros(base + unit * units + 1)
         self.masses[base::unit] = self._count(start, {}) * 2.0**-base
 
-    @abstractmethod
-    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
-        """The entries that may come: their cost, their values, and the situation after them."""
-
-    def _is_complete(self, end: Situation) -> bool:  # noqa: ARG002 - for those that may not be
-        """Whether a sequence may end in a situation."""
-        return True
-
     def _count(self, here: Situation, counted: dict[Situation, FloatArray]) -> FloatArray:
         """By units, the mass of all that can follow a situation."""
         if here not in counted:
             masses = np.zeros(self._units + 1)
             if here[0] == self._length:
-                masses[0] = self._is_complete(here)
+                masses[0] = 1.0
             else:
                 options = [
                     Option(cost, values, then, following)
@@ -148,7 +136,7 @@ class Sequences(CodePart):
         return counted[here]
 
     def draw(self, rng: np.random.Generator, bits: int) -> Part:
-        """Entry by entry, each in proportion to the mass of what can follow."""
+        """Draw uniformly: each entry in proportion to the mass of what can follow."""
         left = (bits - self._base) // self._unit
         here = self._start
         drawn: list[int] = []
@@ -173,7 +161,7 @@ class Sequences(CodePart):
         return tuple(drawn)
 
     def members(self, bits: int) -> Iterator[Part]:
-        """By the options of the entries, then by their values."""
+        """All with so many bits, by the options of the entries, then by their values."""
         yield from self._members_from(self._start, (bits - self._base) // self._unit)
 
     def _members_from(self, here: Situation, left: int) -> Iterator[Part]:
@@ -187,56 +175,50 @@ class Sequences(CodePart):
                         yield (value, *rest)
 
 
-class Symbols(Sequences):
+def symbols_part(states: int, max_symbols: int) -> Sequences:
     """The symbols of so many states, named in the order of appearance.
 
     A situation is the number of the state and how many symbols have appeared.
     """
 
-    def __init__(self, states: int, max_symbols: int) -> None:
-        self.max_symbols = max_symbols
-        super().__init__(states, (0, 0), states * max_symbols.bit_length())
-
-    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
+    def entries(here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
         state, known = here
-        choices = number_of_choices(known, self.max_symbols)
+        choices = number_of_choices(known, max_symbols)
         for symbol in range(choices):
             cost = truncated_binary_length(symbol, choices)
             yield cost, [symbol], (state + 1, max(known, symbol + 1))
 
+    return Sequences(entries, states, (0, 0), states * max_symbols.bit_length())
 
-class Transitions(Sequences):
+
+def transitions_part(states: int, actions: int) -> Sequences:
     """The transitions between so many states: all are reached, and none leads only to itself.
 
     A situation is the number of the entry, how many states have been reached, and whether another
     action of the state leads away from it.
     """
+    length = states * actions
 
-    def __init__(self, states: int, actions: int) -> None:
-        self.states, self.actions = states, actions
-        entries = states * actions
-        units = entries * (states.bit_length() - 1)
-        super().__init__(entries, (0, 1, False), units, base=entries, unit=2)
-
-    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
+    def entries(here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
         entry, known, left = here
-        state, action = divmod(entry, self.actions)
+        state, action = divmod(entry, actions)
         if state >= known:  # never reached
             return
-        is_last = action == self.actions - 1
-        choices = number_of_choices(known, self.states)
+        is_last = action == actions - 1
+        choices = number_of_choices(known, states)
         alike: dict[tuple[int, Situation], list[int]] = {}
         for rank in range(choices):
             following = (state + rank) % choices
             leaves = bool(left) or rank > 0
-            if leaves or not is_last:
-                then: Situation = (entry + 1, max(known, following + 1), leaves and not is_last)
+            reached = max(known, following + 1)
+            if (leaves or not is_last) and (reached == states or entry + 1 < length):
+                then: Situation = (entry + 1, reached, leaves and not is_last)
                 alike.setdefault(((rank + 1).bit_length() - 1, then), []).append(following)
         for (cost, then), values in alike.items():
             yield cost, values, then
 
-    def _is_complete(self, end: Situation) -> bool:
-        return end[1] == self.states
+    units = length * (states.bit_length() - 1)
+    return Sequences(entries, length, (0, 1, False), units, base=length, unit=2)
 
 
 # Families and the whole population
@@ -258,9 +240,9 @@ class Family:
         self.actions = actions
         self.steps = response_steps(states, actions)
         self._head = elias_gamma_length(states - 1)
-        self._parts: list[CodePart] = [Marks(states), Transitions(states, actions)]
+        self._parts: list[Marks | Sequences] = [Marks(states), transitions_part(states, actions)]
         if max_symbols:
-            self._parts.append(Symbols(states, max_symbols))
+            self._parts.append(symbols_part(states, max_symbols))
         self._tails = [np.ones(1)]  # by part, the masses of all parts after it
         for part in reversed(self._parts):
             self._tails.insert(0, np.convolve(part.masses, self._tails[0]))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, UnknownNameError
-from omnimeter.environments.lambda_class import dynamics
+from omnimeter.environments.lambda_class import dynamics, patterns
 from omnimeter.environments.lambda_class.complexity import (
     FEW_TRIES,
     MAX_PATTERN,
@@ -21,16 +21,6 @@ from omnimeter.environments.lambda_class.complexity import (
     complexity_of,
     highest,
     pattern_of_complexity,
-)
-from omnimeter.environments.lambda_class.patterns import (
-    BEHAVIOURS,
-    check_object,
-    check_stop,
-    draw_object,
-    draw_pattern,
-    format_pattern,
-    parse_pattern,
-    script_of,
 )
 from omnimeter.environments.lambda_class.space import (
     CellSpace,
@@ -154,11 +144,11 @@ class Lambda(KernelEnvironmentClass):
                     "A pattern needs to know which actions there are.",
                     "Give space or actions together with the pattern.",
                 )
-            parse_pattern(pattern, self.actions)
+            patterns.parse_pattern(pattern, self.actions)
         self.pattern = pattern
-        check_stop(stop)
+        patterns.check_stop(stop)
         self.stop = stop
-        self.objects = [check_object(each, self.actions) for each in objects or []]
+        self.objects = [patterns.check_object(each, self.actions) for each in objects or []]
         self.redraw = _one_of("redraw", redraw, Redraw)
         self.complexity_measure = _one_of(
             "complexity_measure", complexity_measure, ComplexityMeasure
@@ -188,8 +178,8 @@ class Lambda(KernelEnvironmentClass):
         """
         if complexity is None:
             space = self._draw_space(rng)
-            pattern = self.pattern or format_pattern(
-                draw_pattern(rng, space.actions, self.stop), space.actions
+            pattern = self.pattern or patterns.format_pattern(
+                patterns.draw_pattern(rng, space.actions, self.stop), space.actions
             )
             return self._instance(rng, space, pattern)
         instance = self._search(rng, complexity, TRIES)
@@ -224,7 +214,9 @@ class Lambda(KernelEnvironmentClass):
         return draw_space(rng, self.cells, self.max_cells, self.actions, keep_sizes=keep_sizes)
 
     def _instance(self, rng: np.random.Generator, space: CellSpace, pattern: str) -> Instance:
-        objects = [draw_object(rng, each, space.actions, self.stop) for each in self.objects]
+        objects = [
+            patterns.draw_object(rng, each, space.actions, self.stop) for each in self.objects
+        ]
         return Instance({"space": str(space), "pattern": pattern, "objects": objects, **self.rules})
 
     def with_views(self, views: Sequence[str | None]) -> Lambda:
@@ -247,28 +239,26 @@ class Lambda(KernelEnvironmentClass):
         cells, actions = paths.shape
         views = self.seat_views
         # A description may come from anywhere, and kernels trust what they are given.
-        data = {**instance.data, **checked_rules(instance.data)}
-        scripts = [script_of(check_object(each, actions), actions) for each in data["objects"]]
-        behaviours = [BEHAVIOURS.index(each.partition(":")[0]) for each in data["objects"]]
-        rules = np.zeros(7, dtype=np.int64)
-        rules[dynamics.ACTIONS] = actions
-        rules[dynamics.AFTER] = data["consumption"] == "after"
-        rules[dynamics.VANISH] = data["vanish"]
-        rules[dynamics.DROP_ON_AGENTS] = data["beside"]
-        rules[dynamics.SHARING] = data["sharing"]
-        rules[dynamics.CYCLE] = max_cycle(data["cycle"], cells, actions)
-        rules[dynamics.WARM_UP] = -1 if data["warm_up"] == "cycle" else data["warm_up"]
+        data = checked_rules(instance.data)
+        scripts = [
+            patterns.script_of(patterns.check_object(each, actions), actions)
+            for each in data["objects"]
+        ]
+        behaviours = [patterns.BEHAVIOURS.index(each.partition(":")[0]) for each in data["objects"]]
+        flags = (data["consumption"] == "after", data["vanish"], data["beside"], data["sharing"])
+        cycle = max_cycle(data["cycle"], cells, actions)
+        warm_up = -1 if data["warm_up"] == "cycle" else data["warm_up"]
         state = dynamics.LambdaState(
             rng=generator_state(),
             agents_rng=generator_state(),
             paths=paths.ravel().copy(),
-            pattern=parse_pattern(data["pattern"], actions),
+            pattern=patterns.parse_pattern(data["pattern"], actions),
             places=np.zeros(2 + len(views) + len(scripts), dtype=np.int64),
             rewards=np.zeros(cells),
             good=np.array(data["good"], dtype=np.float64),
             evil=np.array(data["evil"], dtype=np.float64),
             division=np.array([float(data["division"])]),
-            rules=rules,
+            rules=np.array([actions, *flags, cycle, warm_up], dtype=np.int64),
             clock=np.zeros(4, dtype=np.int64),
             behaviours=np.array(behaviours, dtype=np.int64),
             scripts=np.array([action for script in scripts for action in script], dtype=np.int64),
@@ -325,7 +315,7 @@ class Lambda(KernelEnvironmentClass):
 
 
 def checked_rules(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The rules of an environment as they are kept in its description.
+    """A description with the rules of the environment as they are stored.
 
     Raises:
         InvalidInputError: A value is impossible.
@@ -355,16 +345,12 @@ def checked_rules(given: Mapping[str, Any]) -> dict[str, Any]:
             f"Rewards in cells cannot be divided by {given['division']}.",
             "Give division from 1 to inf.",
         )
+    _one_of("consumption", given["consumption"], Consumption)
     return {
-        "consumption": _one_of("consumption", given["consumption"], Consumption),
+        **given,
         "division": "inf" if division == inf else division,  # as JSON can hold it
-        "vanish": given["vanish"],
-        "beside": given["beside"],
-        "sharing": given["sharing"],
         "good": _rewards("good", given["good"]),
         "evil": _rewards("evil", given["evil"]),
-        "cycle": cycle,
-        "warm_up": warm_up,
     }
 
 

@@ -137,11 +137,8 @@ def write_adjacent(state: Any, seat: Any, out: Any) -> None:
     out[0] = state.places[own]
     for action in range(actions):
         cell = state.paths[state.places[own] * actions + action]
-        seen = 0
-        if state.places[GOOD] == cell:
-            seen |= SEES_GOOD
-        if state.places[EVIL] == cell:
-            seen |= SEES_EVIL
+        seen = SEES_GOOD if state.places[GOOD] == cell else 0
+        seen |= SEES_EVIL if state.places[EVIL] == cell else 0
         for other in range(FIRST_SEAT, len(state.places)):
             if other != own and state.places[other] == cell:
                 seen |= SEES_OTHER

@@ -37,11 +37,8 @@ class Item(NamedTuple):
     ways: float  # how many different items are like this
 
 
-class Expression(NamedTuple):
-    """A path, and the code of an expression or of a part of it."""
-
-    path: str
-    code: str
+Expression = tuple[str, str]
+"""A path, and the code of an expression or of a part of it."""
 
 
 class Expressions:
@@ -70,7 +67,7 @@ class Expressions:
     def _add_length(self, length: int, starting: FloatArray, following: FloatArray) -> None:
         # Every item of this length; the sequences that it may repeat are all known.
         for kind in range(LOOP):
-            self._items[kind].append(Item(kind, length, len(_run(kind, length).code), 1.0))
+            self._items[kind].append(Item(kind, length, len(_run(kind, length)[1]), 1.0))
         ways = np.zeros(self.count.shape[1])
         for times, period in _repetitions(length):
             head = _head(times)
@@ -119,9 +116,9 @@ class Expressions:
                 weights = [self.count[body[1:]] for body in bodies]
                 times, *body = bodies[_choose(rng, weights)]
                 drawn = _repeated(times, self._draw_sequence(rng, *body))
-            path, code = path + drawn.path, code + drawn.code
+            path, code = path + drawn[0], code + drawn[1]
             count, length, left = count - 1, length - item.length, left - item.bits
-        return Expression(path, code)
+        return path, code
 
     def paths(self, length: int, bits: int) -> list[str]:
         """Every path of this length whose shortest expression has so many bits."""
@@ -137,12 +134,12 @@ class Expressions:
     def _all_sequences(self, length: int, bits: int) -> Iterator[Expression]:
         for count, left, _ in self._counts_of_items(length, bits):
             for path, code in self._all_rows(count, LOOP, length, left):
-                yield Expression(path, elias_gamma(count) + code)
+                yield path, elias_gamma(count) + code
 
     def _all_rows(self, count: int, before: int, length: int, bits: int) -> Iterator[Expression]:
         """All rows of so many items that may follow an item of the kind ``before``."""
         if not count:
-            yield Expression("", "")
+            yield "", ""
             return
         for kind in range(LOOP + 1):
             if kind == before != LOOP:
@@ -155,10 +152,10 @@ class Expressions:
                         for times, *of in self._bodies_of(item)
                         for body in self._all_sequences(*of)
                     )
-                for first in firsts:
-                    left = length - item.length, bits - item.bits
-                    for rest in self._all_rows(count - 1, kind, *left):
-                        yield Expression(first.path + rest.path, first.code + rest.code)
+                left = length - item.length, bits - item.bits
+                for path, code in firsts:
+                    for rest_path, rest_code in self._all_rows(count - 1, kind, *left):
+                        yield path + rest_path, code + rest_code
 
     def _counts_of_items(self, length: int, bits: int) -> list[tuple[int, int, float]]:
         """How many items a sequence may have, with the bits left for them and the weight."""
@@ -213,11 +210,12 @@ def _run(kind: int, length: int) -> Expression:
     letter = LETTERS[kind]
     item = letter_item(letter, LETTERS)
     code = item if length == 1 else repetition_item(length, elias_gamma(1) + item)
-    return Expression(letter * length, code)
+    return letter * length, code
 
 
 def _repeated(times: int, body: Expression) -> Expression:
-    return Expression(body.path * times, repetition_item(times, body.code))
+    path, code = body
+    return path * times, repetition_item(times, code)
 
 
 def _path_if_shortest(expression: Expression) -> str | None:
