@@ -88,19 +88,14 @@ class Cups(KernelEnvironmentClass):
     kernels = KERNELS
 
     def __init__(
-        self,
-        min_cups: int = 3,
-        max_cups: int = 8,
-        rule: Literal["published", "rest"] = "published",
+        self, min_cups: int = 3, max_cups: int = 8, rule: Literal["published", "rest"] = "published"
     ) -> None:
         if not MIN_CUPS <= min_cups <= max_cups <= MAX_CUPS:
             raise InvalidInputError(
                 f"There cannot be {min_cups} to {max_cups} cups.",
                 f"Give {MIN_CUPS} <= min_cups <= max_cups <= {MAX_CUPS}.",
             )
-        self.min_cups = min_cups
-        self.max_cups = max_cups
-        self.rule = rule
+        self.min_cups, self.max_cups, self.rule = min_cups, max_cups, rule
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         """Draw the number of cups, if it is not given, and their colours."""

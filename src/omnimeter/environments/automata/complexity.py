@@ -76,9 +76,7 @@ def decode(bits: str, actions: int = 3, max_symbols: int = 0) -> Automaton:
         states = number + 1
         _require(states * actions <= len(bits))  # each entry has a bit; spares vast numbers
         for _ in range(states):
-            mark = next((each for each, code in MARKS.items() if bits.startswith(code, at)), None)
-            if mark is None:
-                raise ValueError
+            mark = next(each for each, code in MARKS.items() if bits.startswith(code, at))
             marks.append(mark)
             at += len(MARKS[mark])
             if max_symbols:
@@ -102,7 +100,7 @@ def decode(bits: str, actions: int = 3, max_symbols: int = 0) -> Automaton:
             tuple(transitions), tuple(marks), tuple(symbols) if max_symbols else None
         )
         _require(normal_form(automaton) == automaton)
-    except ValueError:
+    except (StopIteration, ValueError):
         raise InvalidInputError(
             f"These {len(bits)} bits are not the code of an automaton: they cannot be read from "
             f"bit {at + 1} on.",

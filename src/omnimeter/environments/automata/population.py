@@ -28,8 +28,8 @@ Part = tuple[int, ...]
 """Marks, symbols, or the transitions of all states one after the other."""
 
 
-# Every part has masses: by bits, the number of values with a code of that length, each weighing 2 to
-# the power of minus its bits. So their sum is at most 1, however many there are.
+# Every part has masses: by bits, the number of values with a code of that length, each weighing
+# 2^-bits. So their sum is at most 1, however many there are.
 
 
 class Marks:
@@ -76,13 +76,9 @@ Situation = tuple[int, ...]
 """What is known before an entry of a sequence; its number comes first."""
 
 
-class Option(NamedTuple):
-    """Entries with equally long codes after which the same may follow."""
-
-    cost: int  # the length of the code of each, in units
-    values: list[int]  # the entries
-    then: Situation  # the situation after it
-    masses: FloatArray  # by units, the mass of all that can follow
+Option = tuple[int, list[int], Situation, FloatArray]
+"""Entries after which the same may follow: the length of each one's code in units, the entries, the
+situation after them, and by units the mass of all that can follow."""
 
 
 class Sequences:
@@ -124,7 +120,7 @@ class Sequences:
                 masses[0] = 1.0
             else:
                 options = [
-                    Option(cost, values, then, following)
+                    (cost, values, then, following)
                     for cost, values, then in self._entries(here)
                     if (following := self._count(then, counted)).any()
                 ]
@@ -307,15 +303,13 @@ def _products(masses: FloatArray, tail: FloatArray, left: int) -> FloatArray:
     return products
 
 
-TOLERANCE = 1e-9
-"""Complexities that differ by less are the same."""
+TOLERANCE = 1e-9  # complexities that differ by less are the same
 
 FEW_TRIES, TRIES = 20, 1000
 """Candidates that are drawn before a band is listed instead, where that can be done, and before it
 counts as empty. Of each stratum that has valid ones, at least about one in ten is."""
 
-MAX_LISTED = 10_000
-"""The largest number of candidates that are examined one by one."""
+MAX_LISTED = 10_000  # candidates that are examined one by one
 
 _family = lru_cache(maxsize=256)(Family)
 

@@ -11,14 +11,9 @@ from omnimeter.contract import InvalidInputError
 from omnimeter.environments.automata.dynamics import Automaton
 from omnimeter.environments.shared import Successors, reverse, unreachable
 
-# Rewards
-
 
 def stationary(transitions: Successors) -> list[Fraction]:
-    """The fraction of its time that an endless uniform random walk spends in each state.
-
-    The automaton must be connected; then there is exactly one such distribution.
-    """
+    """The fraction of its time that an endless uniform random walk spends in each state."""
     weights = visits(transitions)
     total = sum(weights)
     return [Fraction(weight, total) for weight in weights]
@@ -72,9 +67,6 @@ def rewards(automaton: Automaton) -> tuple[Fraction, ...]:
     return tuple(Fraction(value, largest) for value in shifted)
 
 
-# Sensitivity and the normal form
-
-
 def is_sensitive(transitions: Successors, marks: Sequence[int]) -> bool:
     """Whether in some state two actions lead to states with different sequences of rewards.
 
@@ -99,12 +91,8 @@ def equivalence_classes(transitions: Successors, outputs: Sequence[Hashable]) ->
     count = 0
     while count < max(numbers) + 1:
         count = max(numbers) + 1
-        numbers = _numbered(
-            [
-                (numbers[state], *(numbers[following] for following in row))
-                for state, row in enumerate(transitions)
-            ]
-        )
+        pairs = zip(numbers, transitions, strict=True)
+        numbers = _numbered([(own, *(numbers[to] for to in row)) for own, row in pairs])
     return numbers
 
 
@@ -157,9 +145,6 @@ def normal_marks(marks: Sequence[int]) -> tuple[int, ...]:
     if marks.count(worse) >= marks.count(better):
         return tuple(int(mark == better) for mark in marks)
     return tuple(-int(mark == worse) for mark in marks)
-
-
-# Descriptions
 
 
 MAX_STATES = 100

@@ -21,9 +21,6 @@ it only matters whether that is easy."""
 MAX_PATTERN = 5000
 """The largest length of patterns of a wanted complexity."""
 
-NEARBY = 8
-"""The lengths of a pattern that are tried, from the expected one on."""
-
 
 def complexity_of(measure: str, space: str, pattern: str) -> float:
     """The complexity of a description and a pattern.
@@ -51,8 +48,7 @@ def pattern_of_complexity(
     """The first actions of a random sequence, as many as have the wanted complexity.
 
     Now and then one action more makes a compressed text shorter, or longer by two. So the length
-    is searched as if complexity only grew, and then nearby. If no part of the sequence has that
-    complexity, the answer is ``None``.
+    is searched as if complexity only grew, and then among the next eight; ``None`` if that fails.
     """
     sequence = rng.integers(actions, size=MAX_PATTERN).tolist()
 
@@ -68,7 +64,7 @@ def pattern_of_complexity(
             return None
         longest = min(2 * longest, MAX_PATTERN)
     first = 1 + bisect_left(range(1, longest + 1), wanted, key=complexity)
-    for length in range(first, min(first + NEARBY, MAX_PATTERN + 1)):
+    for length in range(first, min(first + 8, MAX_PATTERN + 1)):
         if complexity(length) == wanted:
             return text(length)
     return None

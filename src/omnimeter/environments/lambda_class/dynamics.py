@@ -1,9 +1,8 @@
 """State and kernels of Lambda: Good and Evil, further objects, agents, and the rewards in cells.
 
-The order of events is that of the main loop (Lambda thesis, section 4.4). The conceptual order
-(section 3.6.3) is the same with rewards consumed before the update. The update divides the rewards
-of all cells; where agents consume after it, Good and Evil also leave theirs in their new cells
-first, so that the whole reward is only where they are (section 4.1.5).
+The order of events is that of the main loop (Lambda thesis, section 4.4); in the conceptual order
+(section 3.6.3) rewards are consumed before the update. Where agents consume after it, Good and Evil
+first leave rewards in their new cells too: the whole reward is only where they are (4.1.5).
 """
 
 from __future__ import annotations

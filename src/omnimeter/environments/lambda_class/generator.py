@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from math import inf, isfinite
 from typing import Any, ClassVar, Literal, get_args
@@ -123,10 +123,8 @@ class Lambda(KernelEnvironmentClass):
         self.space = None if space is None else read_space(space)
         if self.space is not None:
             self.cells, self.actions = self.space.cells, self.space.actions
-            for name, wanted, given in (
-                ("cells", cells, self.cells),
-                ("actions", actions, self.actions),
-            ):
+            sizes = (("cells", cells, self.cells), ("actions", actions, self.actions))
+            for name, wanted, given in sizes:
                 if wanted not in (None, given):
                     raise InvalidInputError(
                         f"The space has {given} {name}, not {wanted}.",
@@ -148,13 +146,17 @@ class Lambda(KernelEnvironmentClass):
         self.pattern = pattern
         patterns.check_stop(stop)
         self.stop = stop
-        self.objects = [patterns.check_object(each, self.actions) for each in objects or []]
+        self.objects = list(objects or [])
+        for behaviour in self.objects:
+            if behaviour != "pattern":  # that one is drawn
+                patterns.script_of(behaviour, self.actions)
         self.redraw = _one_of("redraw", redraw, Redraw)
         self.complexity_measure = _one_of(
             "complexity_measure", complexity_measure, ComplexityMeasure
         )
         self.view = None if view is None else _one_of("view", view, View)
-        self._set_views((view or "structure",))
+        self.seat_views: tuple[str, ...] = (view or "structure",)
+        self.kernels = kernels_of(self.seat_views)
         rules = {
             "consumption": consumption,
             "division": division,
@@ -178,9 +180,7 @@ class Lambda(KernelEnvironmentClass):
         """
         if complexity is None:
             space = self._draw_space(rng)
-            pattern = self.pattern or patterns.format_pattern(
-                patterns.draw_pattern(rng, space.actions, self.stop), space.actions
-            )
+            pattern = self.pattern or self._draw_pattern(rng, space.actions)
             return self._instance(rng, space, pattern)
         instance = self._search(rng, complexity, TRIES)
         if instance is None:
@@ -195,10 +195,7 @@ class Lambda(KernelEnvironmentClass):
     def _search(self, rng: np.random.Generator, complexity: float, tries: int) -> Instance | None:
         for _ in range(tries):
             space = self._draw_space(rng)
-
-            def measure(pattern: str, description: str = str(space)) -> float:
-                return complexity_of(self.complexity_measure, description, pattern)
-
+            measure = partial(complexity_of, self.complexity_measure, str(space))
             if self.pattern is None:
                 pattern = pattern_of_complexity(rng, space.actions, complexity, measure)
             else:
@@ -213,9 +210,13 @@ class Lambda(KernelEnvironmentClass):
         keep_sizes = self.redraw == "connections"
         return draw_space(rng, self.cells, self.max_cells, self.actions, keep_sizes=keep_sizes)
 
+    def _draw_pattern(self, rng: np.random.Generator, actions: int) -> str:
+        return patterns.format_pattern(patterns.draw_pattern(rng, actions, self.stop), actions)
+
     def _instance(self, rng: np.random.Generator, space: CellSpace, pattern: str) -> Instance:
         objects = [
-            patterns.draw_object(rng, each, space.actions, self.stop) for each in self.objects
+            f"pattern:{self._draw_pattern(rng, space.actions)}" if each == "pattern" else each
+            for each in self.objects
         ]
         return Instance({"space": str(space), "pattern": pattern, "objects": objects, **self.rules})
 
@@ -226,12 +227,8 @@ class Lambda(KernelEnvironmentClass):
         if seat_views == self.seat_views:
             return self
         seated = copy(self)
-        seated._set_views(seat_views)
+        seated.seat_views, seated.kernels = seat_views, kernels_of(seat_views)
         return seated
-
-    def _set_views(self, views: tuple[str, ...]) -> None:
-        self.seat_views = views
-        self.kernels = kernels_of(views)
 
     def build(self, instance: Instance) -> KernelEnvironment:
         """Build the environment of an instance, with a seat for each view."""
@@ -240,10 +237,7 @@ class Lambda(KernelEnvironmentClass):
         views = self.seat_views
         # A description may come from anywhere, and kernels trust what they are given.
         data = checked_rules(instance.data)
-        scripts = [
-            patterns.script_of(patterns.check_object(each, actions), actions)
-            for each in data["objects"]
-        ]
+        scripts = [patterns.script_of(each, actions) for each in data["objects"]]
         behaviours = [patterns.BEHAVIOURS.index(each.partition(":")[0]) for each in data["objects"]]
         flags = (data["consumption"] == "after", data["vanish"], data["beside"], data["sharing"])
         cycle = max_cycle(data["cycle"], cells, actions)

@@ -15,11 +15,8 @@ from omnimeter.contract.agent import IntArray
 from omnimeter.environments.shared import is_strongly_connected, reverse, unreachable
 
 SEPARATOR = "|"
-
 MAX_CELLS = 10_000
-
-MAX_DRAWN_CELLS = 1000
-"""A description has a sign for each cell that an action passes."""
+MAX_DRAWN_CELLS = 1000  # a description has a sign for each cell that an action passes
 
 
 @dataclass(frozen=True)
@@ -193,15 +190,10 @@ def parse_space(text: str) -> CellSpace:
 
 
 def named_space(name: str) -> CellSpace:
-    """The space of a topology's name, in canonical form.
+    """The canonical space of a topology's name.
 
-    In a ring action 1 leads to the next cell, action 2 to the one before. Actions of a grid and of
-    a torus are right, left, down, up: at a border of a grid the move stays, on a torus it leads to
-    the opposite border.
-
-    Raises:
-        InvalidInputError: The sizes are missing, malformed or out of range.
-        UnknownNameError: There is no such topology.
+    Actions of a ring lead to the next cell and to the one before, those of a grid and of a torus
+    right, left, down, up: at a border of a grid the move stays, on a torus it leads round.
     """
     topology, dash, sizes = name.partition("-")
     if topology not in TOPOLOGIES:
@@ -255,8 +247,7 @@ def draw_space(
         rng: The random generator.
         cells: The number of cells; left out, geometric with p = 1/2 from 2 on.
         max_cells: The largest number of cells; it takes the probability of all above it.
-        actions: The number of actions with the one that stays; left out, geometric with p = 1/2
-            from 2 up to the number of cells, in the same way.
+        actions: The number of actions; left out, drawn in the same way, up to that of cells.
         keep_sizes: Whether the sizes that are drawn are kept when the rest is drawn again.
 
     Raises:
@@ -270,8 +261,7 @@ def draw_space(
             "Ask for more actions.",
         )
 
-    def sizes() -> tuple[int, int]:
-        """How many cells there are, and how many arrows leave each."""
+    def sizes() -> tuple[int, int]:  # how many cells there are, and how many arrows leave each
         number = _geometric(rng, max_cells) if cells is None else cells
         return number, (_geometric(rng, number) if actions is None else actions) - 1
 

@@ -255,8 +255,7 @@ def string_of(codes: Sequence[int], actions: int) -> str:
     four cells.
     """
     written = [int(code) for code in codes]
-    # Without the agent, Good and Evil.
-    others = len(written) - written.count(NEXT_CELL) - actions - 3
+    others = len(written) - written.count(NEXT_CELL) - actions - 3  # all but the agent, Good, Evil
 
     def symbol(code: int) -> str:
         number = code - FIRST_OTHER

@@ -19,8 +19,7 @@ AGENT_X, AGENT_Y, GOOD_X, GOOD_Y, EVIL_X, EVIL_Y = range(6)
 SEES_GOOD, SEES_EVIL, SEES_LIMIT = range(3)
 """The values that each of the four cells around has in an observation, cell after cell."""
 
-WIDTH = 3
-"""The number of these values."""
+WIDTH = 3  # the number of these values
 
 
 class TorusState(NamedTuple):

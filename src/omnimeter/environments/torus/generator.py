@@ -70,8 +70,7 @@ class Torus(KernelEnvironmentClass):
                 f"Paths cannot have up to {max_path_length} letters.",
                 f"Give a max_path_length from 1 to {MAX_PATH_LENGTH}.",
             )
-        self.size = size
-        self.max_path_length = max_path_length
+        self.size, self.max_path_length = size, max_path_length
 
     @property
     def _population(self) -> Population:
@@ -107,15 +106,10 @@ class Torus(KernelEnvironmentClass):
             np.array([LETTERS.index(letter) for letter in path_of(instance, name)], dtype=np.int64)
             for name in ("good", "evil")
         )
-        state = TorusState(
-            rng=generator_state(),
-            good=good,
-            evil=evil,
-            turns=np.zeros(2, dtype=np.int64),
-            places=np.zeros(6, dtype=np.int64),
-            size=np.array([self.size], dtype=np.int64),
-            nearness=nearness_table(self.size),
-        )
+        turns, places = np.zeros(2, dtype=np.int64), np.zeros(6, dtype=np.int64)
+        size = np.array([self.size], dtype=np.int64)
+        nearness = nearness_table(self.size)
+        state = TorusState(generator_state(), good, evil, turns, places, size, nearness)
         return KernelEnvironment(KERNELS, state, len(LETTERS), Space((2,) * (STAY * WIDTH)))
 
     def claims(self) -> Claims:

@@ -115,16 +115,15 @@ class Expressions:
                 bodies = self._bodies_of(item)
                 weights = [self.count[body[1:]] for body in bodies]
                 times, *body = bodies[_choose(rng, weights)]
-                drawn = _repeated(times, self._draw_sequence(rng, *body))
+                body_path, body_code = self._draw_sequence(rng, *body)
+                drawn = body_path * times, repetition_item(times, body_code)
             path, code = path + drawn[0], code + drawn[1]
             count, length, left = count - 1, length - item.length, left - item.bits
         return path, code
 
     def paths(self, length: int, bits: int) -> list[str]:
         """Every path of this length whose shortest expression has so many bits."""
-        if not (
-            length <= self.max_length and bits < self.count.shape[1] and self.count[length, bits]
-        ):
+        if not self.count[length : length + 1, bits : bits + 1].any():
             return []
         if (length, bits) not in self._paths:
             paths = map(_path_if_shortest, self._all_sequences(length, bits))
@@ -148,9 +147,9 @@ class Expressions:
                 firsts: Iterable[Expression] = [_run(kind, item.length)]
                 if kind == LOOP:
                     firsts = (
-                        _repeated(times, body)
-                        for times, *of in self._bodies_of(item)
-                        for body in self._all_sequences(*of)
+                        (path * times, repetition_item(times, code))
+                        for times, *body in self._bodies_of(item)
+                        for path, code in self._all_sequences(*body)
                     )
                 left = length - item.length, bits - item.bits
                 for path, code in firsts:
@@ -213,16 +212,11 @@ def _run(kind: int, length: int) -> Expression:
     return letter * length, code
 
 
-def _repeated(times: int, body: Expression) -> Expression:
-    path, code = body
-    return path * times, repetition_item(times, code)
-
-
 def _path_if_shortest(expression: Expression) -> str | None:
     """The path, if no shorter expression describes the same endless sequence."""
     path, code = expression
-    shortest = primitive_period(path) == path and shortest_expression(path, LETTERS) == code
-    return path if shortest else None
+    is_shortest = primitive_period(path) == path and shortest_expression(path, LETTERS) == code
+    return path if is_shortest else None
 
 
 def _choose(rng: np.random.Generator, weights: list[float]) -> int:
@@ -235,8 +229,7 @@ def _choose(rng: np.random.Generator, weights: list[float]) -> int:
     return max(place for place, weight in enumerate(weights) if weight)  # rounding
 
 
-ROUNDING = 1e-9
-"""Complexities that differ by less are the same."""
+ROUNDING = 1e-9  # complexities that differ by less are the same
 
 TRIES = 3000
 """Candidates drawn from a band before it counts as empty. In any band one bit wide about every
