@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -144,13 +144,15 @@ class Expressions:
             if kind == before != LOOP:
                 continue
             for item, _ in self._first_items(kind, count, length, bits):
-                firsts: Iterable[Expression] = [_run(kind, item.length)]
-                if kind == LOOP:
-                    firsts = (
+                firsts = (
+                    [_run(kind, item.length)]
+                    if kind < LOOP
+                    else [
                         (path * times, repetition_item(times, code))
                         for times, *body in self._bodies_of(item)
                         for path, code in self._all_sequences(*body)
-                    )
+                    ]
+                )
                 left = length - item.length, bits - item.bits
                 for path, code in firsts:
                     for rest_path, rest_code in self._all_rows(count - 1, kind, *left):
