@@ -61,8 +61,6 @@ def number_of_choices(known: int, total: int) -> int:
 def decode(bits: str, actions: int = 3, max_symbols: int = 0) -> Automaton:
     """The automaton of a code word, in the class of so many actions and symbols.
 
-    Whether it is balanced by its marks, connected and sensitive is another question.
-
     Raises:
         InvalidInputError: This is not exactly one code word.
     """

@@ -226,11 +226,7 @@ any is connected."""
 
 
 class Family:
-    """All candidates of one size. Most of them are valid; the others are rejected.
-
-    Attributes:
-        masses: By bits, the mass of all candidates, as for a part of the code.
-    """
+    """All candidates of one size, with masses by bits. Most are valid; the others are rejected."""
 
     def __init__(self, states: int, actions: int, max_symbols: int) -> None:
         self.actions = actions

@@ -42,11 +42,7 @@ Expression = tuple[str, str]
 
 
 class Expressions:
-    """The expressions of paths up to a length.
-
-    Attributes:
-        count: The number of expressions, by the length of the path and by bits.
-    """
+    """The expressions of paths up to a length, and their count by length and by bits."""
 
     def __init__(self, max_length: int) -> None:
         self.max_length = max_length
@@ -92,10 +88,7 @@ class Expressions:
             self.count[length, head:] += number[count, :-head]
 
     def draw(self, rng: np.random.Generator, length: int, bits: int) -> str | None:
-        """Draw the path of an expression, uniformly among those of a length and bits.
-
-        It is ``None`` if a shorter expression has the same path, or one of what it repeats.
-        """
+        """Draw an expression uniformly: its path, or ``None`` if a shorter one describes it."""
         return _path_if_shortest(self._draw_sequence(rng, length, bits))
 
     def _draw_sequence(self, rng: np.random.Generator, length: int, bits: int) -> Expression:
