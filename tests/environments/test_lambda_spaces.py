@@ -103,7 +103,7 @@ def test_displacements_that_tie_go_forward() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "found", "expected"),
+    ("text", "place", "seen", "expected"),
     [
         ("", "1 (cell 1, where action 1 should stand)", "the end", "'1'"),
         ("|1+", "1 (cell 1, where action 1 should stand)", "'|'", "'1'"),
@@ -123,13 +123,13 @@ def test_displacements_that_tie_go_forward() -> None:
     ],
 )
 def test_a_malformed_description_names_the_position(
-    text: str, place: str, found: str, expected: str
+    text: str, place: str, seen: str, expected: str
 ) -> None:
     with pytest.raises(InvalidInputError) as raised:
         read_space(text)
     assert raised.value.message == (
         f"The description of the space is malformed at character {place}: "
-        f"found {found}, expected {expected}."
+        f"found {seen}, expected {expected}."
     )
     assert "looks like" in raised.value.advice
 

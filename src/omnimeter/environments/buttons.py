@@ -21,24 +21,14 @@ from omnimeter.kernels import (
 
 
 class ButtonsState(NamedTuple):
-    """A box with buttons.
-
-    Attributes:
-        rng: The state of the generator.
-        scenes: The observation of each scene, scene after scene.
-        pays: The reward of each action in each scene, scene after scene.
-        sizes: The number of scenes, of actions, the width of a scene, whether scenes are random.
-        scene: The number of the current scene.
-        numbers: The first reward; the factor by which every further reward shrinks; its current
-            product.
-    """
+    """A box with buttons."""
 
     rng: NDArray[np.uint64]
-    scenes: IntArray
-    pays: FloatArray
-    sizes: IntArray
-    scene: IntArray
-    numbers: FloatArray
+    scenes: IntArray  # the observation of each scene, scene after scene
+    pays: FloatArray  # the reward of each action in each scene, scene after scene
+    sizes: IntArray  # the number of scenes, of actions, a scene's width, whether scenes are random
+    scene: IntArray  # the number of the current scene
+    numbers: FloatArray  # the first reward, the factor of every further one, its current product
 
 
 @kernel
@@ -71,13 +61,9 @@ def observe(state: Any, out: Any) -> None:
 
 KERNELS = EnvironmentKernels(ButtonsState, reset, step, observe)
 
-
-MATCHING = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-"""Button B_i pays when the ball is in cell C_i."""
-
 BALL = {
     "scenes": [[0], [1], [2]],
-    "pays": MATCHING,
+    "pays": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],  # button B_i pays in cell C_i
     "order": "chance",
     "values": [3],
     "first_reward": 0.0,
@@ -128,10 +114,10 @@ class Buttons(KernelEnvironmentClass):
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:  # noqa: ARG002
         """Return the example; there is nothing to draw."""
         instance = Instance(EXAMPLES[self.example])
-        if complexity not in (None, self.complexity(instance)):
+        own = self.complexity(instance)
+        if complexity not in (None, own):
             raise InvalidInputError(
-                f"The example {self.example!r} has complexity {self.complexity(instance):g}, "
-                f"not {complexity:g}.",
+                f"The example {self.example!r} has complexity {own:g}, not {complexity:g}.",
                 "Leave the complexity out, or ask for that one.",
             )
         return instance
@@ -145,21 +131,18 @@ class Buttons(KernelEnvironmentClass):
         """Build the box."""
         data = instance.data
         scenes, pays = np.array(data["scenes"]), np.array(data["pays"])
-        sizes = np.array([len(scenes), pays.shape[1], scenes.shape[1], data["order"] == "chance"])
-        first, shrink = data["first_reward"], data["shrink"]
+        (number, width), buttons = scenes.shape, pays.shape[1]
         state = ButtonsState(
             rng=generator_state(),
             scenes=scenes.ravel(),
             pays=pays.ravel(),
-            sizes=sizes.astype(np.int64),
+            sizes=np.array([number, buttons, width, data["order"] == "chance"], dtype=np.int64),
             scene=np.zeros(1, dtype=np.int64),
-            numbers=np.array([first, shrink, shrink]),
+            numbers=np.array([data["first_reward"], data["shrink"], data["shrink"]]),
         )
-        values = tuple(data["values"])
+        space = Space(tuple(data["values"]), single=len(data["values"]) == 1)
         low, high = data["rewards"]
-        return KernelEnvironment(
-            KERNELS, state, pays.shape[1], Space(values, single=len(values) == 1), (low, high)
-        )
+        return KernelEnvironment(KERNELS, state, buttons, space, (low, high))
 
     def claims(self) -> Claims:
         """Every button matters at once; only one example is balanced."""

@@ -15,17 +15,11 @@ from omnimeter.kernels import EnvironmentKernels, KernelEnvironment, KernelEnvir
 
 
 class CupsState(NamedTuple):
-    """The cups on the table.
-
-    Attributes:
-        colours: Each cup's current colour: 1 white, 0 black.
-        initial: Each cup's colour at the beginning.
-        turn: Which cup the environment switched last, and how many turns its round has.
-    """
+    """The cups on the table, each 1 (white) or 0 (black)."""
 
     colours: IntArray
     initial: IntArray
-    turn: IntArray
+    turn: IntArray  # which cup the environment switched last, and how many turns its round has
 
 
 @kernel
@@ -53,9 +47,7 @@ def step(state: Any, action: Any) -> Any:
         white += state.colours[cup]
     if white == cups:
         return 1.0
-    if white == 0:
-        return -1.0
-    return 0.0
+    return -1.0 if white == 0 else 0.0
 
 
 @kernel
@@ -67,12 +59,8 @@ def observe(state: Any, out: Any) -> None:
 
 KERNELS = EnvironmentKernels(CupsState, reset, step, observe)
 
-
-MIN_CUPS = 3
-"""The paper asks for more than two."""
-
-MAX_CUPS = 1000
-"""No agent finds the one good pattern among two to the power of so many."""
+MIN_CUPS, MAX_CUPS = 3, 1000
+"""The paper asks for more than two; no agent finds one good pattern among 2^1000."""
 
 LETTERS = "BW"
 """Black and white in the data of an instance."""
@@ -100,19 +88,14 @@ class Cups(KernelEnvironmentClass):
     kernels = KERNELS
 
     def __init__(
-        self,
-        min_cups: int = 3,
-        max_cups: int = 8,
-        rule: Literal["published", "rest"] = "published",
+        self, min_cups: int = 3, max_cups: int = 8, rule: Literal["published", "rest"] = "published"
     ) -> None:
         if not MIN_CUPS <= min_cups <= max_cups <= MAX_CUPS:
             raise InvalidInputError(
                 f"There cannot be {min_cups} to {max_cups} cups.",
                 f"Give {MIN_CUPS} <= min_cups <= max_cups <= {MAX_CUPS}.",
             )
-        self.min_cups = min_cups
-        self.max_cups = max_cups
-        self.rule = rule
+        self.min_cups, self.max_cups, self.rule = min_cups, max_cups, rule
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         """Draw the number of cups, if it is not given, and their colours."""
@@ -165,8 +148,5 @@ class Cups(KernelEnvironmentClass):
     ) -> Mapping[str, Any]:
         """The cups from left to right, and a button for each."""
         colours = [("black", "white")[int(colour)] for colour in np.atleast_1d(observation)]
-        return {
-            "kind": "cups",
-            "cups": colours,
-            "buttons": [f"B{number}" for number in range(1, len(colours) + 1)],
-        }
+        buttons = [f"B{number}" for number in range(1, len(colours) + 1)]
+        return {"kind": "cups", "cups": colours, "buttons": buttons}

@@ -49,13 +49,7 @@ def weighted_index(rng: np.random.Generator, cumulative: FloatArray) -> int:
 def nearest(
     complexities: Sequence[float], wanted: float, exists: Callable[[float], bool]
 ) -> list[float]:
-    """The nearest complexities below and above a wanted one at which something exists.
-
-    Args:
-        complexities: All that there may be, in ascending order.
-        wanted: The complexity that was asked for.
-        exists: Whether an instance of a complexity exists.
-    """
+    """The nearest of ascending complexities below and above a wanted one that exist."""
     place = bisect_left(complexities, wanted)
     sides = complexities[:place][::-1], complexities[place:]
     return [each for side in sides for each in islice(filter(exists, side), 1)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from omnimeter.complexity import (
     elias_gamma,
     kt_max,
@@ -38,23 +36,21 @@ def encode(automaton: Automaton, max_symbols: int = 0) -> str:
         automaton: The automaton.
         max_symbols: The number of symbols; 0 if states are observed by their own numbers.
     """
-    return elias_gamma(automaton.states - 1) + "".join(_code_parts(automaton, max_symbols))
-
-
-def _code_parts(automaton: Automaton, max_symbols: int) -> Iterator[str]:
+    code = elias_gamma(automaton.states - 1)
     known = 0
     for state, mark in enumerate(automaton.marks):
-        yield MARKS[mark]
+        code += MARKS[mark]
         if automaton.symbols is not None:
             symbol = automaton.symbols[state]
-            yield truncated_binary(symbol, number_of_choices(known, max_symbols))
+            code += truncated_binary(symbol, number_of_choices(known, max_symbols))
             known = max(known, symbol + 1)
     known = 1
     for state, row in enumerate(automaton.transitions):
         for following in row:
             choices = number_of_choices(known, automaton.states)
-            yield elias_gamma((following - state) % choices + 1)
+            code += elias_gamma((following - state) % choices + 1)
             known = max(known, following + 1)
+    return code
 
 
 def number_of_choices(known: int, total: int) -> int:
@@ -64,8 +60,6 @@ def number_of_choices(known: int, total: int) -> int:
 
 def decode(bits: str, actions: int = 3, max_symbols: int = 0) -> Automaton:
     """The automaton of a code word, in the class of so many actions and symbols.
-
-    Whether it is balanced by its marks, connected and sensitive is another question.
 
     Raises:
         InvalidInputError: This is not exactly one code word.
@@ -80,9 +74,7 @@ def decode(bits: str, actions: int = 3, max_symbols: int = 0) -> Automaton:
         states = number + 1
         _require(states * actions <= len(bits))  # each entry has a bit; spares vast numbers
         for _ in range(states):
-            mark = next((each for each, code in MARKS.items() if bits.startswith(code, at)), None)
-            if mark is None:
-                raise ValueError
+            mark = next(each for each, code in MARKS.items() if bits.startswith(code, at))
             marks.append(mark)
             at += len(MARKS[mark])
             if max_symbols:
@@ -106,7 +98,7 @@ def decode(bits: str, actions: int = 3, max_symbols: int = 0) -> Automaton:
             tuple(transitions), tuple(marks), tuple(symbols) if max_symbols else None
         )
         _require(normal_form(automaton) == automaton)
-    except ValueError:
+    except (StopIteration, ValueError):
         raise InvalidInputError(
             f"These {len(bits)} bits are not the code of an automaton: they cannot be read from "
             f"bit {at + 1} on.",

@@ -43,22 +43,15 @@ class Automaton:
 
 
 STATE, ACTIONS = range(2)
-"""The entries of ``now``: the state, and the number of actions, which stays."""
+"""The entries of ``now``: the current state, and the number of actions, which is constant."""
 
 
 class AutomatonState(NamedTuple):
-    """An automaton and its current state.
+    """An automaton and its current state."""
 
-    Attributes:
-        transitions: The state that each action leads to, for one state after the other.
-        rewards: What each state pays.
-        shown: The observation of each state.
-        now: The current state and the number of actions.
-    """
-
-    transitions: IntArray
+    transitions: IntArray  # the state that each action leads to, for one state after the other
     rewards: FloatArray
-    shown: IntArray
+    shown: IntArray  # the observation of each state
     now: IntArray
 
 

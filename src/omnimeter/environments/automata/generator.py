@@ -10,7 +10,7 @@ import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, single
 from omnimeter.environments.automata.complexity import complexity
-from omnimeter.environments.automata.dynamics import ACTIONS, KERNELS, Automaton, AutomatonState
+from omnimeter.environments.automata.dynamics import KERNELS, Automaton, AutomatonState
 from omnimeter.environments.automata.population import Example, Population, population
 from omnimeter.environments.automata.validity import read, rewards
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass
@@ -30,6 +30,8 @@ MAX_ENTRIES = 128
 """States times actions. The tables from which larger automata are drawn would not be small."""
 
 ExampleName = Literal["none", "figure-6"]
+
+_instance = lru_cache(maxsize=20_000)(Automaton.instance)  # lists are asked for again and again
 
 
 class Automata(KernelEnvironmentClass):
@@ -65,11 +67,37 @@ class Automata(KernelEnvironmentClass):
         symbols: int = 0,
         example: ExampleName = "none",
     ) -> None:
-        _check(actions, max_states, symbols, example)
-        self.actions = actions
-        self.max_states = max_states
-        self.symbols = symbols
-        self.example = example
+        if actions < 2:
+            raise InvalidInputError(
+                f"There cannot be {actions} actions: there would be nothing to choose.",
+                "Give at least 2 actions.",
+            )
+        if not 2 <= max_states <= MAX_STATES or max_states * actions > MAX_ENTRIES:
+            largest = min(MAX_STATES, MAX_ENTRIES // actions)
+            raise InvalidInputError(
+                f"There cannot be up to {max_states} states with {actions} actions each.",
+                f"Give max_states from 2 to {MAX_STATES}, and at most {MAX_ENTRIES} for states "
+                f"times actions: {largest} here."
+                if largest >= 2
+                else f"Give at most {MAX_ENTRIES // 2} actions.",
+            )
+        if not 0 <= symbols <= max_states:
+            raise InvalidInputError(
+                f"States cannot have {symbols} symbols.",
+                f"Give symbols from 1 to {max_states}, as many as there can be states; or 0 to "
+                "observe each by its own number.",
+            )
+        if example not in (names := get_args(ExampleName)):
+            raise InvalidInputError(
+                f"There is no example {example!r}.", f"Give one of {', '.join(names)}."
+            )
+        if example != "none" and (actions, symbols) != (3, 0):
+            raise InvalidInputError(
+                f"The example {example!r} has 3 actions and observes states by their own numbers.",
+                "Leave actions and symbols out.",
+            )
+        self.actions, self.max_states = actions, max_states
+        self.symbols, self.example = symbols, example
 
     @property
     def _population(self) -> Population:
@@ -105,14 +133,12 @@ class Automata(KernelEnvironmentClass):
         """Make the automaton; this is where its rewards are computed."""
         automaton = read(instance.data, self.actions, self.symbols)
         states = automaton.states
-        now = np.zeros(2, dtype=np.int64)
-        now[ACTIONS] = self.actions
         shown = range(states) if automaton.symbols is None else automaton.symbols
         state = AutomatonState(
             transitions=np.array(automaton.transitions, dtype=np.int64).ravel(),
             rewards=np.array([float(reward) for reward in rewards(automaton)]),
             shown=np.array(shown, dtype=np.int64),
-            now=now,
+            now=np.array([0, self.actions], dtype=np.int64),
         )
         return KernelEnvironment(KERNELS, state, self.actions, single(self.symbols or states))
 
@@ -146,41 +172,3 @@ class Automata(KernelEnvironmentClass):
             "buttons": [f"a{number + 1}" for number in range(self.actions)],
             "reward": "up" if reward > 0 else "down" if reward < 0 else "neutral",
         }
-
-
-@lru_cache(maxsize=20_000)
-def _instance(automaton: Automaton) -> Instance:
-    """The same object for the same automaton: lists are asked for again and again."""
-    return automaton.instance()
-
-
-def _check(actions: int, max_states: int, symbols: int, example: str) -> None:
-    if actions < 2:
-        raise InvalidInputError(
-            f"There cannot be {actions} actions: there would be nothing to choose.",
-            "Give at least 2 actions.",
-        )
-    if not 2 <= max_states <= MAX_STATES or max_states * actions > MAX_ENTRIES:
-        largest = min(MAX_STATES, MAX_ENTRIES // actions)
-        raise InvalidInputError(
-            f"There cannot be up to {max_states} states with {actions} actions each.",
-            f"Give max_states from 2 to {MAX_STATES}, and at most {MAX_ENTRIES} for states "
-            f"times actions: {largest} here."
-            if largest >= 2
-            else f"Give at most {MAX_ENTRIES // 2} actions.",
-        )
-    if not 0 <= symbols <= max_states:
-        raise InvalidInputError(
-            f"States cannot have {symbols} symbols.",
-            f"Give symbols from 1 to {max_states}, as many as there can be states; or 0 to observe "
-            "each by its own number.",
-        )
-    if example not in get_args(ExampleName):
-        raise InvalidInputError(
-            f"There is no example {example!r}.", f"Give one of {', '.join(get_args(ExampleName))}."
-        )
-    if example != "none" and (actions, symbols) != (3, 0):
-        raise InvalidInputError(
-            f"The example {example!r} has 3 actions and observes states by their own numbers.",
-            "Leave actions and symbols out.",
-        )

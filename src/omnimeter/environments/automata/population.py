@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import combinations, product
 from math import comb
@@ -29,26 +28,11 @@ Part = tuple[int, ...]
 """Marks, symbols, or the transitions of all states one after the other."""
 
 
-class CodePart(ABC):
-    """All values of one part of the code.
-
-    Attributes:
-        masses: By bits, the number of values with a code of that length, each weighing 2 to the
-            power of minus its bits. So their sum is at most 1, however many there are.
-    """
-
-    masses: FloatArray
-
-    @abstractmethod
-    def draw(self, rng: np.random.Generator, bits: int) -> Part:
-        """Draw uniformly among the values with so many bits."""
-
-    @abstractmethod
-    def members(self, bits: int) -> Iterator[Part]:
-        """All values with so many bits, always in the same order."""
+# Every part has masses: by bits, the number of values with a code of that length, each weighing
+# 2^-bits. So their sum is at most 1, however many there are.
 
 
-class Marks(CodePart):
+class Marks:
     """The marks of so many states, not all the same, in their normal form.
 
     A state with mark 0 takes one bit, any other two.
@@ -65,7 +49,7 @@ class Marks(CodePart):
             self.masses[states + others] = comb(states, others) * signs * 2.0 ** -(states + others)
 
     def draw(self, rng: np.random.Generator, bits: int) -> Part:
-        """Marks drawn anew until they are in their normal form, as at least every third is."""
+        """Draw uniformly among the marks with so many bits; at least every third try is normal."""
         while True:
             marks = np.zeros(self.states, dtype=np.int64)
             places = rng.permutation(self.states)[: bits - self.states]
@@ -75,7 +59,7 @@ class Marks(CodePart):
                 return drawn
 
     def members(self, bits: int) -> Iterator[Part]:
-        """By the places of the marks that are not 0, then by their signs."""
+        """All with so many bits, by the places of marks that are not 0, then by their signs."""
         for places in combinations(range(self.states), bits - self.states):
             for signs in product((1, -1), repeat=len(places)):
                 sign = dict(zip(places, signs, strict=True))
@@ -92,28 +76,18 @@ Situation = tuple[int, ...]
 """What is known before an entry of a sequence; its number comes first."""
 
 
-class Option(NamedTuple):
-    """Entries with equally long codes after which the same may follow.
-
-    Attributes:
-        cost: The length of the code of each, in units.
-        values: The entries.
-        then: The situation after it.
-        masses: By units, the mass of all that can follow.
-    """
-
-    cost: int
-    values: list[int]
-    then: Situation
-    masses: FloatArray
+Option = tuple[int, list[int], Situation, FloatArray]
+"""Entries after which the same may follow: the length of each one's code in units, the entries, the
+situation after them, and by units the mass of all that can follow."""
 
 
-class Sequences(CodePart):
+class Sequences:
     """Sequences in which the code of an entry depends on what came before it.
 
     Counted from the end to the beginning, they are drawn from the beginning to the end.
 
     Args:
+        entries: What may come in a situation: costs, values, and the situation after them.
         length: The number of entries.
         start: The situation before the first entry.
         units: The largest length of a code in units, beyond the shortest one.
@@ -122,34 +96,31 @@ class Sequences(CodePart):
     """
 
     def __init__(
-        self, length: int, start: Situation, units: int, *, base: int = 0, unit: int = 1
+        self,
+        entries: Callable[[Situation], Iterable[tuple[int, list[int], Situation]]],
+        length: int,
+        start: Situation,
+        units: int,
+        *,
+        base: int = 0,
+        unit: int = 1,
     ) -> None:
-        self._length = length
-        self._start = start
-        self._units = units
-        self._base = base
-        self._unit = unit
+        self._entries = entries
+        self._length, self._start, self._units = length, start, units
+        self._base, self._unit = base, unit
         self._options: dict[Situation, list[Option]] = {}
         self.masses = np.zeros(base + unit * units + 1)
         self.masses[base::unit] = self._count(start, {}) * 2.0**-base
-
-    @abstractmethod
-    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
-        """The entries that may come: their cost, their values, and the situation after them."""
-
-    def _is_complete(self, end: Situation) -> bool:  # noqa: ARG002 - for those that may not be
-        """Whether a sequence may end in a situation."""
-        return True
 
     def _count(self, here: Situation, counted: dict[Situation, FloatArray]) -> FloatArray:
         """By units, the mass of all that can follow a situation."""
         if here not in counted:
             masses = np.zeros(self._units + 1)
             if here[0] == self._length:
-                masses[0] = self._is_complete(here)
+                masses[0] = 1.0
             else:
                 options = [
-                    Option(cost, values, then, following)
+                    (cost, values, then, following)
                     for cost, values, then in self._entries(here)
                     if (following := self._count(then, counted)).any()
                 ]
@@ -161,36 +132,32 @@ class Sequences(CodePart):
         return counted[here]
 
     def draw(self, rng: np.random.Generator, bits: int) -> Part:
-        """Entry by entry, each in proportion to the mass of what can follow."""
+        """Draw uniformly: each entry in proportion to the mass of what can follow."""
         left = (bits - self._base) // self._unit
         here = self._start
         drawn: list[int] = []
         for number in rng.random(self._length).tolist():
-            option, place = self._choose(self._options[here], left, number)
-            drawn.append(option.values[place])
-            left -= option.cost
-            here = option.then
+            options = self._options[here]
+            weights = [
+                len(values) * 2.0 ** (-self._unit * cost) * masses.item(left - cost)
+                if cost <= left
+                else 0.0
+                for cost, values, _, masses in options
+            ]
+            rest = number * sum(weights)
+            place = 0
+            while rest >= weights[place] and place + 1 < len(weights):
+                rest -= weights[place]
+                place += 1
+            if rest >= weights[place]:  # left over by rounding: it belongs to the largest
+                place, rest = weights.index(max(weights)), 0.0
+            cost, values, here, _ = options[place]
+            drawn.append(values[int(rest / weights[place] * len(values))])
+            left -= cost
         return tuple(drawn)
 
-    def _choose(self, options: list[Option], left: int, number: float) -> tuple[Option, int]:
-        """The option and which of its values, for a number drawn uniformly from [0, 1)."""
-        weights = [
-            len(values) * 2.0 ** (-self._unit * cost) * masses.item(left - cost)
-            if cost <= left
-            else 0.0
-            for cost, values, _, masses in options
-        ]
-        rest = number * sum(weights)
-        place = 0
-        while rest >= weights[place] and place + 1 < len(weights):
-            rest -= weights[place]
-            place += 1
-        if rest >= weights[place]:  # left over by rounding: it belongs to the largest
-            place, rest = weights.index(max(weights)), 0.0
-        return options[place], int(rest / weights[place] * len(options[place].values))
-
     def members(self, bits: int) -> Iterator[Part]:
-        """By the options of the entries, then by their values."""
+        """All with so many bits, by the options of the entries, then by their values."""
         yield from self._members_from(self._start, (bits - self._base) // self._unit)
 
     def _members_from(self, here: Situation, left: int) -> Iterator[Part]:
@@ -204,98 +171,83 @@ class Sequences(CodePart):
                         yield (value, *rest)
 
 
-class Symbols(Sequences):
+def symbols_part(states: int, max_symbols: int) -> Sequences:
     """The symbols of so many states, named in the order of appearance.
 
     A situation is the number of the state and how many symbols have appeared.
     """
 
-    def __init__(self, states: int, max_symbols: int) -> None:
-        self.max_symbols = max_symbols
-        super().__init__(states, (0, 0), states * max_symbols.bit_length())
-
-    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
+    def entries(here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
         state, known = here
-        choices = number_of_choices(known, self.max_symbols)
+        choices = number_of_choices(known, max_symbols)
         for symbol in range(choices):
             cost = truncated_binary_length(symbol, choices)
             yield cost, [symbol], (state + 1, max(known, symbol + 1))
 
+    return Sequences(entries, states, (0, 0), states * max_symbols.bit_length())
 
-class Transitions(Sequences):
+
+def transitions_part(states: int, actions: int) -> Sequences:
     """The transitions between so many states: all are reached, and none leads only to itself.
 
     A situation is the number of the entry, how many states have been reached, and whether another
     action of the state leads away from it.
     """
+    length = states * actions
 
-    def __init__(self, states: int, actions: int) -> None:
-        self.states = states
-        self.actions = actions
-        entries = states * actions
-        units = entries * (states.bit_length() - 1)
-        super().__init__(entries, (0, 1, False), units, base=entries, unit=2)
-
-    def _entries(self, here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
+    def entries(here: Situation) -> Iterable[tuple[int, list[int], Situation]]:
         entry, known, left = here
-        state, action = divmod(entry, self.actions)
+        state, action = divmod(entry, actions)
         if state >= known:  # never reached
             return
-        is_last = action == self.actions - 1
-        choices = number_of_choices(known, self.states)
+        is_last = action == actions - 1
+        choices = number_of_choices(known, states)
         alike: dict[tuple[int, Situation], list[int]] = {}
         for rank in range(choices):
             following = (state + rank) % choices
             leaves = bool(left) or rank > 0
-            if leaves or not is_last:
-                then: Situation = (entry + 1, max(known, following + 1), leaves and not is_last)
+            reached = max(known, following + 1)
+            if (leaves or not is_last) and (reached == states or entry + 1 < length):
+                then: Situation = (entry + 1, reached, leaves and not is_last)
                 alike.setdefault(((rank + 1).bit_length() - 1, then), []).append(following)
         for (cost, then), values in alike.items():
             yield cost, values, then
 
-    def _is_complete(self, end: Situation) -> bool:
-        return end[1] == self.states
+    units = length * (states.bit_length() - 1)
+    return Sequences(entries, length, (0, 1, False), units, base=length, unit=2)
 
 
 # Families and the whole population
 
-
 MAX_DEVIATIONS = 4.0
-"""Automata whose code is longer than the mean by more standard deviations are left out.
-
-They are fewer than one in ten thousand, and odd: nearly every action goes back to the state met
-just before, so that hardly any is connected.
-"""
+"""Automata whose code is longer than the mean by more standard deviations are left out: fewer than
+one in ten thousand. Nearly all their actions go back to the state met just before, so that hardly
+any is connected."""
 
 
 class Family:
-    """All candidates of one size. Most of them are valid; the others are rejected.
-
-    Attributes:
-        actions: The number of actions.
-        steps: The response time.
-        masses: By bits, the mass of all candidates with a code of that length, each weighing 2 to
-            the power of minus its bits.
-    """
+    """All candidates of one size, with masses by bits. Most are valid; the others are rejected."""
 
     def __init__(self, states: int, actions: int, max_symbols: int) -> None:
         self.actions = actions
         self.steps = response_steps(states, actions)
         self._head = elias_gamma_length(states - 1)
-        self._parts: list[CodePart] = [Marks(states), Transitions(states, actions)]
+        self._parts: list[Marks | Sequences] = [Marks(states), transitions_part(states, actions)]
         if max_symbols:
-            self._parts.append(Symbols(states, max_symbols))
+            self._parts.append(symbols_part(states, max_symbols))
         self._tails = [np.ones(1)]  # by part, the masses of all parts after it
         for part in reversed(self._parts):
             self._tails.insert(0, np.convolve(part.masses, self._tails[0]))
         self._members: dict[int, list[Automaton]] = {}
         masses = self._tails.pop(0)
-        masses[_longest(masses) + 1 :] = 0.0
+        # The largest length is not far beyond the mean, each candidate counted once.
+        lengths = np.flatnonzero(masses)
+        logarithms = np.log2(masses[lengths]) + lengths
+        counts = np.exp2(logarithms - logarithms.max())
+        mean = np.average(lengths, weights=counts)
+        deviation = np.sqrt(np.average((lengths - mean) ** 2, weights=counts))
+        masses[lengths[lengths > mean + MAX_DEVIATIONS * deviation]] = 0.0
         self.masses = np.concatenate([np.zeros(self._head), masses * 2.0**-self._head])
-
-    def count(self, bits: int) -> float:
-        """The number of candidates with a code of so many bits."""
-        return float(np.exp2(np.log2(self.masses[bits]) + bits)) if self.masses[bits] else 0.0
 
     def draw(self, rng: np.random.Generator, bits: int) -> Automaton | None:
         """Draw a candidate with a code of so many bits uniformly; ``None`` if it is not valid."""
@@ -335,12 +287,6 @@ class Family:
         return automaton if is_minimal(automaton) else None
 
 
-@lru_cache(maxsize=256)
-def family(states: int, actions: int, max_symbols: int) -> Family:
-    """The family of one size, counted once."""
-    return Family(states, actions, max_symbols)
-
-
 def _products(masses: FloatArray, tail: FloatArray, left: int) -> FloatArray:
     """By the bits that a part takes: its mass times that of what takes the bits left then."""
     products = np.zeros(left + 1)
@@ -353,73 +299,40 @@ def _products(masses: FloatArray, tail: FloatArray, left: int) -> FloatArray:
     return products
 
 
-def _longest(masses: FloatArray) -> int:
-    """The largest length that is not far beyond the mean, each candidate counted once."""
-    lengths = np.flatnonzero(masses)
-    logarithms = np.log2(masses[lengths]) + lengths
-    counts = np.exp2(logarithms - logarithms.max())
-    mean = np.average(lengths, weights=counts)
-    deviation = np.sqrt(np.average((lengths - mean) ** 2, weights=counts))
-    return int(lengths[lengths <= mean + MAX_DEVIATIONS * deviation].max())
+TOLERANCE = 1e-9  # complexities that differ by less are the same
 
+FEW_TRIES, TRIES = 20, 1000
+"""Candidates that are drawn before a band is listed instead, where that can be done, and before it
+counts as empty. Of each stratum that has valid ones, at least about one in ten is."""
 
-TOLERANCE = 1e-9
-"""Complexities that differ by less are the same."""
+MAX_LISTED = 10_000  # candidates that are examined one by one
 
-FEW_TRIES = 20
-"""Candidates that are drawn before a band is listed instead, where that can be done."""
-
-TRIES = 1000
-"""Candidates that are drawn before a band counts as empty. Of each stratum that has valid ones, at
-least about one in ten is."""
-
-MAX_LISTED = 10_000
-"""The largest number of candidates that are examined one by one."""
+_family = lru_cache(maxsize=256)(Family)
 
 
 class Stratum(NamedTuple):
-    """The candidates of one size and one length of code.
-
-    Attributes:
-        complexity: Their complexity.
-        family: Those of their size.
-        bits: The length of their code.
-        weight: Their mass, each weighing 2 to the power of minus its complexity.
-    """
+    """The candidates of one size and one length of code."""
 
     complexity: float
     family: Family
     bits: int
-    weight: float
+    weight: float  # their mass, each weighing 2 to the power of minus its complexity
 
 
 class Population:
     """All automata with so many actions, states at most, and symbols (0: own numbers)."""
 
     def __init__(self, actions: int, max_states: int, max_symbols: int) -> None:
-        self.actions = actions
-        self.max_states = max_states
-        self.max_symbols = max_symbols
-
-    @cached_property
-    def _strata(self) -> list[Stratum]:
-        """All strata by their complexity; equal ones of different sizes are neighbours."""
-        sizes = range(2, self.max_states + 1)
-        families = (family(states, self.actions, self.max_symbols) for states in sizes)
+        families = (_family(each, actions, max_symbols) for each in range(2, max_states + 1))
         strata = [
             Stratum(kt_max(bits, each.steps), each, bits, float(each.masses[bits]) / each.steps)
             for each in families
             for bits in np.flatnonzero(each.masses).tolist()
         ]
-        return sorted(strata, key=lambda stratum: stratum.complexity)
-
-    @cached_property
-    def _complexities(self) -> list[float]:
-        return [stratum.complexity for stratum in self._strata]
-
-    @cached_property
-    def _weights(self) -> FloatArray:
-        return np.array([stratum.weight for stratum in self._strata])
+        # Equal complexities of different sizes are neighbours.
+        self._strata = sorted(strata, key=lambda stratum: stratum.complexity)
+        self._complexities = [stratum.complexity for stratum in self._strata]
+        self._weights = np.array([stratum.weight for stratum in self._strata])
 
     @cached_property
     def complexity_range(self) -> tuple[float, float]:
@@ -434,15 +347,13 @@ class Population:
         """
         rng = np.random.default_rng(0)
         return nearest(
-            self._complexities,
-            wanted,
-            lambda each: self.draw_between(rng, each, each) is not None,
+            self._complexities, wanted, lambda each: self.draw_between(rng, each, each) is not None
         )
 
     def draw(self, rng: np.random.Generator) -> Automaton:
         """Draw an automaton in proportion to 2^-complexity."""
         while True:
-            automaton = self._draw_candidate(rng, self._strata, self._weights)
+            automaton = self._draw_candidate(rng, slice(None))
             if automaton is not None:
                 return automaton
 
@@ -450,28 +361,15 @@ class Population:
         """Draw from a band in proportion to 2^-complexity; ``None`` if it is empty."""
         band = self._band(low, high)
         strata = self._strata[band]
-        if not strata:
-            return None
-        for tries in range(TRIES):
+        for tries in range(TRIES if strata else 0):
             if tries == FEW_TRIES and _can_be_listed(strata):
-                return self._draw_listed(rng, low, strata)
-            automaton = self._draw_candidate(rng, strata, self._weights[band])
+                break
+            automaton = self._draw_candidate(rng, band)
             if automaton is not None:
                 return automaton
-        return None
-
-    @staticmethod
-    def _draw_candidate(
-        rng: np.random.Generator, strata: Sequence[Stratum], weights: FloatArray
-    ) -> Automaton | None:
-        stratum = strata[weighted_index(rng, weights.cumsum())]
-        return stratum.family.draw(rng, stratum.bits)
-
-    @staticmethod
-    def _draw_listed(
-        rng: np.random.Generator, low: float, strata: Sequence[Stratum]
-    ) -> Automaton | None:
-        """Draw from a band in which hardly any candidate is valid, or none."""
+        else:
+            return None
+        # Hardly any candidate is valid, or none.
         lists = [stratum.family.members(stratum.bits) for stratum in strata]
         weights = [
             len(members) * 2.0 ** (low - stratum.complexity)
@@ -481,6 +379,11 @@ class Population:
             return None
         members = lists[weighted_index(rng, np.cumsum(weights))]
         return members[int(rng.integers(len(members)))]
+
+    def _draw_candidate(self, rng: np.random.Generator, band: slice) -> Automaton | None:
+        place = weighted_index(rng, self._weights[band].cumsum())
+        stratum = self._strata[(band.start or 0) + place]
+        return stratum.family.draw(rng, stratum.bits)
 
     def members(self, low: float, high: float, limit: int) -> list[Automaton] | None:
         """All of a band by complexity; ``None`` if they are more or cannot be listed."""
@@ -495,39 +398,31 @@ class Population:
         return slice(first, bisect_left(self._complexities, high + TOLERANCE))
 
 
-def _can_be_listed(strata: Sequence[Stratum]) -> bool:
-    return sum(stratum.family.count(stratum.bits) for stratum in strata) <= MAX_LISTED
+def _can_be_listed(strata: list[Stratum]) -> bool:
+    counts = (np.exp2(np.log2(each.family.masses[each.bits]) + each.bits) for each in strata)
+    return sum(map(float, counts)) <= MAX_LISTED
 
 
 class Example(Population):
     """A population of one automaton, which shows states by their own numbers."""
 
     def __init__(self, automaton: Automaton) -> None:
-        super().__init__(automaton.actions, automaton.states, 0)
         self.automaton = automaton
-        self.complexity_range = (complexity(automaton),) * 2
+        self._complexities = [complexity(automaton)]
 
-    def nearest(self, wanted: float) -> list[float]:  # noqa: ARG002
-        """Its complexity."""
-        return [self.complexity_range[0]]
-
-    def draw(self, rng: np.random.Generator) -> Automaton:  # noqa: ARG002 - nothing to be drawn
+    def draw(self, rng: np.random.Generator) -> Automaton:  # noqa: ARG002
         """The automaton."""
         return self.automaton
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Automaton | None:  # noqa: ARG002
         """The automaton, if it is in the band."""
-        is_within = low - TOLERANCE <= self.complexity_range[0] <= high + TOLERANCE
-        return self.automaton if is_within else None
+        band = self._band(low, high)
+        return self.automaton if self._complexities[band] else None
 
     def members(self, low: float, high: float, limit: int) -> list[Automaton] | None:
         """The automaton, if it is in the band and may be listed."""
-        automaton = self.draw_between(np.random.default_rng(0), low, high)
-        members = [] if automaton is None else [automaton]
+        members = [self.automaton] if self._complexities[self._band(low, high)] else []
         return members if len(members) <= limit else None
 
 
-@lru_cache(maxsize=64)
-def population(actions: int, max_states: int, max_symbols: int) -> Population:
-    """The population of a class, counted once."""
-    return Population(actions, max_states, max_symbols)
+population = lru_cache(maxsize=64)(Population)

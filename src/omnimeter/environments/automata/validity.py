@@ -11,14 +11,9 @@ from omnimeter.contract import InvalidInputError
 from omnimeter.environments.automata.dynamics import Automaton
 from omnimeter.environments.shared import Successors, reverse, unreachable
 
-# Rewards
-
 
 def stationary(transitions: Successors) -> list[Fraction]:
-    """The fraction of its time that an endless uniform random walk spends in each state.
-
-    The automaton must be connected; then there is exactly one such distribution.
-    """
+    """The fraction of its time that an endless uniform random walk spends in each state."""
     weights = visits(transitions)
     total = sum(weights)
     return [Fraction(weight, total) for weight in weights]
@@ -72,9 +67,6 @@ def rewards(automaton: Automaton) -> tuple[Fraction, ...]:
     return tuple(Fraction(value, largest) for value in shifted)
 
 
-# Sensitivity and the normal form
-
-
 def is_sensitive(transitions: Successors, marks: Sequence[int]) -> bool:
     """Whether in some state two actions lead to states with different sequences of rewards.
 
@@ -99,12 +91,8 @@ def equivalence_classes(transitions: Successors, outputs: Sequence[Hashable]) ->
     count = 0
     while count < max(numbers) + 1:
         count = max(numbers) + 1
-        numbers = _numbered(
-            [
-                (numbers[state], *(numbers[following] for following in row))
-                for state, row in enumerate(transitions)
-            ]
-        )
+        pairs = zip(numbers, transitions, strict=True)
+        numbers = _numbered([(own, *(numbers[to] for to in row)) for own, row in pairs])
     return numbers
 
 
@@ -159,66 +147,51 @@ def normal_marks(marks: Sequence[int]) -> tuple[int, ...]:
     return tuple(-int(mark == worse) for mark in marks)
 
 
-# Descriptions
-
-
 MAX_STATES = 100
 """Larger automata are not built: their random walk is solved in exact fractions."""
 
 
 def read(data: Mapping[str, Any], actions: int, max_symbols: int) -> Automaton:
-    """The valid automaton of a description.
-
-    Args:
-        data: The description.
-        actions: The number of actions that it must have.
-        max_symbols: The number of symbols; 0 if states are observed by their own numbers.
+    """The valid automaton of a description in the class of so many actions and symbols.
 
     Raises:
         InvalidInputError: The description is malformed, or the automaton is not fit for a test.
     """
+
+    def malformed(fault: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"The description of the automaton is malformed: {fault}.",
+            'A description looks like {"transitions": [[0, 1, 0], [0, 1, 0]], "marks": [0, 1]}: a '
+            "row of next states and a mark (-1, 0 or 1) for each state, and its symbol where "
+            "states have symbols.",
+        )
+
+    def numbers(place: str, given: Any, count: int, allowed: range) -> tuple[int, ...]:
+        if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != count:
+            raise malformed(f"{place} is {given!r}, not {count} numbers")
+        for position, value in enumerate(given):
+            if type(value) is not int or value not in allowed:
+                bounds = f"{allowed[0]} to {allowed[-1]}"
+                raise malformed(f"number {position} of {place} is {value!r}, not one from {bounds}")
+        return tuple(given)
+
     keys = {"transitions", "marks", *(["symbols"] if max_symbols else [])}
     if set(data) != keys:
         given, wanted = (", ".join(sorted(map(repr, each))) or "nothing" for each in (data, keys))
-        raise _malformed(f"it has {given} instead of {wanted}")
+        raise malformed(f"it has {given} instead of {wanted}")
     rows = data["transitions"]
     states = len(rows) if isinstance(rows, Sequence) else 0
     if not 2 <= states <= MAX_STATES:
-        raise _malformed(f"it has {states} states, not 2 to {MAX_STATES}")
+        raise malformed(f"it has {states} states, not 2 to {MAX_STATES}")
     transitions = tuple(
-        _numbers(f"row {state} of its transitions", row, actions, range(states))
+        numbers(f"row {state} of its transitions", row, actions, range(states))
         for state, row in enumerate(rows)
     )
-    marks = _numbers("the list of its marks", data["marks"], states, range(-1, 2))
+    marks = numbers("the list of its marks", data["marks"], states, range(-1, 2))
     symbols = None
     if max_symbols:
-        symbols = _numbers("the list of its symbols", data["symbols"], states, range(max_symbols))
-    _check_fitness(transitions, marks)
-    return Automaton(transitions, marks, symbols)
-
-
-def _numbers(place: str, given: Any, count: int, allowed: range) -> tuple[int, ...]:
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != count:
-        raise _malformed(f"{place} is {given!r}, not {count} numbers")
-    for position, value in enumerate(given):
-        if type(value) is not int or value not in allowed:
-            raise _malformed(
-                f"number {position} of {place} is {value!r}, not one from {allowed[0]} to "
-                f"{allowed[-1]}"
-            )
-    return tuple(given)
-
-
-def _malformed(fault: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"The description of the automaton is malformed: {fault}.",
-        'A description looks like {"transitions": [[0, 1, 0], [0, 1, 0]], "marks": [0, 1]}: a row '
-        "of next states and a mark (-1, 0 or 1) for each state, and its symbol where states have "
-        "symbols.",
-    )
-
-
-def _check_fitness(transitions: Successors, marks: Sequence[int]) -> None:
+        symbols = numbers("the list of its symbols", data["symbols"], states, range(max_symbols))
+    fault = None
     if away := unreachable(transitions):
         fault = f"State {away[0]} cannot be reached from state 0."
     elif lost := unreachable(reverse(transitions)):
@@ -227,9 +200,9 @@ def _check_fitness(transitions: Successors, marks: Sequence[int]) -> None:
         fault = "All states have the same mark, so that all rewards are the same."
     elif not is_sensitive(transitions, marks):
         fault = "The rewards are the same whatever the actions."
-    else:
-        return
-    raise InvalidInputError(
-        f"The automaton is not fit for a test. {fault}",
-        "There must be a way from every state to every other, and actions that change rewards.",
-    )
+    if fault:
+        raise InvalidInputError(
+            f"The automaton is not fit for a test. {fault}",
+            "There must be a way from every state to every other, and actions that change rewards.",
+        )
+    return Automaton(transitions, marks, symbols)

@@ -1,7 +1,4 @@
-"""The complexity of Lambda environments: the length of their description (Lambda thesis, 5.4, 6.3).
-
-Compression stands in for Kolmogorov complexity, as in the thesis.
-"""
+"""The complexity of Lambda environments: the compressed length of descriptions (5.4, 6.3)."""
 
 from __future__ import annotations
 
@@ -17,17 +14,12 @@ from omnimeter.environments.lambda_class.space import SEPARATOR, parse_space
 
 ComplexityMeasure = Literal["environment", "pattern", "product", "length"]
 
-TRIES = 1000
-"""The largest number of spaces drawn until a pattern of the wanted complexity is found."""
-
-FEW_TRIES = 50
-"""The same, where it only matters whether a complexity is easily found."""
+TRIES, FEW_TRIES = 1000, 50
+"""The largest number of spaces drawn until a pattern of the wanted complexity is found, and where
+it only matters whether that is easy."""
 
 MAX_PATTERN = 5000
 """The largest length of patterns of a wanted complexity."""
-
-NEARBY = 8
-"""The lengths of a pattern that are tried, from the expected one on."""
 
 
 def complexity_of(measure: str, space: str, pattern: str) -> float:
@@ -56,16 +48,7 @@ def pattern_of_complexity(
     """The first actions of a random sequence, as many as have the wanted complexity.
 
     Now and then one action more makes a compressed text shorter, or longer by two. So the length
-    is searched as if complexity only grew, and then nearby.
-
-    Args:
-        rng: The random generator.
-        actions: The number of actions.
-        wanted: The complexity.
-        measure: The complexity of a pattern.
-
-    Returns:
-        The pattern, or ``None`` if no part of this sequence has that complexity.
+    is searched as if complexity only grew, and then among the next eight; ``None`` if that fails.
     """
     sequence = rng.integers(actions, size=MAX_PATTERN).tolist()
 
@@ -81,7 +64,7 @@ def pattern_of_complexity(
             return None
         longest = min(2 * longest, MAX_PATTERN)
     first = 1 + bisect_left(range(1, longest + 1), wanted, key=complexity)
-    for length in range(first, min(first + NEARBY, MAX_PATTERN + 1)):
+    for length in range(first, min(first + 8, MAX_PATTERN + 1)):
         if complexity(length) == wanted:
             return text(length)
     return None

@@ -1,9 +1,8 @@
 """State and kernels of Lambda: Good and Evil, further objects, agents, and the rewards in cells.
 
-The order of events is that of the main loop (Lambda thesis, section 4.4). The conceptual order
-(section 3.6.3) is the same with rewards consumed before the update. The update divides the rewards
-of all cells; where agents consume after it, Good and Evil also leave theirs in their new cells
-first, so that the whole reward is only where they are (section 4.1.5).
+The order of events is that of the main loop (Lambda thesis, section 4.4); in the conceptual order
+(section 3.6.3) rewards are consumed before the update. Where agents consume after it, Good and Evil
+first leave rewards in their new cells too: the whole reward is only where they are (4.1.5).
 """
 
 from __future__ import annotations
@@ -38,46 +37,28 @@ MAX_DRAWN_WARM_UP = 10_000
 class LambdaState(NamedTuple):
     """A space with all that is in it.
 
-    Attributes:
-        rng: The generator of Good, Evil and the further objects.
-        agents_rng: The generator of the agents' first cells and of their warm-up, so that what
-            the others do depends neither on the agents nor on their number.
-        paths: The cell that each action leads to, for one cell after the other.
-        pattern: The actions that Good and Evil repeat.
-        places: The cells of Good, of Evil, of the agents and of the further objects.
-        rewards: The reward that lies in each cell.
-        good: What Good drops, in turn.
-        evil: What Evil drops, in turn.
-        division: By what rewards in cells are divided in each interaction.
-        rules: The rules, in the order above.
-        clock: The counters, in the order above.
-        behaviours: How each further object behaves.
-        scripts: The patterns of the further objects, one after the other.
-        script_at: Where each of them begins, and where the last ends.
-        script_now: Where each object is in its pattern.
-        views: The view of each agent.
-        actions: The action of each agent: a buffer for ``step``, which is given only one.
-        paid: The reward of each agent: a buffer for ``step`` and the warm-up.
+    The agents have a generator of their own, so that what the others do depends neither on the
+    agents nor on their number.
     """
 
-    rng: NDArray[np.uint64]
-    agents_rng: NDArray[np.uint64]
-    paths: IntArray
-    pattern: IntArray
-    places: IntArray
-    rewards: FloatArray
-    good: FloatArray
+    rng: NDArray[np.uint64]  # of Good, Evil and the further objects
+    agents_rng: NDArray[np.uint64]  # of the agents' first cells and of their warm-up
+    paths: IntArray  # the cell that each action leads to, for one cell after the other
+    pattern: IntArray  # the actions that Good and Evil repeat
+    places: IntArray  # the cells of Good, of Evil, of the agents and of the further objects
+    rewards: FloatArray  # the reward that lies in each cell
+    good: FloatArray  # what Good drops, in turn
     evil: FloatArray
-    division: FloatArray
-    rules: IntArray
-    clock: IntArray
-    behaviours: IntArray
-    scripts: IntArray
-    script_at: IntArray
-    script_now: IntArray
-    views: IntArray
-    actions: IntArray
-    paid: FloatArray
+    division: FloatArray  # by what rewards in cells are divided in each interaction
+    rules: IntArray  # in the order above
+    clock: IntArray  # the counters, in the order above
+    behaviours: IntArray  # how each further object behaves
+    scripts: IntArray  # the patterns of the further objects, one after the other
+    script_at: IntArray  # where each of them begins, and where the last ends
+    script_now: IntArray  # where each object is in its pattern
+    views: IntArray  # the view of each agent
+    actions: IntArray  # of each agent: a buffer for ``step``, which is given only one
+    paid: FloatArray  # the reward of each agent: a buffer for ``step`` and the warm-up
 
 
 @kernel
@@ -104,7 +85,16 @@ def reset(state: Any) -> Any:
     state.clock[EVIL_DROP] = 0
     draw_swap(state)
     drop(state)
-    warm_up(state)
+    # Random agents interact before the test, past what may be garbage at the beginning.
+    count = state.rules[WARM_UP]
+    if count < 0:
+        count = min(1 + below(state.rng, state.rules[CYCLE]), MAX_DRAWN_WARM_UP)
+    for _ in range(count):
+        for seat in range(len(state.views)):
+            state.actions[seat] = below(state.agents_rng, state.rules[ACTIONS])
+        step_joint(state, state.actions, state.paid)
+    for seat in range(len(state.views)):
+        state.actions[seat] = 0
     return 0.0
 
 
@@ -114,21 +104,6 @@ def draw_swap(state: Any) -> None:
     state.clock[UNTIL_SWAP] = 0
     if state.rules[CYCLE] > 0:
         state.clock[UNTIL_SWAP] = 1 + below(state.rng, state.rules[CYCLE])
-
-
-@kernel
-def warm_up(state: Any) -> None:
-    """Let random agents interact before the test, past what may be garbage at the beginning."""
-    count = state.rules[WARM_UP]
-    if count < 0:
-        count = min(1 + below(state.rng, state.rules[CYCLE]), MAX_DRAWN_WARM_UP)
-    actions = state.rules[ACTIONS]
-    for _ in range(count):
-        for seat in range(len(state.views)):
-            state.actions[seat] = below(state.agents_rng, actions)
-        step_joint(state, state.actions, state.paid)
-    for seat in range(len(state.views)):
-        state.actions[seat] = 0
 
 
 @kernel
@@ -159,7 +134,17 @@ def step_joint(state: Any, actions: Any, rewards: Any) -> None:
         cell = state.places[FIRST_SEAT + seat]
         state.places[FIRST_SEAT + seat] = leads_to(state, cell, actions[seat])
     go_on(state, good, evil)
-    pay(state, rewards)
+    for seat in range(len(state.views)):  # step 6
+        cell = state.places[FIRST_SEAT + seat]
+        rewards[seat] = state.rewards[cell]
+        if state.rules[SHARING]:
+            sharers = 0
+            for other in range(len(state.views)):
+                sharers += state.places[FIRST_SEAT + other] == cell
+            rewards[seat] /= sharers
+    if state.rules[VANISH]:
+        for seat in range(len(state.views)):
+            state.rewards[state.places[FIRST_SEAT + seat]] = 0.0
     end_round(state, good, evil)
 
 
@@ -167,7 +152,19 @@ def step_joint(state: Any, actions: Any, rewards: Any) -> None:
 def go_on(state: Any, good: Any, evil: Any) -> None:
     """All but the agents move, up to the moment when agents are paid."""
     move_good_and_evil(state)
-    move_objects(state)
+    first = FIRST_SEAT + len(state.views)
+    for other in range(len(state.behaviours)):
+        behaviour = state.behaviours[other]
+        action = 0
+        if behaviour == RANDOM:
+            action = below(state.rng, state.rules[ACTIONS])
+        elif behaviour == PATTERN:
+            now = state.script_now[other]
+            action = state.scripts[now]
+            begin, end = state.script_at[other], state.script_at[other + 1]
+            state.script_now[other] = following(now, begin, end)
+        cell = state.places[first + other]
+        state.places[first + other] = leads_to(state, cell, action)
     # In the next round Good and Evil drop the next of their rewards.
     state.clock[GOOD_DROP] = following(state.clock[GOOD_DROP], 0, len(state.good))
     state.clock[EVIL_DROP] = following(state.clock[EVIL_DROP], 0, len(state.evil))
@@ -181,7 +178,13 @@ def end_round(state: Any, good: Any, evil: Any) -> None:
     """All that happens after agents were paid, up to their next observation."""
     if not state.rules[AFTER]:
         fade(state, good, evil)
-    swap_if_due(state)
+    left = state.clock[UNTIL_SWAP]
+    state.clock[UNTIL_SWAP] = max(left - 1, 0)
+    if left == 1:  # step 1: Good and Evil change places
+        good = state.places[GOOD]
+        state.places[GOOD] = state.places[EVIL]
+        state.places[EVIL] = good
+        draw_swap(state)
     drop(state)
 
 
@@ -200,43 +203,14 @@ def move_good_and_evil(state: Any) -> None:
     new_good = leads_to(state, good, action)
     new_evil = leads_to(state, evil, action)
     if new_good == new_evil:
-        if good_gives_way(state, new_good):
+        # Drawn, unless one of them stays where it is. The coin decides for the lower cell, not for
+        # Good: it must not matter which of them is which.
+        if new_good != good and (new_good == evil or (below(state.rng, 2) == 0) == (good < evil)):
             new_good = good
         else:
             new_evil = evil
     state.places[GOOD] = new_good
     state.places[EVIL] = new_evil
-
-
-@kernel
-def good_gives_way(state: Any, cell: Any) -> Any:
-    """Whether Good, or else Evil, does not move when both go to the same cell."""
-    good, evil = state.places[GOOD], state.places[EVIL]
-    if cell == good:
-        return False
-    if cell == evil:
-        return True
-    # The coin decides for the lower cell, not for Good: it must not matter which of them is which.
-    return (below(state.rng, 2) == 0) == (good < evil)
-
-
-@kernel
-def move_objects(state: Any) -> None:
-    """Every further object acts by its behaviour."""
-    actions = state.rules[ACTIONS]
-    first = FIRST_SEAT + len(state.views)
-    for other in range(len(state.behaviours)):
-        behaviour = state.behaviours[other]
-        action = 0
-        if behaviour == RANDOM:
-            action = below(state.rng, actions)
-        elif behaviour == PATTERN:
-            now = state.script_now[other]
-            action = state.scripts[now]
-            begin, end = state.script_at[other], state.script_at[other + 1]
-            state.script_now[other] = following(now, begin, end)
-        cell = state.places[first + other]
-        state.places[first + other] = leads_to(state, cell, action)
 
 
 @kernel
@@ -267,22 +241,6 @@ def drops_in(state: Any, cell: Any) -> Any:
 
 
 @kernel
-def pay(state: Any, rewards: Any) -> None:
-    """Every agent gets the reward of its cell, which may then vanish (step 6)."""
-    for seat in range(len(state.views)):
-        cell = state.places[FIRST_SEAT + seat]
-        rewards[seat] = state.rewards[cell]
-        if state.rules[SHARING]:
-            sharers = 0
-            for other in range(len(state.views)):
-                sharers += state.places[FIRST_SEAT + other] == cell
-            rewards[seat] /= sharers
-    if state.rules[VANISH]:
-        for seat in range(len(state.views)):
-            state.rewards[state.places[FIRST_SEAT + seat]] = 0.0
-
-
-@kernel
 def fade(state: Any, good: Any, evil: Any) -> None:
     """All rewards in cells become smaller (step 7).
 
@@ -295,15 +253,3 @@ def fade(state: Any, good: Any, evil: Any) -> None:
     elif division != 1.0:
         for cell in range(len(state.rewards)):
             state.rewards[cell] /= division
-
-
-@kernel
-def swap_if_due(state: Any) -> None:
-    """Good and Evil change places when it is time (step 1)."""
-    left = state.clock[UNTIL_SWAP]
-    state.clock[UNTIL_SWAP] = max(left - 1, 0)
-    if left == 1:
-        good = state.places[GOOD]
-        state.places[GOOD] = state.places[EVIL]
-        state.places[EVIL] = good
-        draw_swap(state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from math import inf, isfinite
 from typing import Any, ClassVar, Literal, get_args
@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, UnknownNameError
-from omnimeter.contract.agent import IntArray
-from omnimeter.environments.lambda_class import dynamics
+from omnimeter.environments.lambda_class import dynamics, patterns
 from omnimeter.environments.lambda_class.complexity import (
     FEW_TRIES,
     MAX_PATTERN,
@@ -23,18 +22,6 @@ from omnimeter.environments.lambda_class.complexity import (
     highest,
     pattern_of_complexity,
 )
-from omnimeter.environments.lambda_class.dynamics import LambdaState
-from omnimeter.environments.lambda_class.patterns import (
-    BEHAVIOURS,
-    check_object,
-    check_stop,
-    draw_object,
-    draw_pattern,
-    format_pattern,
-    parse_pattern,
-    script_of,
-)
-from omnimeter.environments.lambda_class.scene import scene
 from omnimeter.environments.lambda_class.space import (
     CellSpace,
     check_number_of_cells,
@@ -42,14 +29,13 @@ from omnimeter.environments.lambda_class.space import (
     paths_of,
     read_space,
 )
-from omnimeter.environments.lambda_class.views import VIEWS, kernels_of, space_of
+from omnimeter.environments.lambda_class.views import VIEWS, View, kernels_of, scene, space_of
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
 Variant = Literal["implemented", "conceptual"]
 Consumption = Literal["before", "after"]
 Cycle = Literal["power", "product", "never"]
 Redraw = Literal["all", "connections"]
-View = Literal["structure", "state", "string", "string-others", "adjacent", "foresight"]
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "implemented": {"consumption": "after", "division": "inf", "vanish": True, "beside": True},
@@ -77,8 +63,8 @@ class Lambda(KernelEnvironmentClass):
         cells: The number of cells; by default it is drawn, each further cell half as likely.
         max_cells: The largest number of cells that is drawn.
         actions: The number of actions, the one that stays included; by default it is drawn.
-        space: The space itself: a description such as ``1+2-|1+2-|1+2-``, or ``ring-8``,
-            ``grid-3x4``, ``torus-3x4``; by default it is drawn.
+        space: A description such as ``1+2-|1+2-|1+2-``, or ``ring-8``, ``grid-3x4``, ``torus-3x4``;
+            by default it is drawn.
         pattern: The actions that Good and Evil repeat, such as ``203210200``; by default drawn.
         stop: The probability with which a drawn pattern ends after each of its actions.
         objects: Further objects by their behaviours: ``random``, ``still``, ``pattern`` (drawn),
@@ -88,8 +74,7 @@ class Lambda(KernelEnvironmentClass):
         consumption: Whether agents get the reward of a cell ``before`` or ``after`` the update of
             all cells' rewards. After it, the whole reward is only where Good is.
         vanish: Whether a reward disappears when an agent has got it.
-        division: The number by which rewards in cells are divided in each interaction, from 1 to
-            ``inf``.
+        division: By what rewards in cells are divided in each interaction, from 1 to ``inf``.
         drop_on_agents: Whether Good and Evil leave rewards in a cell where an agent is.
         sharing: Whether agents in the same cell share its reward.
         good: The rewards that Good leaves, one or several in turn, each in (0, 1].
@@ -98,11 +83,11 @@ class Lambda(KernelEnvironmentClass):
             ``power`` of actions, their ``product``, or they ``never`` do.
         warm_up: Interactions of a random agent before the test; ``cycle`` draws their number like
             the time until Good and Evil change places, up to 10,000.
-        complexity_measure: The complexity: the compressed length of the ``environment`` (space and
-            pattern), that times the length of the pattern (``product``), the compressed length of
-            the ``pattern`` alone, or the plain ``length``.
-        view: The view of every agent; by default each gets the view that it asks for, and
-            ``structure`` if it asks for none.
+        complexity_measure: The compressed length of the ``environment`` (space and pattern), that
+            times the length of the pattern (``product``), the compressed length of the ``pattern``
+            alone, or the plain ``length``.
+        view: The view of every agent; by default each gets the one that it asks for, or
+            ``structure``.
         redraw: What is drawn again when a drawn space is not valid: ``all`` of it, with the numbers
             of cells and actions that are not given, or only the ``connections``.
     """
@@ -133,20 +118,45 @@ class Lambda(KernelEnvironmentClass):
         view: View | None = None,
         redraw: Redraw = "all",
     ) -> None:
-        self.cells = cells
-        self.max_cells = max_cells
-        self.actions = actions
-        self.space = None if space is None else self._given_space(space)
-        self.pattern = None if pattern is None else self._given_pattern(pattern)
-        check_stop(stop)
+        check_number_of_cells(max_cells, drawn=True)
+        self.cells, self.max_cells, self.actions = cells, max_cells, actions
+        self.space = None if space is None else read_space(space)
+        if self.space is not None:
+            self.cells, self.actions = self.space.cells, self.space.actions
+            sizes = (("cells", cells, self.cells), ("actions", actions, self.actions))
+            for name, wanted, given in sizes:
+                if wanted not in (None, given):
+                    raise InvalidInputError(
+                        f"The space has {given} {name}, not {wanted}.",
+                        f"Leave out {name}, or the space.",
+                    )
+        elif cells is not None:
+            check_number_of_cells(cells, drawn=True)
+        if self.actions is not None and self.actions < 2:
+            raise InvalidInputError(
+                f"There cannot be {self.actions} actions.", "Give 2 or more: staying is one."
+            )
+        if pattern is not None:
+            if self.actions is None:
+                raise InvalidInputError(
+                    "A pattern needs to know which actions there are.",
+                    "Give space or actions together with the pattern.",
+                )
+            patterns.parse_pattern(pattern, self.actions)
+        self.pattern = pattern
+        patterns.check_stop(stop)
         self.stop = stop
-        self.objects = [check_object(each, self.actions) for each in objects or []]
+        self.objects = list(objects or [])
+        for behaviour in self.objects:
+            if behaviour != "pattern":  # that one is drawn
+                patterns.script_of(behaviour, self.actions)
         self.redraw = _one_of("redraw", redraw, Redraw)
         self.complexity_measure = _one_of(
             "complexity_measure", complexity_measure, ComplexityMeasure
         )
         self.view = None if view is None else _one_of("view", view, View)
-        self._set_views((view or "structure",))
+        self.seat_views: tuple[str, ...] = (view or "structure",)
+        self.kernels = kernels_of(self.seat_views)
         rules = {
             "consumption": consumption,
             "division": division,
@@ -162,36 +172,6 @@ class Lambda(KernelEnvironmentClass):
         self.rules = checked_rules(
             {name: defaults.get(name) if rule is None else rule for name, rule in rules.items()}
         )
-        check_number_of_cells(max_cells, drawn=True)
-        if self.space is None and cells is not None:
-            check_number_of_cells(cells, drawn=True)
-        if self.actions is not None and self.actions < 2:
-            raise InvalidInputError(
-                f"There cannot be {self.actions} actions.", "Give 2 or more: staying is one."
-            )
-
-    def _given_space(self, text: str) -> CellSpace:
-        space = read_space(text)
-        for name, wanted, given in (
-            ("cells", self.cells, space.cells),
-            ("actions", self.actions, space.actions),
-        ):
-            if wanted not in (None, given):
-                raise InvalidInputError(
-                    f"The space has {given} {name}, not {wanted}.",
-                    f"Leave out {name}, or the space.",
-                )
-        self.cells, self.actions = space.cells, space.actions
-        return space
-
-    def _given_pattern(self, text: str) -> str:
-        if self.actions is None:
-            raise InvalidInputError(
-                "A pattern needs to know which actions there are.",
-                "Give space or actions together with the pattern.",
-            )
-        parse_pattern(text, self.actions)
-        return text
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         """Draw a space, a pattern and further objects, as far as they are not given.
@@ -200,9 +180,7 @@ class Lambda(KernelEnvironmentClass):
         """
         if complexity is None:
             space = self._draw_space(rng)
-            pattern = self.pattern or format_pattern(
-                draw_pattern(rng, space.actions, self.stop), space.actions
-            )
+            pattern = self.pattern or self._draw_pattern(rng, space.actions)
             return self._instance(rng, space, pattern)
         instance = self._search(rng, complexity, TRIES)
         if instance is None:
@@ -217,10 +195,7 @@ class Lambda(KernelEnvironmentClass):
     def _search(self, rng: np.random.Generator, complexity: float, tries: int) -> Instance | None:
         for _ in range(tries):
             space = self._draw_space(rng)
-
-            def measure(pattern: str, description: str = str(space)) -> float:
-                return complexity_of(self.complexity_measure, description, pattern)
-
+            measure = partial(complexity_of, self.complexity_measure, str(space))
             if self.pattern is None:
                 pattern = pattern_of_complexity(rng, space.actions, complexity, measure)
             else:
@@ -235,8 +210,14 @@ class Lambda(KernelEnvironmentClass):
         keep_sizes = self.redraw == "connections"
         return draw_space(rng, self.cells, self.max_cells, self.actions, keep_sizes=keep_sizes)
 
+    def _draw_pattern(self, rng: np.random.Generator, actions: int) -> str:
+        return patterns.format_pattern(patterns.draw_pattern(rng, actions, self.stop), actions)
+
     def _instance(self, rng: np.random.Generator, space: CellSpace, pattern: str) -> Instance:
-        objects = [draw_object(rng, each, space.actions, self.stop) for each in self.objects]
+        objects = [
+            f"pattern:{self._draw_pattern(rng, space.actions)}" if each == "pattern" else each
+            for each in self.objects
+        ]
         return Instance({"space": str(space), "pattern": pattern, "objects": objects, **self.rules})
 
     def with_views(self, views: Sequence[str | None]) -> Lambda:
@@ -246,19 +227,41 @@ class Lambda(KernelEnvironmentClass):
         if seat_views == self.seat_views:
             return self
         seated = copy(self)
-        seated._set_views(seat_views)
+        seated.seat_views, seated.kernels = seat_views, kernels_of(seat_views)
         return seated
-
-    def _set_views(self, views: tuple[str, ...]) -> None:
-        self.seat_views = views
-        self.kernels = kernels_of(views)
 
     def build(self, instance: Instance) -> KernelEnvironment:
         """Build the environment of an instance, with a seat for each view."""
         paths = paths_of(instance.data["space"])
         cells, actions = paths.shape
         views = self.seat_views
-        state = _state(instance.data, paths, views)
+        # A description may come from anywhere, and kernels trust what they are given.
+        data = checked_rules(instance.data)
+        scripts = [patterns.script_of(each, actions) for each in data["objects"]]
+        behaviours = [patterns.BEHAVIOURS.index(each.partition(":")[0]) for each in data["objects"]]
+        flags = (data["consumption"] == "after", data["vanish"], data["beside"], data["sharing"])
+        cycle = max_cycle(data["cycle"], cells, actions)
+        warm_up = -1 if data["warm_up"] == "cycle" else data["warm_up"]
+        state = dynamics.LambdaState(
+            rng=generator_state(),
+            agents_rng=generator_state(),
+            paths=paths.ravel().copy(),
+            pattern=patterns.parse_pattern(data["pattern"], actions),
+            places=np.zeros(2 + len(views) + len(scripts), dtype=np.int64),
+            rewards=np.zeros(cells),
+            good=np.array(data["good"], dtype=np.float64),
+            evil=np.array(data["evil"], dtype=np.float64),
+            division=np.array([float(data["division"])]),
+            rules=np.array([actions, *flags, cycle, warm_up], dtype=np.int64),
+            clock=np.zeros(4, dtype=np.int64),
+            behaviours=np.array(behaviours, dtype=np.int64),
+            scripts=np.array([action for script in scripts for action in script], dtype=np.int64),
+            script_at=np.cumsum([0, *map(len, scripts)]).astype(np.int64),
+            script_now=np.zeros(len(scripts), dtype=np.int64),
+            views=np.array([VIEWS.index(view) for view in views], dtype=np.int64),
+            actions=np.zeros(len(views), dtype=np.int64),
+            paid=np.zeros(len(views)),
+        )
         first, *others = (space_of(view, cells, actions, len(state.places)) for view in views)
         return KernelEnvironment(self.kernels, state, actions, first, others=others, views=views)
 
@@ -275,10 +278,8 @@ class Lambda(KernelEnvironmentClass):
             rules["consumption"] == "after" and rules["division"] == "inf" and not rules["beside"]
         )
         largest = self.max_cells if self.cells is None else self.cells
-        return Claims(
-            balanced=rules["good"] == rules["evil"],
-            sensitive=None if out_of_reach else largest,
-        )
+        sensitive = None if out_of_reach else largest
+        return Claims(balanced=rules["good"] == rules["evil"], sensitive=sensitive)
 
     def complexity(self, instance: Instance) -> float:
         """The length of the description, compressed as ``complexity_measure`` says."""
@@ -302,16 +303,13 @@ class Lambda(KernelEnvironmentClass):
     ) -> Mapping[str, Any]:
         """Coloured cells with neutral symbols, and the last reward as up, neutral or down.
 
-        The class that ``seating`` gave must be asked: only that one knows the view.
+        Ask the class that ``with_views`` returned: only that one knows the view.
         """
         return scene(instance, self.seat_views, np.atleast_1d(observation).tolist(), reward)
 
 
-# Rules
-
-
 def checked_rules(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The rules of an environment as they are kept in its description.
+    """A description with the rules of the environment as they are stored.
 
     Raises:
         InvalidInputError: A value is impossible.
@@ -321,17 +319,32 @@ def checked_rules(given: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(given[name], bool):
             shown = "drop_on_agents (beside)" if name == "beside" else name
             raise InvalidInputError(f"{shown} is {given[name]!r}.", "Give true or false.")
-    cycle = _one_of("cycle", given["cycle"], Cycle)
+    cycle, warm_up = _one_of("cycle", given["cycle"], Cycle), given["warm_up"]
+    if warm_up == "cycle" and cycle == "never":
+        raise InvalidInputError(
+            "A warm-up cannot be drawn like the cycle when there is no cycle.",
+            "Give warm_up as a number, or cycle=power.",
+        )
+    if warm_up != "cycle" and not (type(warm_up) is int and 0 <= warm_up <= MAX_WARM_UP):
+        raise InvalidInputError(
+            f"A warm-up cannot last for {warm_up} interactions.",
+            f"Give a number from 0 to {MAX_WARM_UP:,}, or cycle.",
+        )
+    try:
+        division = float(given["division"])
+    except (TypeError, ValueError):
+        division = 0.0
+    if not division >= 1:  # catches NaN too
+        raise InvalidInputError(
+            f"Rewards in cells cannot be divided by {given['division']}.",
+            "Give division from 1 to inf.",
+        )
+    _one_of("consumption", given["consumption"], Consumption)
     return {
-        "consumption": _one_of("consumption", given["consumption"], Consumption),
-        "division": _division(given["division"]),
-        "vanish": given["vanish"],
-        "beside": given["beside"],
-        "sharing": given["sharing"],
+        **given,
+        "division": "inf" if division == inf else division,  # as JSON can hold it
         "good": _rewards("good", given["good"]),
         "evil": _rewards("evil", given["evil"]),
-        "cycle": cycle,
-        "warm_up": _warm_up(given["warm_up"], cycle),
     }
 
 
@@ -341,23 +354,10 @@ def _one_of(name: str, given: object, values: Any) -> Any:
     return given
 
 
-def _division(given: float | str) -> float | str:
-    """A division factor from 1 to infinity, as JSON can hold it."""
-    try:
-        number = float(given)
-    except (TypeError, ValueError):
-        number = 0.0
-    if not number >= 1:  # catches NaN too
-        raise InvalidInputError(
-            f"Rewards in cells cannot be divided by {given}.", "Give division from 1 to inf."
-        )
-    return "inf" if number == inf else number
-
-
 def _rewards(name: str, given: object) -> list[float]:
     """The rewards of Good or Evil, in turn: numbers above 0, at most 1."""
     rewards: Sequence[Any] = given if isinstance(given, list | tuple) else [given]
-    if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in rewards):
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in rewards):
         raise InvalidInputError(
             f"{name} is {given!r}.", f"Give {name} one number or several, in (0, 1]."
         )
@@ -373,23 +373,6 @@ def _rewards(name: str, given: object) -> list[float]:
     return [float(each) for each in rewards]
 
 
-def _warm_up(given: int | str, cycle: str) -> int | str:
-    """The number of interactions of a random agent before the test, or ``cycle`` to draw it."""
-    if given == "cycle":
-        if cycle == "never":
-            raise InvalidInputError(
-                "A warm-up cannot be drawn like the cycle when there is no cycle.",
-                "Give warm_up as a number, or cycle=power.",
-            )
-        return given
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= MAX_WARM_UP:
-        raise InvalidInputError(
-            f"A warm-up cannot last for {given} interactions.",
-            f"Give a number from 0 to {MAX_WARM_UP:,}, or cycle.",
-        )
-    return given
-
-
 def max_cycle(cycle: str, cells: int, actions: int) -> int:
     """The largest number of interactions until Good and Evil change places; 0 if they never do.
 
@@ -398,42 +381,3 @@ def max_cycle(cycle: str, cells: int, actions: int) -> int:
     """
     bounds = {"power": int(cells**actions), "product": cells * actions, "never": 0}
     return min(bounds[cycle], MAX_CYCLE)
-
-
-# Building
-
-
-def _state(data: Mapping[str, Any], paths: IntArray, views: Sequence[str]) -> LambdaState:
-    # A description may come from anywhere, and kernels trust what they are given.
-    data = {**data, **checked_rules(data)}
-    cells, actions = paths.shape
-    scripts = [script_of(check_object(each, actions), actions) for each in data["objects"]]
-    behaviours = [BEHAVIOURS.index(each.partition(":")[0]) for each in data["objects"]]
-    rules = np.zeros(7, dtype=np.int64)
-    rules[dynamics.ACTIONS] = actions
-    rules[dynamics.AFTER] = data["consumption"] == "after"
-    rules[dynamics.VANISH] = data["vanish"]
-    rules[dynamics.DROP_ON_AGENTS] = data["beside"]
-    rules[dynamics.SHARING] = data["sharing"]
-    rules[dynamics.CYCLE] = max_cycle(data["cycle"], cells, actions)
-    rules[dynamics.WARM_UP] = -1 if data["warm_up"] == "cycle" else data["warm_up"]
-    return LambdaState(
-        rng=generator_state(),
-        agents_rng=generator_state(),
-        paths=paths.ravel().copy(),
-        pattern=parse_pattern(data["pattern"], actions),
-        places=np.zeros(2 + len(views) + len(scripts), dtype=np.int64),
-        rewards=np.zeros(cells),
-        good=np.array(data["good"], dtype=np.float64),
-        evil=np.array(data["evil"], dtype=np.float64),
-        division=np.array([float(data["division"])]),
-        rules=rules,
-        clock=np.zeros(4, dtype=np.int64),
-        behaviours=np.array(behaviours, dtype=np.int64),
-        scripts=np.array([action for script in scripts for action in script], dtype=np.int64),
-        script_at=np.cumsum([0, *map(len, scripts)]).astype(np.int64),
-        script_now=np.zeros(len(scripts), dtype=np.int64),
-        views=np.array([VIEWS.index(view) for view in views], dtype=np.int64),
-        actions=np.zeros(len(views), dtype=np.int64),
-        paid=np.zeros(len(views)),
-    )

@@ -13,11 +13,7 @@ MAX_LENGTH = 10_000_000
 
 
 def parse_pattern(text: str, actions: int) -> IntArray:
-    """The actions of a pattern.
-
-    Args:
-        text: Digits, or numbers separated by commas if there are more than ten actions.
-        actions: The number of actions, staying included.
+    """The actions of a pattern: digits, or numbers and commas if there are more than ten actions.
 
     Raises:
         InvalidInputError: The pattern is empty, or something in it is not one of the actions.
@@ -40,22 +36,12 @@ def parse_pattern(text: str, actions: int) -> IntArray:
 
 
 def format_pattern(pattern: Iterable[int], actions: int) -> str:
-    """The text of a pattern.
-
-    Args:
-        pattern: The numbers of the actions.
-        actions: The number of actions, staying included.
-    """
+    """The text of a pattern, given how many actions there are."""
     return _separator(actions).join(str(int(action)) for action in pattern)
 
 
 def pattern_length(text: str, actions: int) -> int:
-    """The number of actions that a pattern has.
-
-    Args:
-        text: The pattern.
-        actions: The number of actions, staying included.
-    """
+    """The number of actions in a pattern, given how many there are to choose from."""
     separator = _separator(actions)
     return text.count(separator) + 1 if separator else len(text)
 
@@ -67,14 +53,8 @@ def _separator(actions: int) -> str:
 def draw_pattern(rng: np.random.Generator, actions: int, stop: float) -> IntArray:
     """A random pattern: a uniform action, then an end with probability ``stop``, or another one.
 
-    Args:
-        rng: The random generator.
-        actions: The number of actions, staying included.
-        stop: The probability that the pattern ends after an action.
-
     Raises:
-        InvalidInputError: ``stop`` is not a probability above 0, or so small that patterns do not
-            fit into memory.
+        InvalidInputError: ``stop`` is not in (0, 1], or so small that patterns get too long.
     """
     check_stop(stop)
     length = int(rng.geometric(stop))
@@ -88,11 +68,7 @@ def draw_pattern(rng: np.random.Generator, actions: int, stop: float) -> IntArra
 
 
 def check_stop(stop: float) -> None:
-    """Reject what is not a probability above 0.
-
-    Raises:
-        InvalidInputError: ``stop`` is not in (0, 1].
-    """
+    """Raise InvalidInputError for what is not a probability above 0."""
     if not 0 < stop <= 1:
         raise InvalidInputError(
             f"The probability of stopping (stop) is {stop:g}, which is not in (0, 1].",
@@ -102,53 +78,31 @@ def check_stop(stop: float) -> None:
 
 # Further objects
 
-
 BEHAVIOURS = ("random", "still", "pattern")
 """In the order of their codes in ``dynamics.py``."""
 
 
-def check_object(text: str, actions: int | None) -> str:
-    """The behaviour of an object, as it is written: random, still, pattern or pattern:0120.
-
-    Args:
-        text: The behaviour.
-        actions: The number of actions, where it is known already.
+def script_of(text: str, actions: int | None) -> IntArray:
+    """The actions that an object repeats, none if its behaviour is random or still.
 
     Raises:
-        InvalidInputError: There is no such behaviour, or its pattern is wrong.
+        InvalidInputError: There is no such behaviour, or its pattern is wrong or cannot be read.
     """
-    behaviour, colon, _ = text.partition(":")
+    behaviour, colon, pattern = text.partition(":")
     if behaviour not in BEHAVIOURS or (colon and behaviour != "pattern"):
         raise InvalidInputError(
             f"There is no behaviour {text!r} of objects.",
             "Give random, still, pattern (drawn like the pattern of Good and Evil), or a pattern "
             "such as pattern:0120.",
         )
-    if colon and actions is None:
+    if behaviour != "pattern":
+        return np.empty(0, dtype=np.int64)
+    if actions is None:
         raise InvalidInputError(
             f"The object {text!r} needs to know which actions there are.",
             "Give space or actions together with it.",
         )
-    if colon and actions is not None:
-        try:
-            script_of(text, actions)
-        except InvalidInputError as error:
-            raise InvalidInputError(
-                f"The object {text!r}: {error.message}", error.advice
-            ) from error
-    return text
-
-
-def draw_object(rng: np.random.Generator, text: str, actions: int, stop: float) -> str:
-    """The same behaviour with its pattern, drawn if it was not given."""
-    if text == "pattern":
-        return f"pattern:{format_pattern(draw_pattern(rng, actions, stop), actions)}"
-    return text
-
-
-def script_of(text: str, actions: int) -> IntArray:
-    """The actions that an object repeats, none if it has no pattern."""
-    behaviour, _, pattern = text.partition(":")
-    if behaviour != "pattern":
-        return np.empty(0, dtype=np.int64)
-    return parse_pattern(pattern, actions)
+    try:
+        return parse_pattern(pattern, actions)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"The object {text!r}: {error.message}", error.advice) from error

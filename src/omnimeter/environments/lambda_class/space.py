@@ -15,11 +15,8 @@ from omnimeter.contract.agent import IntArray
 from omnimeter.environments.shared import is_strongly_connected, reverse, unreachable
 
 SEPARATOR = "|"
-
 MAX_CELLS = 10_000
-
-MAX_DRAWN_CELLS = 1000
-"""A description has a sign for each cell that an action passes."""
+MAX_DRAWN_CELLS = 1000  # a description has a sign for each cell that an action passes
 
 
 @dataclass(frozen=True)
@@ -60,12 +57,9 @@ class CellSpace:
 
     def canonical(self) -> CellSpace:
         """The same space with the shortest displacements, forward where both are as short."""
-
-        def shortest(step: int) -> int:
-            forward = step % self.cells
-            return forward if 2 * forward <= self.cells else forward - self.cells
-
-        return CellSpace(tuple(tuple(map(shortest, row)) for row in self.displacements))
+        forward = np.array(self.displacements) % self.cells
+        shortest = np.where(2 * forward <= self.cells, forward, forward - self.cells)
+        return CellSpace(tuple(map(tuple, shortest.tolist())))
 
     def __str__(self) -> str:
         """The description of the space."""
@@ -80,15 +74,11 @@ def _describe_cell(displacements: Sequence[int]) -> str:
     )
 
 
-# Validity
-
-
 def check_space(space: CellSpace) -> None:
     """Reject a space that is not fit for an environment.
 
     Raises:
-        InvalidInputError: It has one cell, a cell with one successor, or cells without a way
-            between them. The message names the cell and its place in the description.
+        InvalidInputError: Too few or too many cells, or one that cannot be left or reached.
     """
     check_number_of_cells(space.cells)
     successors = space.successors().tolist()
@@ -109,11 +99,7 @@ def check_space(space: CellSpace) -> None:
 
 
 def check_number_of_cells(cells: int, *, drawn: bool = False) -> None:
-    """Reject a number of cells that no space, or no drawn space, can have.
-
-    Raises:
-        InvalidInputError: There are fewer than two cells, or too many.
-    """
+    """Raise InvalidInputError for a number of cells that no space, or drawn space, can have."""
     if cells < 2:
         raise InvalidInputError(
             f"A space needs at least 2 cells, but this one has {cells}.", "Ask for more cells."
@@ -131,7 +117,6 @@ def check_number_of_cells(cells: int, *, drawn: bool = False) -> None:
 
 
 # Notation and topologies
-
 
 NAME = re.compile(r"[A-Za-z]+(-.*)?")
 SIGNS = re.compile(r"\++|-+|")
@@ -178,11 +163,23 @@ def parse_space(text: str) -> CellSpace:
         while at < end or len(steps) < (actions or 1):
             number = str(len(steps) + 1)
             if len(steps) == actions or not text.startswith(number, at, end):
-                place = f"character {at + 1} (cell {len(cells) + 1}, "
-                place += f"after action {len(steps)})" if steps else "where action 1 should stand)"
+                expected = ["'+'"] if steps and steps[-1] >= 0 else []
+                expected += ["'-'"] if steps and steps[-1] <= 0 else []
+                expected += [f"'{number}'"] if len(steps) != actions else []
+                if len(steps) >= (actions or 1):
+                    expected += [f"'{SEPARATOR}'", "the end"]
+                *others, last = expected
+                wanted = f"{', '.join(others)} or {last}" if others else last
                 width = 1 if len(steps) == actions else len(number)
                 given = text[at : max(at + 1, min(at + width, end))]
-                raise _malformed(place, given, steps, actions)
+                after = f"after action {len(steps)}" if steps else "where action 1 should stand"
+                raise InvalidInputError(
+                    f"The description of the space is malformed at character {at + 1} (cell "
+                    f"{len(cells) + 1}, {after}): found {repr(given) if given else 'the end'}, "
+                    f"expected {wanted}.",
+                    "A description looks like 1+2++3|1+23-|1+23|1+2--3-: in every cell the same "
+                    "actions in order from 1, each followed by plus signs, minus signs or nothing.",
+                )
             signs = SIGNS.match(text, at + len(number), end)
             run = signs.group() if signs else ""
             steps.append(run.count("+") - run.count("-"))
@@ -192,37 +189,11 @@ def parse_space(text: str) -> CellSpace:
     return CellSpace(tuple(cells))
 
 
-def _malformed(
-    place: str, given: str, steps: Sequence[int], actions: int | None
-) -> InvalidInputError:
-    expected: list[str] = []
-    if steps and steps[-1] >= 0:
-        expected.append("'+'")
-    if steps and steps[-1] <= 0:
-        expected.append("'-'")
-    if len(steps) != actions:
-        expected.append(f"'{len(steps) + 1}'")
-    if len(steps) >= (actions or 1):
-        expected += [f"'{SEPARATOR}'", "the end"]
-    wanted = " or ".join([", ".join(expected[:-1]), expected[-1]] if expected[1:] else expected)
-    return InvalidInputError(
-        f"The description of the space is malformed at {place}: "
-        f"found {repr(given) if given else 'the end'}, expected {wanted}.",
-        "A description looks like 1+2++3|1+23-|1+23|1+2--3-: in every cell the same actions in "
-        "order from 1, each followed by plus signs, minus signs or nothing.",
-    )
-
-
 def named_space(name: str) -> CellSpace:
-    """The space of a topology's name, in canonical form.
+    """The canonical space of a topology's name.
 
-    In a ring action 1 leads to the next cell, action 2 to the one before. Actions of a grid and of
-    a torus are right, left, down, up: at a border of a grid the move stays, on a torus it leads to
-    the opposite border.
-
-    Raises:
-        InvalidInputError: The sizes are missing, malformed or out of range.
-        UnknownNameError: There is no such topology.
+    Actions of a ring lead to the next cell and to the one before, those of a grid and of a torus
+    right, left, down, up: at a border of a grid the move stays, on a torus it leads round.
     """
     topology, dash, sizes = name.partition("-")
     if topology not in TOPOLOGIES:
@@ -258,11 +229,8 @@ def named_space(name: str) -> CellSpace:
 
 # Drawing (Lambda thesis, 4.1.3)
 
-
 TRIES = 100_000
-
-MIN_SIZE = 2
-"""Of cells, and of actions with the one that stays."""
+MIN_SIZE = 2  # of cells, and of actions with the one that stays
 
 
 def draw_space(
@@ -279,8 +247,7 @@ def draw_space(
         rng: The random generator.
         cells: The number of cells; left out, geometric with p = 1/2 from 2 on.
         max_cells: The largest number of cells; it takes the probability of all above it.
-        actions: The number of actions with the one that stays; left out, geometric with p = 1/2
-            from 2 up to the number of cells, in the same way.
+        actions: The number of actions; left out, drawn in the same way, up to that of cells.
         keep_sizes: Whether the sizes that are drawn are kept when the rest is drawn again.
 
     Raises:
@@ -294,8 +261,7 @@ def draw_space(
             "Ask for more actions.",
         )
 
-    def sizes() -> tuple[int, int]:
-        """How many cells there are, and how many arrows leave each."""
+    def sizes() -> tuple[int, int]:  # how many cells there are, and how many arrows leave each
         number = _geometric(rng, max_cells) if cells is None else cells
         return number, (_geometric(rng, number) if actions is None else actions) - 1
 
@@ -310,12 +276,19 @@ def draw_space(
         else:
             targets = rng.integers(number, size=(number, arrows))
         if is_strongly_connected(targets.tolist()):
-            return _with_directions(rng, targets)
+            break
         if not fixed:
             number, arrows = sizes()
-    raise InvalidInputError(
-        f"No valid space was found in {TRIES:,} tries.", "Ask for fewer cells or more actions."
-    )
+    else:
+        raise InvalidInputError(
+            f"No valid space was found in {TRIES:,} tries.", "Ask for fewer cells or more actions."
+        )
+    # Each target is reached forward or backward with equal probability. A displacement of zero has
+    # no direction: a whole turn back would be staying once more.
+    forward = (targets - np.arange(number)[:, np.newaxis]) % number
+    backward = rng.random(targets.shape) < 0.5
+    steps = np.where(backward & (forward > 0), forward - number, forward)
+    return CellSpace(tuple(tuple(row) for row in steps.tolist()))
 
 
 def _geometric(rng: np.random.Generator, largest: int) -> int:
@@ -341,13 +314,3 @@ def _draw_entered(rng: np.random.Generator, cells: int, arrows: int) -> IntArray
             break
     targets = np.repeat(np.arange(cells, dtype=np.int64), entries)
     return rng.permutation(targets).reshape(cells, arrows)
-
-
-def _with_directions(rng: np.random.Generator, targets: IntArray) -> CellSpace:
-    """The space with these targets, each reached forward or backward with equal probability."""
-    cells = len(targets)
-    forward = (targets - np.arange(cells)[:, np.newaxis]) % cells
-    backward = rng.random(targets.shape) < 0.5
-    # A displacement of zero has no direction: a whole turn back would be staying once more.
-    steps = np.where(backward & (forward > 0), forward - cells, forward)
-    return CellSpace(tuple(tuple(row) for row in steps.tolist()))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from omnimeter.contract import Space
+from omnimeter.contract import Instance, Space
 from omnimeter.environments.lambda_class.dynamics import (
     ACTIONS,
     AFTER,
@@ -23,11 +23,11 @@ from omnimeter.environments.lambda_class.dynamics import (
     step,
     step_joint,
 )
+from omnimeter.environments.lambda_class.space import paths_of
 from omnimeter.kernels import EnvironmentKernels, kernel
 
-VIEWS = ("structure", "state", "string", "string-others", "adjacent", "foresight")
-"""The names of the views, in the order of the codes below."""
-
+View = Literal["structure", "state", "string", "string-others", "adjacent", "foresight"]
+VIEWS: tuple[str, ...] = get_args(View)
 STRUCTURE, STATE, STRING, STRING_OTHERS, ADJACENT, FORESIGHT = range(len(VIEWS))
 
 NEXT_CELL, SELF, PLUS, MINUS, EITHER, FIRST_OTHER = range(6)
@@ -40,21 +40,15 @@ SEES_GOOD, SEES_EVIL, SEES_OTHER = 1, 2, 4
 
 
 def space_of(view: str, cells: int, actions: int, places: int) -> Space:
-    """The observations of a view.
-
-    Args:
-        view: Its name.
-        cells: The number of cells.
-        actions: The number of actions.
-        places: The number of Good, Evil, the agents and the further objects together.
-    """
+    """The observations of a view, given the number of all that have a place in the space."""
     structure = (cells,) * (places + actions)
     symbols = FIRST_OTHER + (places - 3) + actions
+    string = (symbols,) * (cells - 1 + places + actions)
     sizes = {
         "structure": structure,
         "state": (cells,) * places,
-        "string": (symbols,) * (cells - 1 + places + actions),
-        "string-others": (symbols,) * (cells - 1 + places + actions),
+        "string": string,
+        "string-others": string,
         "adjacent": (cells, *(8,) * actions),
         "foresight": structure + (cells, cells) + (actions,) * actions,
     }
@@ -143,11 +137,8 @@ def write_adjacent(state: Any, seat: Any, out: Any) -> None:
     out[0] = state.places[own]
     for action in range(actions):
         cell = state.paths[state.places[own] * actions + action]
-        seen = 0
-        if state.places[GOOD] == cell:
-            seen |= SEES_GOOD
-        if state.places[EVIL] == cell:
-            seen |= SEES_EVIL
+        seen = SEES_GOOD if state.places[GOOD] == cell else 0
+        seen |= SEES_EVIL if state.places[EVIL] == cell else 0
         for other in range(FIRST_SEAT, len(state.places)):
             if other != own and state.places[other] == cell:
                 seen |= SEES_OTHER
@@ -234,7 +225,7 @@ def _kernels(observe: Callable[..., None]) -> EnvironmentKernels:
     return EnvironmentKernels(LambdaState, reset, step, observe, step_joint, observe_from)
 
 
-SINGLE = {
+_SINGLE = {
     "structure": _kernels(observe_structure),
     "state": _kernels(observe_state),
     "string": _kernels(observe_string),
@@ -242,19 +233,15 @@ SINGLE = {
     "adjacent": _kernels(observe_adjacent),
     "foresight": _kernels(observe_foresight),
 }
-"""For one agent, by its view."""
-
-JOINT = _kernels(observe_first)
-"""For several agents, whatever their views: compiled once for all of them."""
+_JOINT = _kernels(observe_first)  # whatever the views: compiled once for all of them
 
 
 def kernels_of(views: Sequence[str]) -> EnvironmentKernels:
     """The kernels of environments with a seat for each view."""
-    return SINGLE[views[0]] if len(views) == 1 else JOINT
+    return _SINGLE[views[0]] if len(views) == 1 else _JOINT
 
 
-# Observations as text
-
+# Observations as text and as scenes
 
 SYMBOLS = {NEXT_CELL: ":", SELF: "π", PLUS: "⊕", MINUS: "⊖", EITHER: "⊙"}
 
@@ -266,14 +253,9 @@ def string_of(codes: Sequence[int], actions: int) -> str:
     objects by number, then the actions that lead there. The actions are A1 (which stays), A2 and so
     on, as in the text. ``πω2A1:⊖:⊕ω1A2:`` says that the agent and object 2 are in the first of
     four cells.
-
-    Args:
-        codes: The observation.
-        actions: The number of actions.
     """
     written = [int(code) for code in codes]
-    cells = written.count(NEXT_CELL) + 1
-    others = len(written) - (cells - 1) - actions - 3  # without the agent, Good and Evil
+    others = len(written) - written.count(NEXT_CELL) - actions - 3  # all but the agent, Good, Evil
 
     def symbol(code: int) -> str:
         number = code - FIRST_OTHER
@@ -286,8 +268,65 @@ def string_of(codes: Sequence[int], actions: int) -> str:
 def state_key(places: Sequence[int], cells: int) -> str:
     """The contents of the cells, as the states of the Q matrix are written: ``101|000|010``.
 
-    Args:
-        places: The cells of Good, of Evil, of the agent and of others, counted from 0.
-        cells: The number of cells.
+    Places are the cells of Good, of Evil, of the agent and of others, counted from 0.
     """
     return "|".join("".join(str(int(place == cell)) for place in places) for cell in range(cells))
+
+
+COLOURS = (
+    "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999",
+    "#c2b280", "#7b9e89",
+)  # fmt: skip
+"""Cells in turn. The first eight can be told apart by the colour-blind (Okabe and Ito 2008)."""
+
+SHAPES = {SELF: "circle", PLUS: "square", MINUS: "diamond", EITHER: "star", FIRST_OTHER: "triangle"}
+"""Neutral symbols, which do not tell good from evil."""
+
+
+def scene(
+    instance: Instance, views: Sequence[str], seen: Sequence[int], reward: float
+) -> dict[str, Any]:
+    """The scene that a person is shown (4.5.3): coloured cells, neutral symbols, possible moves.
+
+    The accumulated reward is never shown: knowing it would change behaviour.
+
+    Args:
+        instance: The environment.
+        views: The view of each agent in the environment; that of the first one is shown.
+        seen: Its observation.
+        reward: Its last reward.
+    """
+    paths = paths_of(instance.data["space"])
+    view, *joint = views
+    others = len(joint) + len(instance.data["objects"])
+    symbols: list[list[str]] = [[] for _ in paths]
+    own = cell = 0
+    if view.startswith("string"):
+        for code in seen:
+            kind = min(code, FIRST_OTHER)
+            own = cell if kind == SELF else own
+            if kind == NEXT_CELL:
+                cell += 1
+            elif code < FIRST_OTHER + others:
+                symbols[cell].append(SHAPES[kind])
+    elif view == "adjacent":
+        own = seen[0]
+        symbols[own].append(SHAPES[SELF])
+        bits = ((SEES_GOOD, PLUS), (SEES_EVIL, MINUS), (SEES_OTHER, FIRST_OTHER))
+        for cell, content in dict(zip(paths[own].tolist(), seen[1:], strict=True)).items():
+            symbols[cell] += [SHAPES[kind] for bit, kind in bits if content & bit]
+    else:
+        own = seen[2]
+        order = [own, *seen[:2], *seen[3 : 3 + others]]
+        for place, kind in zip(order, [SELF, PLUS, MINUS] + [FIRST_OTHER] * others, strict=True):
+            symbols[place].append(SHAPES[kind])
+    cells = [
+        {
+            "colour": COLOURS[cell % len(COLOURS)],
+            "symbols": symbols[cell],
+            "actions": np.flatnonzero(paths[own] == cell).tolist(),
+        }
+        for cell in range(len(paths))
+    ]
+    sign = "up" if reward > 0 else "down" if reward < 0 else "neutral"
+    return {"kind": "lambda", "cells": cells, "reward": sign}

@@ -8,16 +8,11 @@ from omnimeter.contract import Instance, InvalidInputError
 LETTERS = "LRUDS"
 """Left, right, up, down, stay: the actions in their order."""
 
-OBJECTS = 2
-"""Good and Evil."""
+OBJECTS = 2  # Good and Evil
 
 
 def path_of(instance: Instance, name: str) -> str:
-    """The path of ``good`` or ``evil``, checked.
-
-    Raises:
-        InvalidInputError: It is empty, or contains something that is not a move.
-    """
+    """The path of ``good`` or ``evil``; InvalidInputError if it is empty or not made of moves."""
     path = instance.data.get(name)
     if not isinstance(path, str) or not path:
         raise InvalidInputError(

@@ -17,32 +17,21 @@ AGENT_X, AGENT_Y, GOOD_X, GOOD_Y, EVIL_X, EVIL_Y = range(6)
 """Indices of coordinates in ``places``, x before y. They count from 0 to the right and upwards."""
 
 SEES_GOOD, SEES_EVIL, SEES_LIMIT = range(3)
-"""The observation of each of the four cells around, cell after cell."""
+"""The values that each of the four cells around has in an observation, cell after cell."""
 
-WIDTH = 3
-"""The number of values that a cell has in an observation."""
+WIDTH = 3  # the number of these values
 
 
 class TorusState(NamedTuple):
-    """A grid without borders, with the agent, Good and Evil in it.
+    """A grid without borders, with the agent, Good and Evil in it."""
 
-    Attributes:
-        rng: The generator of the first cells, and of which one gives way.
-        good: The moves that Good repeats.
-        evil: The moves that Evil repeats.
-        turns: The index of the next move of Good and of Evil.
-        places: The coordinates of all three, in the order above.
-        size: The number of cells from one side to the other.
-        nearness: 1 / (d + 1) for what is x to the right and y up, at x + size * y.
-    """
-
-    rng: NDArray[np.uint64]
-    good: IntArray
+    rng: NDArray[np.uint64]  # of the first cells, and of which one gives way
+    good: IntArray  # the moves that Good repeats
     evil: IntArray
-    turns: IntArray
-    places: IntArray
-    size: IntArray
-    nearness: FloatArray
+    turns: IntArray  # the index of the next move of Good and of Evil
+    places: IntArray  # the coordinates of all three, in the order above
+    size: IntArray  # the number of cells from one side to the other
+    nearness: FloatArray  # 1 / (d + 1) for what is x to the right and y up, at x + size * y
 
 
 @kernel
@@ -115,7 +104,8 @@ def move_good_and_evil(state: Any) -> None:
     evil_x = across(places[EVIL_X], evil, size)
     evil_y = upwards(places[EVIL_Y], evil, size)
     if good_x == evil_x and good_y == evil_y:
-        if good_gives_way(state, good, evil):
+        # Drawn, unless one of them stays where it is: then keeping that one would not help.
+        if good != STAY and (evil == STAY or below(state.rng, 2) == 0):
             good_x, good_y = places[GOOD_X], places[GOOD_Y]
         else:
             evil_x, evil_y = places[EVIL_X], places[EVIL_Y]
@@ -123,19 +113,6 @@ def move_good_and_evil(state: Any) -> None:
     places[GOOD_Y] = good_y
     places[EVIL_X] = evil_x
     places[EVIL_Y] = evil_y
-
-
-@kernel
-def good_gives_way(state: Any, good: Any, evil: Any) -> Any:
-    """Whether Good, or else Evil, does not move when both would come to the same cell.
-
-    It is drawn, unless one of them stays where it is: then keeping that one would not help.
-    """
-    if good == STAY:
-        return False
-    if evil == STAY:
-        return True
-    return below(state.rng, 2) == 0
 
 
 @kernel

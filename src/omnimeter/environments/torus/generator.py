@@ -22,11 +22,9 @@ from omnimeter.environments.torus.dynamics import (
 from omnimeter.environments.torus.population import Population, population
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
-MIN_SIZE = 3
-"""On fewer cells left and right lead to the same one."""
-
-MAX_SIZE = 100
-"""Every single action can make a difference: checked at all sizes to 60, and at some up to this."""
+MIN_SIZE, MAX_SIZE = 3, 100
+"""On fewer cells left and right lead to the same one. Every single action can make a difference:
+checked at all sizes to 60, and at some up to the largest."""
 
 MAX_PATH_LENGTH = 32
 """Longer paths take too long to be counted."""
@@ -72,8 +70,7 @@ class Torus(KernelEnvironmentClass):
                 f"Paths cannot have up to {max_path_length} letters.",
                 f"Give a max_path_length from 1 to {MAX_PATH_LENGTH}.",
             )
-        self.size = size
-        self.max_path_length = max_path_length
+        self.size, self.max_path_length = size, max_path_length
 
     @property
     def _population(self) -> Population:
@@ -81,9 +78,8 @@ class Torus(KernelEnvironmentClass):
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         """Draw two paths, by the universal distribution 2^-Kt-max or of the wanted complexity."""
-        if complexity is None:
-            low, high = self.complexity_range()
-        else:
+        low, high = self.complexity_range()
+        if complexity is not None:
             low, high = complexity - SHOWN, complexity + SHOWN
         instance = self._population.draw(rng, low, high)
         if instance is None:
@@ -110,15 +106,10 @@ class Torus(KernelEnvironmentClass):
             np.array([LETTERS.index(letter) for letter in path_of(instance, name)], dtype=np.int64)
             for name in ("good", "evil")
         )
-        state = TorusState(
-            rng=generator_state(),
-            good=good,
-            evil=evil,
-            turns=np.zeros(2, dtype=np.int64),
-            places=np.zeros(6, dtype=np.int64),
-            size=np.array([self.size], dtype=np.int64),
-            nearness=nearness_table(self.size),
-        )
+        turns, places = np.zeros(2, dtype=np.int64), np.zeros(6, dtype=np.int64)
+        size = np.array([self.size], dtype=np.int64)
+        nearness = nearness_table(self.size)
+        state = TorusState(generator_state(), good, evil, turns, places, size, nearness)
         return KernelEnvironment(KERNELS, state, len(LETTERS), Space((2,) * (STAY * WIDTH)))
 
     def claims(self) -> Claims:
@@ -150,7 +141,8 @@ class Torus(KernelEnvironmentClass):
         """
         seen = np.atleast_1d(observation).tolist()
         cells = []
-        for action, (column, row) in enumerate(PLACES):
+        places = ((0, 1), (2, 1), (1, 0), (1, 2), (1, 1))  # from the upper left
+        for action, (column, row) in enumerate(places):
             symbols, limit = ["circle"], False  # the agent
             if action != STAY:
                 around = seen[WIDTH * action : WIDTH * (action + 1)]
@@ -160,10 +152,5 @@ class Torus(KernelEnvironmentClass):
             cells.append(
                 {"column": column, "row": row, "symbols": symbols, "limit": limit, "action": action}
             )
-        return {"kind": "torus", "cells": cells, "buttons": list(BUTTONS), "reward": reward}
-
-
-BUTTONS = ("left", "right", "up", "down", "stay")
-
-PLACES = ((0, 1), (2, 1), (1, 0), (1, 2), (1, 1))
-"""Column and row of the cell of each button, from the upper left."""
+        buttons = ["left", "right", "up", "down", "stay"]
+        return {"kind": "torus", "cells": cells, "buttons": buttons, "reward": reward}

@@ -29,38 +29,20 @@ LOOP = len(LETTERS)
 
 
 class Item(NamedTuple):
-    """Items that are alike.
+    """Items that are alike."""
 
-    Attributes:
-        kind: The letter of a run, by its number, or ``LOOP``.
-        length: Its number of letters of the path.
-        bits: The length of its code.
-        ways: How many different items are like this.
-    """
-
-    kind: int
-    length: int
-    bits: int
-    ways: float
+    kind: int  # the letter of a run, by its number, or ``LOOP``
+    length: int  # its number of letters of the path
+    bits: int  # the length of its code
+    ways: float  # how many different items are like this
 
 
-class Expression(NamedTuple):
-    """A path, and the code of an expression or of a part of it."""
-
-    path: str
-    code: str
+Expression = tuple[str, str]
+"""A path, and the code of an expression or of a part of it."""
 
 
 class Expressions:
-    """The expressions of paths up to a length.
-
-    Args:
-        max_length: The length of the longest path.
-
-    Attributes:
-        max_length: The same.
-        count: The number of expressions, by the length of the path and by bits.
-    """
+    """The expressions of paths up to a length, and their count by length and by bits."""
 
     def __init__(self, max_length: int) -> None:
         self.max_length = max_length
@@ -74,15 +56,14 @@ class Expressions:
         following = np.zeros((max_length + 1, LOOP + 1, *shape))
         following[0, :, 0, 0] = 1
         for length in range(1, max_length + 1):
-            self._add_items(length)
-            self._add_sequences(length, starting, following)
+            self._add_length(length, starting, following)
         self._starting: list[list[list[list[float]]]] = starting.tolist()
         self._following: list[list[list[list[float]]]] = following.tolist()
 
-    def _add_items(self, length: int) -> None:
-        """Every item of this length; the sequences that it may repeat are all known."""
+    def _add_length(self, length: int, starting: FloatArray, following: FloatArray) -> None:
+        # Every item of this length; the sequences that it may repeat are all known.
         for kind in range(LOOP):
-            self._items[kind].append(Item(kind, length, len(_run(kind, length).code), 1.0))
+            self._items[kind].append(Item(kind, length, len(_run(kind, length)[1]), 1.0))
         ways = np.zeros(self.count.shape[1])
         for times, period in _repetitions(length):
             head = _head(times)
@@ -90,9 +71,7 @@ class Expressions:
         self._items[LOOP] += [
             Item(LOOP, length, int(bits), float(ways[bits])) for bits in np.flatnonzero(ways)
         ]
-
-    def _add_sequences(self, length: int, starting: FloatArray, following: FloatArray) -> None:
-        """Every sequence of this length: an item, and a shorter sequence that may follow it."""
+        # Every sequence of this length: an item, and a shorter sequence that may follow it.
         end = self.count.shape[1]
         for kind, items in enumerate(self._items):
             for item in items:
@@ -109,11 +88,7 @@ class Expressions:
             self.count[length, head:] += number[count, :-head]
 
     def draw(self, rng: np.random.Generator, length: int, bits: int) -> str | None:
-        """Draw an expression uniformly among those of a length and a number of bits.
-
-        Returns:
-            Its path; ``None`` if a shorter expression has the same path, or one of what it repeats.
-        """
+        """Draw an expression uniformly: its path, or ``None`` if a shorter one describes it."""
         return _path_if_shortest(self._draw_sequence(rng, length, bits))
 
     def _draw_sequence(self, rng: np.random.Generator, length: int, bits: int) -> Expression:
@@ -127,24 +102,21 @@ class Expressions:
             kind = kinds[_choose(rng, [by_kind[each][length][left] for each in kinds])]
             items = self._first_items(kind, count, length, left)
             item = items[_choose(rng, [weight for _, weight in items])][0]
-            drawn = self._draw_item(rng, item)
-            path, code = path + drawn.path, code + drawn.code
+            if kind < LOOP:
+                drawn = _run(kind, item.length)
+            else:
+                bodies = self._bodies_of(item)
+                weights = [self.count[body[1:]] for body in bodies]
+                times, *body = bodies[_choose(rng, weights)]
+                body_path, body_code = self._draw_sequence(rng, *body)
+                drawn = body_path * times, repetition_item(times, body_code)
+            path, code = path + drawn[0], code + drawn[1]
             count, length, left = count - 1, length - item.length, left - item.bits
-        return Expression(path, code)
-
-    def _draw_item(self, rng: np.random.Generator, item: Item) -> Expression:
-        if item.kind < LOOP:
-            return _run(item.kind, item.length)
-        bodies = self._bodies_of(item)
-        weights = [self.count[period, bits] for _, period, bits in bodies]
-        times, period, bits = bodies[_choose(rng, weights)]
-        return _repeated(times, self._draw_sequence(rng, period, bits))
+        return path, code
 
     def paths(self, length: int, bits: int) -> list[str]:
         """Every path of this length whose shortest expression has so many bits."""
-        if not (
-            length <= self.max_length and bits < self.count.shape[1] and self.count[length, bits]
-        ):
+        if not self.count[length : length + 1, bits : bits + 1].any():
             return []
         if (length, bits) not in self._paths:
             paths = map(_path_if_shortest, self._all_sequences(length, bits))
@@ -154,29 +126,30 @@ class Expressions:
     def _all_sequences(self, length: int, bits: int) -> Iterator[Expression]:
         for count, left, _ in self._counts_of_items(length, bits):
             for path, code in self._all_rows(count, LOOP, length, left):
-                yield Expression(path, elias_gamma(count) + code)
+                yield path, elias_gamma(count) + code
 
     def _all_rows(self, count: int, before: int, length: int, bits: int) -> Iterator[Expression]:
         """All rows of so many items that may follow an item of the kind ``before``."""
         if not count:
-            yield Expression("", "")
+            yield "", ""
             return
         for kind in range(LOOP + 1):
             if kind == before != LOOP:
                 continue
             for item, _ in self._first_items(kind, count, length, bits):
-                for first in self._all_items(item):
-                    left = length - item.length, bits - item.bits
-                    for rest in self._all_rows(count - 1, kind, *left):
-                        yield Expression(first.path + rest.path, first.code + rest.code)
-
-    def _all_items(self, item: Item) -> Iterator[Expression]:
-        if item.kind < LOOP:
-            yield _run(item.kind, item.length)
-            return
-        for times, period, bits in self._bodies_of(item):
-            for body in self._all_sequences(period, bits):
-                yield _repeated(times, body)
+                firsts = (
+                    [_run(kind, item.length)]
+                    if kind < LOOP
+                    else [
+                        (path * times, repetition_item(times, code))
+                        for times, *body in self._bodies_of(item)
+                        for path, code in self._all_sequences(*body)
+                    ]
+                )
+                left = length - item.length, bits - item.bits
+                for path, code in firsts:
+                    for rest_path, rest_code in self._all_rows(count - 1, kind, *left):
+                        yield path + rest_path, code + rest_code
 
     def _counts_of_items(self, length: int, bits: int) -> list[tuple[int, int, float]]:
         """How many items a sequence may have, with the bits left for them and the weight."""
@@ -231,18 +204,14 @@ def _run(kind: int, length: int) -> Expression:
     letter = LETTERS[kind]
     item = letter_item(letter, LETTERS)
     code = item if length == 1 else repetition_item(length, elias_gamma(1) + item)
-    return Expression(letter * length, code)
-
-
-def _repeated(times: int, body: Expression) -> Expression:
-    return Expression(body.path * times, repetition_item(times, body.code))
+    return letter * length, code
 
 
 def _path_if_shortest(expression: Expression) -> str | None:
     """The path, if no shorter expression describes the same endless sequence."""
     path, code = expression
-    shortest = primitive_period(path) == path and shortest_expression(path, LETTERS) == code
-    return path if shortest else None
+    is_shortest = primitive_period(path) == path and shortest_expression(path, LETTERS) == code
+    return path if is_shortest else None
 
 
 def _choose(rng: np.random.Generator, weights: list[float]) -> int:
@@ -255,8 +224,7 @@ def _choose(rng: np.random.Generator, weights: list[float]) -> int:
     return max(place for place, weight in enumerate(weights) if weight)  # rounding
 
 
-ROUNDING = 1e-9
-"""Complexities that differ by less are the same."""
+ROUNDING = 1e-9  # complexities that differ by less are the same
 
 TRIES = 3000
 """Candidates drawn from a band before it counts as empty. In any band one bit wide about every
@@ -274,20 +242,24 @@ CANDIDATES = np.dtype(
 class Population:
     """The pairs of paths up to a length, by complexity.
 
-    Args:
-        max_length: The length of the longest path.
-
     Attributes:
         lowest: The complexity of the simplest pair.
-        highest: The complexity of two paths of that length as they mostly are. More complex ones
-            get rare and odd; they are not drawn.
+        highest: That of two longest paths as they mostly are; more complex ones are rare and odd,
+            and not drawn.
     """
 
     def __init__(self, max_length: int) -> None:
         self._expressions = Expressions(max_length)
         count = self._expressions.count
         self.highest = kt_max(2 * int(count[max_length].argmax()), 2 * max_length + OBJECTS)
-        self._candidates = _candidates(count)
+        table = np.zeros((2 * max_length + 1, 2 * count.shape[1] - 1))
+        for good, evil in product(range(1, max_length + 1), repeat=2):
+            table[good + evil] += np.convolve(count[good], count[evil])
+        pairs = [
+            (kt_max(bits, letters + OBJECTS), letters, bits, table[letters, bits])
+            for letters, bits in np.argwhere(table).tolist()
+        ]
+        self._candidates = np.array(sorted(pairs, key=lambda pair: pair[0]), dtype=CANDIDATES)
         self._candidates = self._band(-np.inf, self.highest)
         self.lowest = float(self._candidates["complexity"][0])
 
@@ -297,11 +269,7 @@ class Population:
         return self._candidates[first:last]
 
     def draw(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
-        """Draw a pair with ``low <= complexity <= high``, each with probability 2^-complexity.
-
-        Returns:
-            The pair; ``None`` when there is none.
-        """
+        """Draw a pair of a band, each with probability 2^-complexity; ``None`` if it is empty."""
         band = self._band(low, high)
         if not len(band):
             return None
@@ -331,30 +299,23 @@ class Population:
         return None if evil_path is None else Instance({"good": good_path, "evil": evil_path})
 
     def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
-        """All pairs of a band, by complexity, Good's path and Evil's.
-
-        Returns:
-            The pairs; ``None`` when they are more than ``limit``, or have too many candidates.
-        """
+        """All pairs of a band in order; ``None`` if they or their candidates are too many."""
         band = self._band(low, high)
         if band["count"].sum() > CANDIDATES_PER_MEMBER * limit:
             return None
+        expressions = self._expressions
         pairs: list[Instance] = []
         for letters, bits in zip(band["letters"].tolist(), band["bits"].tolist(), strict=True):
-            pairs += self._all_alike(letters, bits)
+            for length in self._lengths(letters):
+                for good_bits in np.flatnonzero(expressions.count[length, : bits + 1]).tolist():
+                    evil_paths = expressions.paths(letters - length, bits - good_bits)
+                    if evil_paths:  # otherwise listing Good's paths, perhaps very many, is in vain
+                        good_paths = expressions.paths(length, good_bits)
+                        paths = product(good_paths, evil_paths)
+                        pairs += [Instance({"good": good, "evil": evil}) for good, evil in paths]
             if len(pairs) > limit:
                 return None
         return pairs
-
-    def _all_alike(self, letters: int, bits: int) -> Iterator[Instance]:
-        """All pairs with so many letters and bits."""
-        expressions = self._expressions
-        for length in self._lengths(letters):
-            for good_bits in np.flatnonzero(expressions.count[length, : bits + 1]).tolist():
-                evil_paths = expressions.paths(letters - length, bits - good_bits)
-                if evil_paths:  # otherwise listing Good's paths, perhaps very many, is in vain
-                    for good, evil in product(expressions.paths(length, good_bits), evil_paths):
-                        yield Instance({"good": good, "evil": evil})
 
     def _lengths(self, letters: int) -> range:
         """The lengths that one path may have, given the letters of both."""
@@ -368,21 +329,4 @@ class Population:
         return nearest(complexities, wanted, lambda each: self.draw(rng, each, each) is not None)
 
 
-@lru_cache(maxsize=8)
-def population(max_length: int) -> Population:
-    """The pairs of paths up to a length, counted once."""
-    return Population(max_length)
-
-
-def _candidates(count: FloatArray) -> NDArray[Any]:
-    """All pairs of expressions by complexity, given the counts of expressions."""
-    max_length = len(count) - 1
-    table = np.zeros((2 * max_length + 1, 2 * count.shape[1] - 1))
-    for good in range(1, max_length + 1):
-        for evil in range(1, max_length + 1):
-            table[good + evil] += np.convolve(count[good], count[evil])
-    pairs = [
-        (kt_max(bits, letters + OBJECTS), letters, bits, table[letters, bits])
-        for letters, bits in np.argwhere(table).tolist()
-    ]
-    return np.array(sorted(pairs, key=lambda pair: pair[0]), dtype=CANDIDATES)
+population = lru_cache(maxsize=8)(Population)
