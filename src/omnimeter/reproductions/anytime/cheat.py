@@ -25,8 +25,7 @@ from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statemen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ABLE = 2
-"""Which of its rates says whether the agent is able in this environment."""
+ABLE = 2  # which of its rates says whether the agent is able in this environment
 
 
 @kernel
@@ -59,17 +58,10 @@ class Limited(ModelLearner):
 REPETITIONS = 100
 ROUNDS = 22
 
-EASY = (3, 5, 10)
-"""The most states of what the cheats call easy."""
-
-HONEST = Spec("model-learner-v1")
-"""The cheat learns as this one does."""
-
-TICK = 1e-6
-"""Seconds of an action: so a slot of the test with time lasts as many interactions."""
-
-STOPS = (5, 10, 15)
-"""After how many rounds a test is evaluated before its end."""
+EASY = (3, 5, 10)  # the most states of what the cheats call easy
+HONEST = Spec("model-learner-v1")  # the cheat learns as this one does
+TICK = 1e-6  # seconds of an action: so a slot of the test with time lasts as many interactions
+STOPS = (5, 10, 15)  # after how many rounds a test is evaluated before its end
 
 
 @dataclass(frozen=True)
@@ -246,8 +238,7 @@ LOWEST, EASY_LEVELS = 17.0, 45.0
 """The level of the first environment, and the highest at which environments are easy: those of the
 class of automata, and about where its automata begin to have more than four states."""
 
-STEP = 8.0
-"""How far the level moves where the size of the reward does not matter."""
+STEP = 8.0  # how far the level moves where the size of the reward does not matter
 
 
 def published(level: float, reward: float) -> float:
@@ -310,11 +301,8 @@ def score_bound(exercises: FloatArray, growth: FloatArray) -> FloatArray:
 
 # Tables.
 
-A_LITTLE = 0.01
-"""How badly the cheat of the text fails."""
-
-MANY = 1_000
-"""Exercises of the model: enough for the first ones not to matter."""
+A_LITTLE = 0.01  # how badly the cheat of the text fails
+MANY = 1_000  # exercises of the model: enough for the first ones not to matter
 
 
 def _rows(results: Sequence[Results], name: str) -> list[dict[str, Any]]:
@@ -363,11 +351,8 @@ def _figures(results: Sequence[Results]) -> dict[str, float]:
 
 # Figures.
 
-DRAWN_EXERCISES = 2_000
-"""Of the model, for each point."""
-
-BADNESS = np.array([0.01, *np.linspace(0.1, 1, 10)])
-"""How badly a cheat fails."""
+DRAWN_EXERCISES = 2_000  # of the model, for each point
+BADNESS = np.array([0.01, *np.linspace(0.1, 1, 10)])  # how badly a cheat fails
 
 COLOURS = dict(zip(EASY, (SERIES[1], SERIES[2], SERIES[3]), strict=True))
 RULE_COLOURS = dict(zip(RULES, (MUTED, INK, SERIES[5]), strict=True))
@@ -414,7 +399,7 @@ def _draw_runs(
         axes.fill_between(each.lengths, low, high, where=known, color=colour, alpha=0.16, lw=0)
         axes.plot(each.lengths, value, color=colour, lw=1.7)
         end = float(table(each)[-1].mean())
-        ends.append(plots.CurveEnd(end, f"{name}: {end:{label}}", colour))
+        ends.append((end, f"{name}: {end:{label}}", colour))
     for easy, each in results.limited.items():
         curve = table(each).mean(axis=1)
         axes.plot(each.lengths, curve, ls=(0, (4, 2)), color=COLOURS[easy], lw=1.1)
@@ -456,7 +441,7 @@ def _draw_rules(axes: Axes) -> None:
         colour = RULE_COLOURS[name]
         scores = [float(model_rewards(rule, each, DRAWN_EXERCISES).mean()) for each in BADNESS]
         axes.plot(BADNESS, scores, "o-", ms=3.5, lw=1.5, color=colour)
-        ends.append(plots.CurveEnd(scores[-1], name, colour))
+        ends.append((scores[-1], name, colour))
     fine = np.linspace(0.001, 1, 200)
     axes.plot(fine, [long_run(each) for each in fine], ":", color=INK, lw=1.0)
     axes.set(xlim=(0, 1), ylim=(-0.1, 0.6), xlabel="how badly it fails, from 0 to 1")

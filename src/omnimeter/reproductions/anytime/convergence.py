@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 SEEDS, REPETITIONS, ROUNDS = 20, 10, 27
 
-STOPS = (4, 8, 12, 16, 22)
-"""After how many exercises tests are evaluated in rows, and at their end."""
+STOPS = (4, 8, 12, 16, 22)  # after how many exercises tests are evaluated in rows, and at their end
 
 
 @dataclass(frozen=True)
@@ -173,8 +172,7 @@ which is too short for most agents to learn anything."""
 
 RESAMPLES = 999
 
-GROUPS = (1, 2, 5, 10, 20)
-"""Repetitions of a test, where tests are made from all repetitions anew."""
+GROUPS = (1, 2, 5, 10, 20)  # repetitions of a test, where tests are made from all repetitions anew
 
 
 def exponent(tests: Series) -> Estimate:
@@ -326,8 +324,7 @@ def _figures(results: Results) -> dict[str, float]:
 LINES = ("random", "q-learning", "model-learner", "torus-agent")
 """The agents whose single tests are drawn."""
 
-SHORT = 8
-"""After how many exercises longer repetitions and more of them are compared."""
+SHORT = 8  # after how many exercises longer repetitions and more of them are compared
 
 
 def draw(results: Results, out: Path) -> dict[str, Path]:
@@ -359,7 +356,7 @@ def _draw_scores(axes: Axes, results: Results) -> None:
         for running in tests.scores.mean(axis=2):
             axes.plot(tests.lengths, running, color=tests.subject.colour, lw=0.5, alpha=0.55)
         end = tests.score(len(tests.lengths)).value
-        ends.append(plots.CurveEnd(end, f"{tests.subject.title}: {end:.2f}", tests.subject.colour))
+        ends.append((end, f"{tests.subject.title}: {end:.2f}", tests.subject.colour))
     axes.set(ylim=(-0.4, 0.7), ylabel="score when the test is stopped here")
     plots.panel_title(axes, "scores of single tests")
     axes.axhline(0, color=MUTED, lw=0.7, zorder=1)
@@ -373,7 +370,7 @@ def _draw_widths(axes: Axes, results: Results) -> None:
         width, subject = tests.widths.mean(axis=0), tests.subject
         axes.plot(tests.lengths, width, subject.line, color=subject.colour, lw=1.7)
         label = f"{subject.title}: {width[-1]:.3f}"
-        ends.append(plots.CurveEnd(float(width[-1]), label, subject.colour))
+        ends.append((float(width[-1]), label, subject.colour))
     axes.set_yscale("log")
     axes.set(ylim=(0.01, 2), ylabel="mean width of the 95 % interval")
     plots.ticks(axes, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
@@ -392,9 +389,9 @@ def _draw_spreads(axes: Axes, results: Results) -> None:
         times = tests.lengths[place:] / tests.lengths[place]
         relative = spread / spread[0]
         axes.plot(times, relative, subject.line, color=subject.colour, lw=1.7)
-        ends.append(plots.CurveEnd(float(relative[-1]), subject.title, subject.colour))
+        ends.append((float(relative[-1]), subject.title, subject.colour))
     axes.plot(times, 1 / np.sqrt(times), ":", color=INK, lw=1.3)
-    ends.append(plots.CurveEnd(float(1 / np.sqrt(times[-1])), "more repetitions", INK))
+    ends.append((float(1 / np.sqrt(times[-1])), "more repetitions", INK))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set(xlim=(1, times[-1]), ylim=(0.015, 1.1))
@@ -418,8 +415,7 @@ def _set_lengths(axes: Axes, results: Results) -> None:
 
 # Statements.
 
-COVERAGE = 0.95
-"""The share of the intervals that should contain the expected score."""
+COVERAGE = 0.95  # the share of the intervals that should contain the expected score
 
 
 def statements(results: Results) -> list[Statement]:

@@ -24,17 +24,10 @@ if TYPE_CHECKING:
 SLOWNESS = tuple(2**power for power in range(10))
 """How many times slower than the first the copies are."""
 
-PACE = 0.001
-"""Seconds per action of the first."""
-
-ACTIONS = 256
-"""How many it has time for in each environment of Definition 17."""
-
-REPETITION = 10.0
-"""The seconds of a repetition of Definition 18."""
-
-INTERACTIONS = 1000
-"""Those of a repetition of Definition 19."""
+PACE = 0.001  # seconds per action of the first
+ACTIONS = 256  # how many it has time for in each environment of Definition 17
+REPETITION = 10.0  # the seconds of a repetition of Definition 18
+INTERACTIONS = 1000  # those of a repetition of Definition 19
 
 ENVIRONMENT_CLASS = {"id": "automata-v1"}
 
@@ -114,8 +107,7 @@ Q_LEARNING = Subject("q-learning", "Q-learning", True)
 RANDOM = Subject("random", "Random", False)
 AGENTS = (MODEL_LEARNER, Q_LEARNING, RANDOM)
 
-ERROR = 0.05
-"""The probability that a claim about several intervals at once is wrong."""
+ERROR = 0.05  # the probability that a claim about several intervals at once is wrong
 
 
 @dataclass(frozen=True)
@@ -268,11 +260,8 @@ def _label_definitions(axes: Axes, results: Results) -> None:
         )  # fmt: skip
 
 
-BAD = 0.05
-"""Scores below this are very bad."""
-
-GOOD = 0.3
-"""Scores above this are very good."""
+BAD = 0.05  # scores below this are very bad
+GOOD = 0.3  # scores above this are very good
 
 TIMED, UNTIMED = (17, 18), (15, 19)
 

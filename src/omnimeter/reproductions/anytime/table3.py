@@ -25,18 +25,14 @@ if TYPE_CHECKING:
 FIRST_SLOT, GROWTH = 1e-6, 0.5
 """The first slot in seconds, and the relative growth of each slot over the one before."""
 
-FAST, SLOW = 1e-5, 1.0
-"""Seconds per action. A still faster agent could not be run for minutes."""
-
-MAX_COUNTED = 20_000
-"""How many environments are counted at most."""
+FAST, SLOW = 1e-5, 1.0  # seconds per action. A still faster agent could not be run for minutes
+MAX_COUNTED = 20_000  # how many environments are counted at most
 
 STAGES = ("early", "later", "late")
 EARLY, LATER, LATE = 15, 45, 60
 """After how many rounds a test is stopped: about a millisecond, three minutes, twenty hours."""
 
-EARLY_REPETITIONS, LONG_REPETITIONS = 100, 10
-"""Tests that are stopped early cost little."""
+EARLY_REPETITIONS, LONG_REPETITIONS = 100, 10  # tests that are stopped early cost little
 
 
 class Kind(NamedTuple):
@@ -102,8 +98,7 @@ class Setup:
 AUTOMATA = Setup("automata", "model-learner-v1", fast_rounds=(LATER, 47))
 TORUS = Setup("torus", "q-learning-v1", fast_rounds=(40, 42))
 
-STATES = (10, 20, 30)
-"""Of the largest automata, in classes that end at different levels."""
+STATES = (10, 20, 30)  # of the largest automata, in classes that end at different levels
 
 
 def length(rounds: int) -> float:
@@ -211,14 +206,9 @@ def cell_of(setup: Setup, kind: Kind, stage: str, whole: CompletedTest, repetiti
 
 # What a cell says, in the symbols of the table.
 
-NEAR_ZERO = 0.05
-"""An interval that contains 0 and lies within this distance of it counts as 0."""
-
-MUCH = 2.0
-"""So many times the lowest level of a class is much more than the lowest."""
-
-NEARLY = 0.99
-"""From this share of the highest level on, a level counts as the highest."""
+NEAR_ZERO = 0.05  # an interval that contains 0 and lies within this distance of it counts as 0
+MUCH = 2.0  # so many times the lowest level of a class is much more than the lowest
+NEARLY = 0.99  # from this share of the highest level on, a level counts as the highest
 
 
 class Expected(NamedTuple):
@@ -337,7 +327,7 @@ def _draw_levels(axes: Axes, results: Results) -> None:
         levels = [each.level for each in course]
         axes.plot([each.length for each in course], levels, color=kind.colour, lw=1.7)
         label = f"{kind.title}\n{duration(kind.pace)} per action"
-        ends.append(plots.CurveEnd(levels[-1], label, kind.colour))
+        ends.append((levels[-1], label, kind.colour))
     lowest, highest = results.setup.levels
     axes.set(yscale="log", ylim=(0.85 * lowest, 1.3 * highest), ylabel="level (complexity, bits)")
     marked = [lowest, 2 * lowest, 100, 200, highest]

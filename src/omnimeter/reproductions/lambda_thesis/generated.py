@@ -15,6 +15,7 @@ from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.estimation import Estimate, difference, mean
+from omnimeter.interaction import run_single
 from omnimeter.reproductions import shared
 from omnimeter.reproductions.lambda_thesis import relations
 from omnimeter.reproductions.lambda_thesis import shared as thesis
@@ -113,7 +114,7 @@ def run_readings(environments: int, interactions: int, report: Report) -> list[R
             exercises = draw(cells, environments, interactions)
             actions = [read_space(each.instance.data["space"]).actions for each in exercises]
             for agent in (ORACLE, FOLLOWER):
-                traces = shared.run_exercises(Lambda(cells=cells), agent.make(), exercises)
+                traces = run_single(Lambda(cells=cells), agent.make(), exercises)
                 shares = np.array(
                     [[np.mean(trace.rewards > 0), np.mean(trace.rewards < 0)] for trace in traces]
                 )
@@ -159,11 +160,8 @@ def _reading_rows(readings: Sequence[ReadingResult]) -> list[dict[str, Any]]:
     ]
 
 
-SMALL_DIFFERENCE = 0.1
-"""A difference whose interval lies within this is small."""
-
-GAPS = (-2.0, 2.0)
-"""The range of differences of two rewards."""
+SMALL_DIFFERENCE = 0.1  # a difference whose interval lies within this is small
+GAPS = (-2.0, 2.0)  # the range of differences of two rewards
 
 
 def statements(

@@ -66,14 +66,9 @@ PRODUCT = Measure(
 )  # fmt: skip
 MEASURES = (COMPRESSED, PRODUCT)
 
-SIZES = (3, 6, 9)
-"""How many cells the environments have."""
-
-ENVIRONMENTS = 100
-"""How many there are of each size."""
-
-STOP = 0.01
-"""The probability that the pattern of Good and Evil ends after each of its actions."""
+SIZES = (3, 6, 9)  # how many cells the environments have
+ENVIRONMENTS = 100  # how many there are of each size
+STOP = 0.01  # the probability that the pattern of Good and Evil ends after each of its actions
 
 
 @dataclass(frozen=True)

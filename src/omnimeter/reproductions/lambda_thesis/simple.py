@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 CYCLES: tuple[Cycle, ...] = get_args(Cycle)
 """When Good and Evil change places: the clause of section 3.6.2 can be read in several ways."""
 
-RUNS = 200
-"""With all initial places drawn anew in each; the thesis shows one."""
+RUNS = 200  # with all initial places drawn anew in each; the thesis shows one
 
 
 @dataclass(frozen=True)
@@ -148,8 +147,7 @@ def _figures(results: Results) -> dict[str, float]:
 
 Point = tuple[float, float]
 
-BEND = 0.16
-"""How far an arrow bends to its side, so that the way back is another line."""
+BEND = 0.16  # how far an arrow bends to its side, so that the way back is another line
 
 LABEL_DISTANCE = 0.4
 """The distance of an arrow's label from its start. Cells are at distance 1 from the middle."""
@@ -157,8 +155,7 @@ LABEL_DISTANCE = 0.4
 COLOURS = ("#7a3e9d", "#3d4454", "#a8790f")
 """Of the actions 1, 2, 3 and so on; none of them is an agent's."""
 
-OUTSIDE = 1.24
-"""How far from the middle the actions that stay are named."""
+OUTSIDE = 1.24  # how far from the middle the actions that stay are named
 
 
 def _draw(results: Results, out: Path) -> dict[str, Path]:
@@ -238,14 +235,9 @@ def _draw_arrow(axes: Axes, start: Point, end: Point, leading: list[int], bend: 
     )  # fmt: skip
 
 
-NEAR_ZERO = 0.01
-"""An interval within this distance of 0 counts as 0."""
-
-NEAR_OPTIMAL = 0.85
-"""From this share of the optimum on, an agent is nearly optimal."""
-
-EARLY = 10
-"""Interactions that count as the beginning."""
+NEAR_ZERO = 0.01  # an interval within this distance of 0 counts as 0
+NEAR_OPTIMAL = 0.85  # from this share of the optimum on, an agent is nearly optimal
+EARLY = 10  # interactions that count as the beginning
 
 
 def statements(results: Results) -> list[Statement]:

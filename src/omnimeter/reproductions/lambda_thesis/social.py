@@ -16,8 +16,7 @@ from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING
 from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
-NEAR_ZERO = 0.01
-"""A change whose interval is within this distance of 0 counts as none."""
+NEAR_ZERO = 0.01  # a change whose interval is within this distance of 0 counts as none
 
 
 def changes(

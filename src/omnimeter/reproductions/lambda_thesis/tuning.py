@@ -19,6 +19,7 @@ from omnimeter.contract import Exercise
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, mean, paired_difference
+from omnimeter.interaction import run_single
 from omnimeter.reports.style import INK
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.lambda_thesis import shared as thesis
@@ -28,17 +29,10 @@ from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statemen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ALPHAS = np.arange(1, 21) / 20
-"""Learning rates: above 0, at most 1."""
-
-GAMMAS = np.arange(20) / 20
-"""Discount factors: from 0 on, below 1."""
-
-PUBLISHED = (0.05, 0.35)
-"""Learning rate and discount factor."""
-
-THEIR_SESSIONS = 1_000
-"""How many sessions the thesis gave to each combination."""
+ALPHAS = np.arange(1, 21) / 20  # learning rates: above 0, at most 1
+GAMMAS = np.arange(20) / 20  # discount factors: from 0 on, below 1
+PUBLISHED = (0.05, 0.35)  # learning rate and discount factor
+THEIR_SESSIONS = 1_000  # how many sessions the thesis gave to each combination
 
 BEFORE, BEYOND, RAISED = 0.45, 0.55, 2.5
 """Two discount factors on either side of a cliff, and an initial value that takes it away."""
@@ -154,7 +148,7 @@ def session_rewards(agent: QLearning, sessions: int, interactions: int) -> Float
     """
     rewards = []
     for environment_class, exercises in _sessions(sessions, interactions):
-        traces = shared.run_exercises(environment_class, agent, exercises)
+        traces = run_single(environment_class, agent, exercises)
         rewards.append([trace.rewards.mean() for trace in traces])
     return np.array(rewards)
 
@@ -207,8 +201,7 @@ def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
     return rows
 
 
-NEAR = 0.01
-"""Combinations less than this below the best are outlined."""
+NEAR = 0.01  # combinations less than this below the best are outlined
 
 
 def draw(grid: Grid, best: Index, published: Index, out: Path) -> dict[str, Path]:
