@@ -40,11 +40,6 @@ class Subject:
     colour: str
     line: str = "-"
 
-    @property
-    def is_random(self) -> bool:
-        """Whether its expected score is 0."""
-        return self.agent == "random-v1"
-
     def test(self, seed: int, repetitions: int, rounds: int) -> Spec:
         """One test of Definition 19.
 
@@ -73,17 +68,11 @@ SUBJECTS = (
 
 @dataclass(frozen=True)
 class Series:
-    """The tests that one agent has taken.
-
-    Attributes:
-        subject: The agent.
-        lengths: How many interactions a repetition has after each exercise.
-        rewards: The payoffs of the exercises, by test, round and repetition.
-    """
+    """The tests that one agent has taken."""
 
     subject: Subject
-    lengths: FloatArray
-    rewards: FloatArray
+    lengths: FloatArray  # how many interactions a repetition has after each exercise
+    rewards: FloatArray  # the payoffs of the exercises, by test, round and repetition
 
     @property
     def stops(self) -> Sequence[int]:
@@ -143,8 +132,7 @@ class Series:
         return int(np.argmin(np.abs(np.log(self.lengths * 10 / self.lengths[-1]))))
 
 
-Results = Mapping[str, Series]
-"""By the names of the agents."""
+Results = Mapping[str, Series]  # by the names of the agents
 
 
 def _run(seeds: int, repetitions: int, rounds: int, report: Report) -> Results:
@@ -237,9 +225,10 @@ def _resampled(tests: Series, statistic: Callable[[FloatArray], float]) -> Estim
 # Tables.
 
 
-def _rows(results: Results) -> list[dict[str, Any]]:
-    """Some of the lengths, rounded, so that a table stays narrow."""
-    return [
+def _tables(results: Results) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each table, by the name of its file."""
+    # Some of the lengths, rounded, so that this table stays narrow.
+    lengths = [
         {
             "agent": tests.subject.name,
             "length": int(tests.lengths[stop - 1]),
@@ -253,11 +242,7 @@ def _rows(results: Results) -> list[dict[str, Any]]:
         for tests in results.values()
         for stop in tests.stops
     ]
-
-
-def _law_rows(results: Results) -> list[dict[str, Any]]:
-    """The law of each agent: how its scores converge."""
-    return [
+    laws = [
         {
             "agent": tests.subject.name,
             **shared.fields(exponent(tests), "power-of-exercises"),
@@ -267,29 +252,13 @@ def _law_rows(results: Results) -> list[dict[str, Any]]:
         }
         for tests in results.values()
     ]
-
-
-def _zero_rows(results: Results) -> list[dict[str, Any]]:
-    """At each length the share of intervals that contain 0, with its own interval."""
-    rows = []
+    zero = []
     for tests in results.values():
         for length, contained in zip(tests.lengths, tests.contain_0.T, strict=True):
             share = proportion(int(contained.sum()), len(contained))
-            rows.append(
-                {
-                    "agent": tests.subject.name,
-                    "length": int(length),
-                    "holding-0": share.value,
-                    "low": share.low,
-                    "high": share.high,
-                }
-            )
-    return rows
-
-
-def _test_rows(results: Results) -> list[dict[str, Any]]:
-    """All lengths of all tests."""
-    return [
+            row = {"agent": tests.subject.name, "length": int(length), "holding-0": share.value}
+            zero.append({**row, "low": share.low, "high": share.high})
+    every_test = [
         {
             "agent": tests.subject.name,
             "seed": seed,
@@ -303,6 +272,7 @@ def _test_rows(results: Results) -> list[dict[str, Any]]:
         for seed in range(len(tests.rewards))
         for place, length in enumerate(tests.lengths)
     ]
+    return {"lengths": lengths, "laws": laws, "zero": zero, "tests": every_test}
 
 
 def _figures(results: Results) -> dict[str, float]:
@@ -321,13 +291,11 @@ def _figures(results: Results) -> dict[str, float]:
 
 # Figures.
 
-LINES = ("random", "q-learning", "model-learner", "torus-agent")
-"""The agents whose single tests are drawn."""
-
+LINES = ("random", "q-learning", "model-learner", "torus-agent")  # whose single tests are drawn
 SHORT = 8  # after how many exercises longer repetitions and more of them are compared
 
 
-def draw(results: Results, out: Path) -> dict[str, Path]:
+def _draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw the three panels."""
     with plots.styled_figure(13.2, 4.9) as figure:
         scores, widths, spreads = (
@@ -455,7 +423,7 @@ def _more_time_is_better(results: Results) -> Statement:
 def _random_stays_at_0(results: Results) -> Statement:
     fine, texts = [], []
     for tests in results.values():
-        if not tests.subject.is_random:
+        if tests.subject.agent != "random-v1":
             continue
         count, lengths = tests.contain_0.shape
         contained = tests.contain_0.sum(axis=0)
@@ -562,18 +530,19 @@ def reproduce(
         rounds: How many exercises each repetition has.
     """
     results = _run(seeds, repetitions, rounds, report)
-    rows = _rows(results)
+    tables = _tables(results)
+    files = {name: shared.write_records(out / f"{name}.csv", rows) for name, rows in tables.items()}
     return Reproduced(
         name="anytime-convergence",
         title="Scores and their intervals as a test gets longer",
         statements=statements(results),
         figures=_figures(results),
-        rows=rows,
+        rows=tables["lengths"],
         files={
-            "table": shared.write_records(out / "lengths.csv", rows),
-            "laws": shared.write_records(out / "laws.csv", _law_rows(results)),
-            "holding 0": shared.write_records(out / "zero.csv", _zero_rows(results)),
-            "tests": shared.write_records(out / "tests.csv", _test_rows(results)),
-            **draw(results, out),
+            "table": files["lengths"],
+            "laws": files["laws"],
+            "holding 0": files["zero"],
+            "tests": files["tests"],
+            **_draw(results, out),
         },
     )
