@@ -323,7 +323,7 @@ def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = Sizes()) -> 
         for agent in AGENTS
         for slowness in sizes.slowness
     ]
-    intervals = [
+    intervals: list[dict[str, Any]] = [
         {
             "agent": each.agent.name,
             "definition": each.definition.number,

@@ -74,11 +74,17 @@ def draw_exercises(
 
 
 def alone_averages(
-    environment_class: Lambda, agent: Reference, exercises: Sequence[Exercise], points: IntArray
-) -> FloatArray:
-    """The average reward of an agent alone: one row per exercise, one column per point."""
-    traces = run_single(environment_class, agent.make(), exercises)
-    return np.array([averages(trace, points) for trace in traces])
+    environment_class: Lambda,
+    agents: Sequence[Reference],
+    exercises: Sequence[Exercise],
+    points: IntArray,
+) -> dict[str, FloatArray]:
+    """The average reward of each agent alone: one row per exercise, one column per point."""
+    runs = {agent.name: run_single(environment_class, agent.make(), exercises) for agent in agents}
+    return {
+        name: np.array([averages(trace, points) for trace in traces])
+        for name, traces in runs.items()
+    }
 
 
 def joint_averages(

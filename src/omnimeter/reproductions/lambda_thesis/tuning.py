@@ -46,17 +46,11 @@ Index = tuple[int, int]
 
 @dataclass(frozen=True)
 class Grid:
-    """The results of all combinations.
-
-    Attributes:
-        alphas: The learning rates.
-        gammas: The discount factors.
-        rewards: Average rewards by learning rate, discount factor, number of cells and session.
-    """
+    """The average rewards of all combinations."""
 
     alphas: FloatArray
     gammas: FloatArray
-    rewards: FloatArray
+    rewards: FloatArray  # by learning rate, discount factor, number of cells and session
 
     @property
     def sessions(self) -> int:
@@ -94,9 +88,8 @@ class Grid:
 
     def halves(self) -> tuple[Grid, Grid]:
         """Two grids with every other session of each number of cells."""
-        first, second = (
-            Grid(self.alphas, self.gammas, self.rewards[..., start::2]) for start in (0, 1)
-        )
+        halves = (self.rewards[..., start::2] for start in (0, 1))
+        first, second = (Grid(self.alphas, self.gammas, half) for half in halves)
         return first, second
 
 
@@ -156,13 +149,10 @@ def session_rewards(agent: QLearning, sessions: int, interactions: int) -> Float
 @lru_cache(maxsize=1)
 def _sessions(sessions: int, interactions: int) -> list[tuple[Lambda, list[Exercise]]]:
     """The sessions, drawn once in each process, always the same."""
-    classes = [(cells, Lambda(cells=cells, stop=STOP)) for cells in SIZES]
+    classes = [Lambda(cells=cells, stop=STOP) for cells in SIZES]
     return [
-        (
-            environment_class,
-            thesis.draw_exercises(environment_class, sessions, interactions, seed=cells),
-        )
-        for cells, environment_class in classes
+        (each, thesis.draw_exercises(each, sessions, interactions, seed=cells))
+        for cells, each in zip(SIZES, classes, strict=True)
     ]
 
 
@@ -173,11 +163,9 @@ def gain_of_choosing(grid: Grid, published: Index) -> Estimate:
     half of the sessions chooses and the other half evaluates, both ways round.
     """
     first, second = grid.halves()
-    chosen, given = [], []
-    for chooses, evaluates in ((first, second), (second, first)):
-        chosen.append(evaluates.of(chooses.best()))
-        given.append(evaluates.of(published))
-    return paired_difference(np.concatenate(chosen), np.concatenate(given), support=REWARDS)
+    chosen = np.concatenate([second.of(first.best()), first.of(second.best())])
+    given = np.concatenate([second.of(published), first.of(published)])
+    return paired_difference(chosen, given, support=REWARDS)
 
 
 def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
@@ -186,6 +174,7 @@ def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
     for alpha, gamma in np.ndindex(*grid.means.shape):
         ours = grid.of((alpha, gamma))
         estimate = mean(ours, support=REWARDS)
+        gain = paired_difference(ours, theirs, support=REWARDS)
         rows.append(
             {
                 "alpha": float(grid.alphas[alpha]),
@@ -193,9 +182,7 @@ def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
                 "mean": estimate.value,
                 "low": estimate.low,
                 "high": estimate.high,
-                **shared.fields(
-                    paired_difference(ours, theirs, support=REWARDS), "against-published"
-                ),
+                **shared.fields(gain, "against-published"),
             }
         )
     return rows
@@ -204,7 +191,7 @@ def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
 NEAR = 0.01  # combinations less than this below the best are outlined
 
 
-def draw(grid: Grid, best: Index, published: Index, out: Path) -> dict[str, Path]:
+def _draw(grid: Grid, best: Index, published: Index, out: Path) -> dict[str, Path]:
     """Draw the grid as a map, and some of its rows as curves."""
     from matplotlib.figure import Figure
 
@@ -216,10 +203,8 @@ def draw(grid: Grid, best: Index, published: Index, out: Path) -> dict[str, Path
     figure.legend(*handles, loc="outside lower left", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(
         f"Mean reward of Q-learning in {grid.sessions} sessions, by learning rate and discount",
-        x=0.01,
-        ha="left",
-        fontweight="bold",
-    )
+        x=0.01, ha="left", fontweight="bold",
+    )  # fmt: skip
     return plots.write_figure(figure, out / "tuning")
 
 
@@ -354,7 +339,7 @@ def describe(grid: Grid, raised: FloatArray, out: Path) -> Reproduced:
         rows=rows,
         files={
             "table": shared.write_records(out / "grid.csv", rows),
-            **draw(grid, best, published, out),
+            **_draw(grid, best, published, out),
         },
     )
 
