@@ -35,7 +35,6 @@ POINTS = np.array([10, 20, 30, 40])
 @pytest.fixture
 def step_by_step(monkeypatch):
     """Joint runs without compiling: few and short ones are soon done."""
-
     monkeypatch.setattr(shared, "run", partial(run, compiled=False))
 
 
@@ -50,13 +49,13 @@ def test_points_are_few_rise_and_end_with_the_run():
 @pytest.mark.parametrize("agent", REFERENCES, ids=lambda agent: agent.name)
 def test_averages_are_those_of_the_ordinary_loop(agent):
     exercises = shared.draw_exercises(EIGHT, 2, interactions=40)
-    kept = shared.alone_averages(EIGHT, agent, exercises, POINTS)
-    for exercise, row in zip(exercises, kept, strict=True):
+    rows = shared.alone_averages(EIGHT, [agent], exercises, POINTS)[agent.name]
+    for exercise, row in zip(exercises, rows, strict=True):
         rewards = next(run_single(EIGHT, agent.make(), [exercise])).rewards
         assert row == pytest.approx([rewards[:count].mean() for count in POINTS])
 
 
-def test_agents_look_different_in_every_way():
+def test_agents_are_drawn_differently_in_every_way():
     for attribute in ("name", "title", "colour", "marker"):
         assert len({getattr(agent, attribute) for agent in REFERENCES}) == len(REFERENCES)
 
@@ -116,8 +115,8 @@ def test_the_optimum_is_1_where_good_stays_within_reach():
 def test_the_optimum_is_more_than_the_oracle_gets():
     optimum = simple.optimum(shared.SPACE, shared.PATTERN, 2000, until_swap=4097 / 2)
     exercises = shared.draw_exercises(EIGHT, 10, interactions=2000)
-    oracle = shared.alone_averages(EIGHT, ORACLE, exercises, np.array([2000]))
-    assert oracle.max() < optimum < 1
+    averages = shared.alone_averages(EIGHT, [ORACLE], exercises, np.array([2000]))
+    assert averages[ORACLE.name].max() < optimum < 1
 
 
 @pytest.mark.parametrize("action", range(4))

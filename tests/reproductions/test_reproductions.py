@@ -181,7 +181,7 @@ def test_students(tmp_path):
 
 def shown(capsys, monkeypatch, rows, **files):
     monkeypatch.setenv("COLUMNS", "100")
-    reproduce._print(Reproduced("name", "title", [], {}, rows, files))
+    reproduce.print_result(Reproduced("name", "title", [], {}, rows, files))
     return capsys.readouterr().out
 
 

@@ -50,12 +50,13 @@ def reproduce(
     if json:
         print_json(result.to_json())
     else:
-        _print(result)
+        print_result(result)
     if not result.agrees:
         raise typer.Exit(1)
 
 
-def _print(result: Reproduced) -> None:
+def print_result(result: Reproduced) -> None:
+    """Print the table, the statements and the paths of the files of a reproduction."""
     out = console()
     out.print(f"[bold]{result.title}[/bold]\n")
     if len(result.rows) > MOST_ROWS:

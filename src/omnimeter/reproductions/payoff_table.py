@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from math import inf
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -26,7 +26,6 @@ from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statemen
 
 Example = Literal["alternating", "bananas", "bounded", "balanced"]
 
-
 RIGHT = {
     "alternating": [0, 1],
     "bananas": [0, 1, 2],
@@ -45,26 +44,18 @@ RATIOS = (0.5, 0.9, 0.99)
 
 @dataclass(frozen=True)
 class EnvironmentKind:
-    """A type of environments, a column heading of the table.
-
-    Attributes:
-        name: Its name in the table.
-        example: The example on which agents are compared.
-        members: All examples of the type, on which its properties are examined.
-        lucky: The average reward above which a random agent in the example is lucky.
-        largest_total: The largest absolute total in the example.
-    """
+    """A type of environments, a column heading of the table."""
 
     name: str
-    example: Example
-    members: tuple[Example, ...]
-    lucky: float
-    largest_total: float = inf
+    example: Example  # on which agents are compared
+    members: tuple[Example, ...]  # all examples of the type, on which its properties are examined
+    rest_above: float  # the average reward above which a random agent in the example rests
+    largest_total: float = inf  # the largest absolute total in the example
 
 
-GENERAL = EnvironmentKind("General", "bananas", ("alternating", "bananas", "bounded"), lucky=0.5)
-BOUNDED = EnvironmentKind("Bounded", "bounded", ("bounded",), lucky=0.25, largest_total=1.0)
-BALANCED = EnvironmentKind("Balanced", "balanced", ("balanced",), lucky=0.0)
+GENERAL = EnvironmentKind("General", "bananas", ("alternating", "bananas", "bounded"), 0.5)
+BOUNDED = EnvironmentKind("Bounded", "bounded", ("bounded",), 0.25, largest_total=1.0)
+BALANCED = EnvironmentKind("Balanced", "balanced", ("balanced",), 0.0)
 
 
 @dataclass(frozen=True)
@@ -114,15 +105,8 @@ class DiscountedByAll:
 
 
 Payoff = Total | Average | Discounted | Diminishing | DiscountedByAll
-
 BY_ALL = tuple(DiscountedByAll(ratio) for ratio in RATIOS)
-
-PAYOFFS: tuple[Payoff, ...] = (
-    *{payoff: None for column in COLUMNS for payoff in column.payoffs},
-    *BY_ALL,
-)
-"""Every payoff once."""
-
+PAYOFFS: tuple[Payoff, ...] = (Total(), Average(), *_DISCOUNTED, Diminishing(), *BY_ALL)
 
 AGENTS: dict[str, Callable[..., KernelAgent]] = {
     "random": RandomAgent,
@@ -153,7 +137,7 @@ def payoffs(
     Args:
         payoff: The payoff.
         example: The environment.
-        kind: ``random``, ``stopper``, ``rester``, ``waiter`` or ``apprentice``.
+        kind: A key of ``AGENTS``, or ``apprentice``.
         tau: How long, in seconds.
         runs: How many runs.
         parameters: The parameters of the agent.
@@ -177,39 +161,32 @@ PUBLISHED = (
 )
 """Twelve features, eight columns."""
 
-_RATIO = (
-    "it depends on the ratio of the weights, as the paper says itself of feature 5: with 0.5 a "
-    "learner's first steps are all that counts, with 0.9 and 0.99 its later skill counts enough"
-)
-_MARTINGALE = (
-    "in a balanced environment the total of a random agent is a martingale: by optional stopping "
-    "no choice of times changes its expectation at any fixed tau. Most runs end a little above 0 "
-    "and a few far below; the paper's own measure is the expectation"
-)
-_DIVISOR = (
-    "the definition divides by the weights so far, which makes it a weighted average, so that a "
-    "lucky end of the run is kept. Divided by the sum of all weights, as the text around the "
-    "definition describes it, the cell is as printed"
-)
-
 REASONS: dict[tuple[int, str], str] = {
-    (3, "general-discounted"): _RATIO,
-    (3, "balanced-discounted"): _RATIO,
-    (9, "general-discounted"): _RATIO,
-    (9, "balanced-discounted"): _RATIO,
-    (10, "balanced-total"): _MARTINGALE,
-    (11, "balanced-total"): _MARTINGALE,
-    (10, "general-discounted"): _DIVISOR,
-    (11, "general-discounted"): _DIVISOR,
+    **dict.fromkeys(
+        product((3, 9), ("general-discounted", "balanced-discounted")),
+        "it depends on the ratio of the weights, as the paper says itself of feature 5: with 0.5 a "
+        "learner's first steps are all that counts, with 0.9 and 0.99 its later skill counts "
+        "enough",
+    ),
+    **dict.fromkeys(
+        product((10, 11), ("balanced-total",)),
+        "in a balanced environment the total of a random agent is a martingale: by optional "
+        "stopping no choice of times changes its expectation at any fixed tau. Most runs end a "
+        "little above 0 and a few far below; the paper's own measure is the expectation",
+    ),
+    **dict.fromkeys(
+        product((10, 11), ("general-discounted",)),
+        "the definition divides by the weights so far, which makes it a weighted average, so that "
+        "a lucky end of the run is kept. Divided by the sum of all weights, as the text around the "
+        "definition describes it, the cell is as printed",
+    ),
 }
 """Why a cell differs, by feature and column."""
-
 
 CONFIDENCE = 0.999
 """Of every interval in a decision: high enough for some hundred decisions at once."""
 
-ROUNDING = 1e-12
-"""The largest difference by rounding between numbers of the size of rewards."""
+ROUNDING = 1e-12  # the largest difference by rounding between numbers of the size of rewards
 
 NEGLIGIBLE = 0.02
 """A gain below this share of the distance between random and perfect is negligible."""
@@ -411,7 +388,7 @@ def modulation_resisted(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
         "resting to the end": {"rest": 1e4},
     }
     gains = {
-        policy: gain_of(kind, payoff, "rester", threshold=kind.lucky, **parameters)
+        policy: gain_of(kind, payoff, "rester", threshold=kind.rest_above, **parameters)
         for policy, parameters in rests.items()
     }
     return judge_gains(gains | {"waiting for 10 s": gain_of(kind, payoff, "waiter", wait=10)})
@@ -458,34 +435,12 @@ class Cell(NamedTuple):
         return self.ours == self.published
 
 
-ANSWERS = {"Yes": 1.0, "*": 0.5, "No": 0.0}
-
-
 def _decide(feature: Feature, kind: EnvironmentKind, payoffs: Sequence[Payoff]) -> tuple[str, str]:
     """Yes or No for every parameter of a payoff, or a star when it depends on it; the evidence."""
     verdicts = [feature(kind, payoff) for payoff in payoffs]
     answers = {verdict.holds for verdict in verdicts}
     answer = "*" if len(answers) > 1 else "Yes" if True in answers else "No"
     return answer, "; ".join(verdict.evidence for verdict in verdicts)
-
-
-def _rows(cells: list[Cell]) -> list[dict[str, str]]:
-    """The table as records: our answer and the published one for each column."""
-    rows = []
-    for number, (question, _) in enumerate(FEATURES, start=1):
-        row = {"feature": f"{number}. {question}"}
-        for cell in cells:
-            if cell.feature == number:
-                row |= {
-                    cell.column: cell.ours,
-                    cell.column + shared.PUBLISHED_FIELD: cell.published,
-                }
-        rows.append(row)
-    return rows
-
-
-COLOURS = {"Yes": "#cfe8dc", "No": "#f6ddd3", "*": "#ece7f2"}
-OTHER = "#b5442b"
 
 
 def draw(cells: Sequence[Cell], out: Path) -> dict[str, Path]:
@@ -495,17 +450,18 @@ def draw(cells: Sequence[Cell], out: Path) -> dict[str, Path]:
 
     figure = Figure(figsize=(12, 6.2), layout="constrained")
     axes = figure.add_subplot()
+    colours, other = {"Yes": "#cfe8dc", "No": "#f6ddd3", "*": "#ece7f2"}, "#b5442b"
     for cell in cells:
         x = [column.name for column in COLUMNS].index(cell.column)
         y = cell.feature - 1
-        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=COLOURS[cell.ours], edgecolor="white"))
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colours[cell.ours], edgecolor="white"))
         axes.text(x + 0.5, y + 0.5, cell.ours, ha="center", va="center", fontsize=11)
         if not cell.agrees:
             corner = (x + 0.04, y + 0.06)
-            axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=OTHER, lw=2))
+            axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=other, lw=2))
             axes.text(
                 x + 0.92, y + 0.84, f"paper: {cell.published}", ha="right", va="center",
-                fontsize=6.5, color=OTHER,
+                fontsize=6.5, color=other,
             )  # fmt: skip
     axes.set(xlim=(0, len(COLUMNS)), ylim=(len(FEATURES), 0))
     axes.set_xticks(
@@ -518,14 +474,11 @@ def draw(cells: Sequence[Cell], out: Path) -> dict[str, Path]:
     )
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
     axes.set_title(
         "What each payoff does, decided by running agents. Framed: the paper says otherwise.",
-        loc="left",
-        fontsize=11,
-        pad=12,
-    )
+        loc="left", fontsize=11, pad=12,
+    )  # fmt: skip
     return plots.write_figure(figure, out / "table")
 
 
@@ -560,18 +513,17 @@ def _statements(cells: list[Cell], agreeing: int, diminishing: int) -> list[Stat
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Decide the twelve features of eight payoffs by running agents under the virtual clock."""
     cells: list[Cell] = []
+    rows = []
     for number, (question, feature) in enumerate(FEATURES, start=1):
         report(question, (number - 1) / len(FEATURES))
+        row = {"feature": f"{number}. {question}"}
         for column, published in zip(COLUMNS, PUBLISHED[number - 1], strict=True):
             answer, evidence = _decide(feature, column.environments, column.payoffs)
             cells.append(Cell(number, column.name, answer, published, evidence))
-    rows = _rows(cells)
+            row |= {column.name: answer, column.name + shared.PUBLISHED_FIELD: published}
+        rows.append(row)
     details = [cell._asdict() | {"agrees": cell.agrees} for cell in cells]
-    files = {
-        "table": shared.write_records(out / "table.csv", rows),
-        "evidence": shared.write_records(out / "evidence.csv", details),
-        **draw(cells, out),
-    }
+    numbers = {"Yes": 1.0, "*": 0.5, "No": 0.0}
     agreeing = sum(cell.agrees for cell in cells)
     diminishing = sum(c.ours == "Yes" for c in cells if c.column == COLUMNS[-1].name)
     return Reproduced(
@@ -583,8 +535,12 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
             "cells.agreeing": agreeing,
             "cells.explained": sum((c.feature, c.column) in REASONS for c in cells if not c.agrees),
             "diminishing.yes": diminishing,
-            **{f"{c.feature}.{c.column}": ANSWERS[c.ours] for c in cells},
+            **{f"{c.feature}.{c.column}": numbers[c.ours] for c in cells},
         },
         rows=rows,
-        files=files,
+        files={
+            "table": shared.write_records(out / "table.csv", rows),
+            "evidence": shared.write_records(out / "evidence.csv", details),
+            **draw(cells, out),
+        },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.reports.style import MUTED, SMALL, STYLE, moved_apart
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-THOUSANDS = "{x:,.0f}"
-"""The format of large counts on an axis."""
-
-TITLE_HEIGHT = 0.26
-"""In inches."""
+THOUSANDS = "{x:,.0f}"  # the format of large counts on an axis
 
 
 @contextmanager
@@ -36,7 +32,7 @@ def styled_figure(width: float, height: float) -> Iterator[Figure]:
 def add_header(figure: Figure, title: str, subtitle: str) -> None:
     """Add what a figure shows, in bold, and how it was made."""
     figure.suptitle(title, x=0.012, y=0.985, ha="left", va="top", fontweight="bold", fontsize=12)
-    below = 0.985 - TITLE_HEIGHT / figure.get_figheight()
+    below = 0.985 - 0.26 / figure.get_figheight()  # the title is 0.26 inches high
     figure.text(0.012, below, subtitle, ha="left", va="top", fontsize=SMALL, color=MUTED)
 
 
@@ -52,7 +48,7 @@ def grid_and_zero(axes: Axes) -> None:
 
 
 def ticks(axes: Axes, values: Sequence[float], labels: Sequence[str] | None = None) -> None:
-    """Label exactly these values of the vertical axis, in the shortest form by default."""
+    """Label exactly these values of the vertical axis, by default as short as possible."""
     axes.set_yticks(values, labels or [f"{value:g}" for value in values])
     axes.set_yticks([], minor=True)
 
@@ -80,28 +76,21 @@ def plot_band(
     axes.plot(x, value, **{"color": colour, "lw": 1.7, **line})
 
 
-class CurveEnd(NamedTuple):
-    """The last value of a curve, with its label."""
-
-    value: float
-    label: str
-    colour: str
-
-
-def label_ends(axes: Axes, ends: Sequence[CurveEnd], height: float = 0.075) -> None:
+def label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], height: float = 0.075) -> None:
     """Label curves at the right of a panel, each as near to its end as the others allow.
 
     Args:
         axes: The panel, with its final limits.
-        ends: The curves.
+        ends: The last value, the label and the colour of each curve.
         height: The height of a label, as a fraction of the panel's.
     """
     to_fraction = axes.transData + axes.transAxes.inverted()
-    wanted = [float(to_fraction.transform((1, end.value))[1]) for end in ends]
-    for end, place in zip(ends, moved_apart(wanted, [height] * len(ends)), strict=True):
+    wanted = [float(to_fraction.transform((1, value))[1]) for value, *_ in ends]
+    places = moved_apart(wanted, [height] * len(ends))
+    for (_, label, colour), place in zip(ends, places, strict=True):
         axes.annotate(
-            end.label, (1.02, place), xycoords="axes fraction", va="center", fontsize=SMALL,
-            color=end.colour, linespacing=1.05, annotation_clip=False,
+            label, (1.02, place), xycoords="axes fraction", va="center", fontsize=SMALL,
+            color=colour, linespacing=1.05, annotation_clip=False,
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +17,13 @@ from omnimeter.contract.errors import StoreError
 from omnimeter.estimation import Estimate
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, run_single
 
-if TYPE_CHECKING:
-    pass
-
 Report = Callable[[str, float], None]
 """Called with what is being done and which share of the whole is finished."""
 
 PUBLISHED_FIELD = ".published"
 """Ends the name of a field of a row that holds what the paper prints for the field before it."""
 
-REWARDS = (-1.0, 1.0)
-"""The lowest and the highest reward, and therefore average reward."""
+REWARDS = (-1.0, 1.0)  # the lowest and the highest reward, and therefore average reward
 
 
 def silent(doing: str, done: float) -> None:
@@ -112,13 +108,6 @@ def draw_exercises(
     ]
 
 
-def run_exercises(
-    environment_class: KernelEnvironmentClass, agent: KernelAgent, exercises: Sequence[Exercise]
-) -> Iterator[Trace]:
-    """The traces of one agent, exercise by exercise, so that memory stays flat."""
-    return run_single(environment_class, agent, exercises)
-
-
 def simulate(
     environment_class: KernelEnvironmentClass,
     agent: KernelAgent,
@@ -126,9 +115,9 @@ def simulate(
     runs: int,
     seed: int = 0,
 ) -> Iterator[Trace]:
-    """The traces of one agent over a period of time, run by run."""
+    """The traces of one agent over a period of time, run by run, so that memory stays flat."""
     exercises = draw_exercises(environment_class, Budget(seconds=seconds), runs, seed)
-    return run_exercises(environment_class, agent, exercises)
+    return run_single(environment_class, agent, exercises)
 
 
 # Estimates, in statements and in tables.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,24 +18,10 @@ from omnimeter.payoffs import Average, Diminishing, Discounted, PerSecond, Total
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, join, silent
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
 RUNS = 4000
-
-
-LONGEST = 3000.0
-"""Seconds, at ten actions a second."""
-
-
-EARLIEST = 1.0
-"""Seconds, from which on "for all tau" is examined."""
-
-
+LONGEST = 3000.0  # seconds, at ten actions a second
+EARLIEST = 1.0  # seconds, from which on "for all tau" is examined
 RATE = 10.0
-
-
 PAYOFFS: dict[str, Total | Average | PerSecond | Discounted | Diminishing] = {
     "total": Total(),
     "average": Average(),
@@ -56,17 +41,12 @@ class Curve:
     value: FloatArray
     low: FloatArray
     high: FloatArray
-    lucky: FloatArray
+    above_0: FloatArray
 
     @property
     def columns(self) -> tuple[FloatArray, ...]:
         """All arrays, in this order."""
-        return self.seconds, self.value, self.low, self.high, self.lucky
-
-    def since(self, seconds: float) -> Curve:
-        """The part of the curve from a tau on."""
-        late = self.seconds >= seconds
-        return Curve(self.agent, self.payoff, *(column[late] for column in self.columns))
+        return self.seconds, self.value, self.low, self.high, self.above_0
 
     def last(self) -> str:
         """The last value with its interval, as text."""
@@ -83,21 +63,9 @@ def _curves(name: str, agent: KernelAgent, ends: IntArray) -> list[Curve]:
         runs = np.array(values[what])
         estimates = [mean(column, support=payoff.bounds(REWARDS)) for column in runs.T]
         value, low, high = shared.bands(estimates)
-        lucky = (runs > 0).mean(axis=0)
-        curves.append(Curve(name, what, ends / NANOSECONDS, value, low, high, lucky))
+        above_0 = (runs > 0).mean(axis=0)
+        curves.append(Curve(name, what, ends / NANOSECONDS, value, low, high, above_0))
     return curves
-
-
-def _rows(curve: Curve) -> list[dict[str, Any]]:
-    names = ("tau", "value", "low", "high", "runs-above-0")
-    return [
-        {
-            "agent": curve.agent,
-            "payoff": curve.payoff,
-            **{name: float(value) for name, value in zip(names, values, strict=True)},
-        }
-        for values in zip(*curve.columns, strict=True)
-    ]
 
 
 def _draw(curves: dict[tuple[str, str], Curve], out: Path) -> dict[str, Path]:
@@ -106,72 +74,72 @@ def _draw(curves: dict[tuple[str, str], Curve], out: Path) -> dict[str, Path]:
     figure = Figure(figsize=(11, 6.2), layout="constrained")
     panels = figure.subplots(2, 3).ravel()
     for axes, what in zip(panels, PAYOFFS, strict=False):
-        _draw_panel(axes, what, curves["stopper", what], curves["random", what])
+        for agent, colour, line, label in (
+            ("stopper", "#b5442b", "-", "stops when lucky"),
+            ("random", "#33658a", "--", "never stops"),
+        ):
+            seconds, *band, _ = curves[agent, what].columns
+            plots.plot_band(
+                axes, seconds, np.array(band), colour, 0.18, ls=line, lw=1.8, label=label
+            )
+        axes.axhline(0, color="#888888", lw=0.7)
+        axes.set(xscale="log", title=what, xlabel="tau in seconds", ylabel="expected payoff")
+        axes.spines[["top", "right"]].set_visible(False)
     panels[0].legend(frameon=False, loc="upper left")
     notes = panels[len(PAYOFFS)]
     notes.axis("off")
     notes.text(
-        0,
-        0.95,
+        0, 0.95,
         "A random agent in the balanced example\n(10 actions a second) that stops for ever\n"
         "once its average is above 0, and one\nthat goes on.\n\n"
         "The diminishing history drops the last\ncycles, and the lucky ones with them.\n\n"
         "By optional stopping the expected total\nis 0 at every tau, stopping or not.\n\n"
         f"Bands: 95 % intervals of {RUNS} runs.",
-        va="top",
-        fontsize=10,
-    )
+        va="top", fontsize=10,
+    )  # fmt: skip
     figure.suptitle("What stopping when lucky is worth", x=0.01, ha="left", fontweight="bold")
     return plots.write_figure(figure, out / "stopping")
 
 
-def _draw_panel(axes: Axes, what: str, stopper: Curve, constant: Curve) -> None:
-    for curve, colour, line, label in (
-        (stopper, "#b5442b", "-", "stops when lucky"),
-        (constant, "#33658a", "--", "never stops"),
-    ):
-        band = np.array([curve.value, curve.low, curve.high])
-        plots.plot_band(axes, curve.seconds, band, colour, 0.18, ls=line, lw=1.8, label=label)
-    axes.axhline(0, color="#888888", lw=0.7)
-    axes.set(xscale="log", title=what, xlabel="tau in seconds", ylabel="expected payoff")
-    axes.spines[["top", "right"]].set_visible(False)
-
-
 def statements(curves: dict[tuple[str, str], Curve]) -> list[Statement]:
     """The three theorems, and what holds for the total."""
-    stopper = {payoff: curves["stopper", payoff].since(EARLIEST) for payoff in PAYOFFS}
-    return [
-        _stays_above(stopper["average"]),
-        _stays_below(stopper["diminishing"]),
-        _tends_to_0(curves["stopper", "diminishing"], curves["random", "diminishing"]),
-        _total_stays_at_0(stopper["total"]),
-    ]
-
-
-def _stays_above(average: Curve) -> Statement:
+    late = curves["stopper", "average"].seconds >= EARLIEST
+    average, diminishing, total = (
+        Curve("stopper", payoff, *(column[late] for column in curves["stopper", payoff].columns))
+        for payoff in ("average", "diminishing", "total")
+    )
     above = average.low > 0
-    return Statement(
-        "Theorem 1: for some stopping random agent there is a t such that for all tau >= t its "
-        "average reward per cycle is above 0.",
-        f"From {EARLIEST:g} s on the stopper's average lies between {average.value.min():.3f} and "
-        f"{average.value.max():.3f}; its interval is above 0 at {above.sum()} of {len(above)} "
-        "points.",
-        bool(above.all()),
-    )
-
-
-def _stays_below(diminishing: Curve) -> Statement:
     highest = int(np.argmax(diminishing.value))
-    above, below = diminishing.low > 0, diminishing.high < 0
-    return Statement(
-        "Theorem 2: with diminishing history no policy that eventually stops keeps a random "
-        "agent above 0 in the limit.",
-        f"From {EARLIEST:g} s on the stopper's value is at most {diminishing.value[highest]:.4f}, "
-        f"at {diminishing.seconds[highest]:.4g} s; its interval is above 0 at {above.sum()} and "
-        f"below 0 at {below.sum()} of {len(above)} points. At {LONGEST:g} s it is "
-        f"{diminishing.last()}.",
-        bool((diminishing.value <= 0).all()),
-    )
+    total_contains_0 = (total.low <= 0) & (total.high >= 0)
+    return [
+        Statement(
+            "Theorem 1: for some stopping random agent there is a t such that for all tau >= t its "
+            "average reward per cycle is above 0.",
+            f"From {EARLIEST:g} s on the stopper's average lies between {average.value.min():.3f} "
+            f"and {average.value.max():.3f}; its interval is above 0 at {above.sum()} of "
+            f"{len(above)} points.",
+            bool(above.all()),
+        ),
+        Statement(
+            "Theorem 2: with diminishing history no policy that eventually stops keeps a random "
+            "agent above 0 in the limit.",
+            f"From {EARLIEST:g} s on the stopper's value is at most "
+            f"{diminishing.value[highest]:.4f}, at {diminishing.seconds[highest]:.4g} s; its "
+            f"interval is above 0 at {(diminishing.low > 0).sum()} and below 0 at "
+            f"{(diminishing.high < 0).sum()} of {len(diminishing.value)} points. At {LONGEST:g} s "
+            f"it is {diminishing.last()}.",
+            bool((diminishing.value <= 0).all()),
+        ),
+        _tends_to_0(curves["stopper", "diminishing"], curves["random", "diminishing"]),
+        Statement(
+            "The total reward has no theorem; by optional stopping its expectation is 0 at every "
+            "tau.",
+            f"From {EARLIEST:g} s on the interval of the stopper's expected total contains 0 at "
+            f"{total_contains_0.sum()} of {len(total_contains_0)} points. At {LONGEST:g} s it is "
+            f"{total.last()}, and {100 * total.above_0[-1]:.1f} % of the runs end above 0.",
+            None,
+        ),
+    ]
 
 
 def _tends_to_0(stopper: Curve, constant: Curve) -> Statement:
@@ -192,17 +160,6 @@ def _tends_to_0(stopper: Curve, constant: Curve) -> Statement:
     )
 
 
-def _total_stays_at_0(total: Curve) -> Statement:
-    contains_0 = (total.low <= 0) & (total.high >= 0)
-    return Statement(
-        "The total reward has no theorem; by optional stopping its expectation is 0 at every tau.",
-        f"From {EARLIEST:g} s on the interval of the stopper's expected total contains 0 at "
-        f"{contains_0.sum()} of {len(contains_0)} points. At {LONGEST:g} s it is {total.last()}, "
-        f"and {100 * total.lucky[-1]:.1f} % of the runs end above 0.",
-        None,
-    )
-
-
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Compare the expected payoffs of a stopping and a constant random agent against tau."""
     ends = (np.geomspace(0.1, LONGEST, 46) * NANOSECONDS).astype(np.int64)
@@ -214,7 +171,12 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     for number, (name, agent) in enumerate(agents.items()):
         report(f"{RUNS} runs of the {name} agent", number / len(agents))
         curves |= {(name, curve.payoff): curve for curve in _curves(name, agent, ends)}
-    rows = [row for curve in curves.values() for row in _rows(curve)]
+    names = ("tau", "value", "low", "high", "runs-above-0")
+    rows = [
+        {"agent": agent, "payoff": payoff, **dict(zip(names, map(float, values), strict=True))}
+        for (agent, payoff), curve in curves.items()
+        for values in zip(*curve.columns, strict=True)
+    ]
     return Reproduced(
         name="stopping",
         title="Stopping when lucky, in the balanced example: expected payoff against tau",

@@ -33,13 +33,9 @@ def _statements(figures: dict[str, float]) -> list[Statement]:
     statements = []
     for payoff, published in PUBLISHED.items():
         ours = {name: figures[f"{name}.{payoff}"] for name in published}
-        statements.append(
-            Statement(
-                f"{payoff}: {_list(published, '.4g')}",
-                _list(ours, ".4g"),
-                all(abs(ours[name] - published[name]) < 1e-9 for name in published),
-            )
-        )
+        agrees = all(abs(ours[name] - published[name]) < 1e-9 for name in published)
+        claim = f"{payoff}: {_list(published, '.4g')}"
+        statements.append(Statement(claim, _list(ours, ".4g"), agrees))
     mixed = {name: figures[f"{name}.v-sqrt-n-per-tau"] for name in MIXED}
     agrees = all(abs(mixed[name] - MIXED[name]) < 0.05 for name in MIXED)
     claim = f"v sqrt(n) / tau: {_list(MIXED, 'g')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import copysign, log, log1p
 from pathlib import Path
@@ -25,8 +25,7 @@ from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statemen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ABLE = 2
-"""Which of its rates says whether the agent is able in this environment."""
+ABLE = 2  # which of its rates says whether the agent is able in this environment
 
 
 @kernel
@@ -59,17 +58,10 @@ class Limited(ModelLearner):
 REPETITIONS = 100
 ROUNDS = 22
 
-EASY = (3, 5, 10)
-"""The most states of what the cheats call easy."""
-
-HONEST = Spec("model-learner-v1")
-"""The cheat learns as this one does."""
-
-TICK = 1e-6
-"""Seconds of an action: so a slot of the test with time lasts as many interactions."""
-
-STOPS = (5, 10, 15)
-"""After how many rounds a test is evaluated before its end."""
+EASY = (3, 5, 10)  # the most states of what the cheats call easy
+HONEST = Spec("model-learner-v1")  # the cheat learns as this one does
+TICK = 1e-6  # seconds of an action: so a slot of the test with time lasts as many interactions
+STOPS = (5, 10, 15)  # after how many rounds a test is evaluated before its end
 
 
 @dataclass(frozen=True)
@@ -119,19 +111,12 @@ def limited(easy: int) -> Spec:
 
 @dataclass(frozen=True)
 class Run:
-    """A test that an agent has taken. Tables have a row per round and a column per repetition.
+    """A test that an agent has taken. Tables have a row per round and a column per repetition."""
 
-    Attributes:
-        lengths: After each round, how many interactions each repetition had, or microseconds.
-        rewards: The payoffs of the exercises.
-        levels: The complexity of the environments.
-        states: How many states they have.
-    """
-
-    lengths: FloatArray
+    lengths: FloatArray  # after each round the interactions of each repetition, or microseconds
     rewards: FloatArray
-    levels: FloatArray
-    states: IntArray
+    levels: FloatArray  # the complexity of the environments
+    states: IntArray  # how many states they have
 
     @property
     def rounds(self) -> int:
@@ -142,9 +127,9 @@ class Run:
         """The score of each repetition, had it been stopped after so many rounds."""
         return np.asarray(self.rewards[:rounds].mean(axis=0), dtype=np.float64)
 
-    def level(self, rounds: int) -> Estimate:
+    def level(self, rounds: int) -> float:
         """The mean complexity of the environments of one round."""
-        return mean(self.levels[rounds - 1])
+        return mean(self.levels[rounds - 1]).value
 
     def late(self) -> slice:
         """The second half of the rounds."""
@@ -167,14 +152,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Results:
-    """The runs of all agents in one test.
-
-    Attributes:
-        trial: The test.
-        honest: The model learner.
-        cheats: By what they call easy.
-        limited: The agents that are able in easy environments only, by what is easy.
-    """
+    """The runs of all agents in one test; those of cheats and limited agents by what is easy."""
 
     trial: Trial
     honest: Run
@@ -214,10 +192,9 @@ def run(repetitions: int, rounds: int, report: Report) -> list[Results]:
             part = part_of(report, number, len(TRIALS) * len(agents), f"{trial.title}: {name}")
             test = run_test(trial.spec(repetitions, rounds), agent, part, stream_of=HONEST)
             runs[name] = run_of(test, repetitions)
-        cheats, limiteds = (
-            {easy: runs[f"{kind} {easy}"] for easy in EASY} for kind in ("cheat", "limited")
-        )
-        results.append(Results(trial, runs["honest"], cheats, limiteds))
+        cheats = {easy: runs[f"cheat {easy}"] for easy in EASY}
+        others = {easy: runs[f"limited {easy}"] for easy in EASY}
+        results.append(Results(trial, runs["honest"], cheats, others))
     return results
 
 
@@ -246,8 +223,7 @@ LOWEST, EASY_LEVELS = 17.0, 45.0
 """The level of the first environment, and the highest at which environments are easy: those of the
 class of automata, and about where its automata begin to have more than four states."""
 
-STEP = 8.0
-"""How far the level moves where the size of the reward does not matter."""
+STEP = 8.0  # how far the level moves where the size of the reward does not matter
 
 
 def published(level: float, reward: float) -> float:
@@ -310,11 +286,8 @@ def score_bound(exercises: FloatArray, growth: FloatArray) -> FloatArray:
 
 # Tables.
 
-A_LITTLE = 0.01
-"""How badly the cheat of the text fails."""
-
-MANY = 1_000
-"""Exercises of the model: enough for the first ones not to matter."""
+A_LITTLE = 0.01  # how badly the cheat of the text fails
+MANY = 1_000  # exercises of the model: enough for the first ones not to matter
 
 
 def _rows(results: Sequence[Results], name: str) -> list[dict[str, Any]]:
@@ -335,8 +308,8 @@ def _rows(results: Sequence[Results], name: str) -> list[dict[str, Any]]:
                         "gain": round(difference.value, 4),
                         "low": round(difference.low, 4),
                         "high": round(difference.high, 4),
-                        "level": round(run.level(stop).value, 1),
-                        f"{name}-level": round(other.level(stop).value, 1),
+                        "level": round(run.level(stop), 1),
+                        f"{name}-level": round(other.level(stop), 1),
                     }
                 )
     return rows
@@ -351,7 +324,7 @@ def _figures(results: Sequence[Results]) -> dict[str, float]:
             other = each.limited[easy]
             figures[f"{name}.cheat-{easy}"] = float(run.scores(end).mean())
             figures[f"{name}.cheat-{easy}.gain"] = gain(run, each.honest, end).value
-            figures[f"{name}.cheat-{easy}.level"] = run.level(end).value
+            figures[f"{name}.cheat-{easy}.level"] = run.level(end)
             figures[f"{name}.limited-{easy}"] = float(other.scores(end).mean())
             figures[f"{name}.cheat-{easy}.gain-over-limited"] = gain(run, other, end).value
     for name, rule in RULES.items():
@@ -363,17 +336,10 @@ def _figures(results: Sequence[Results]) -> dict[str, float]:
 
 # Figures.
 
-DRAWN_EXERCISES = 2_000
-"""Of the model, for each point."""
-
-BADNESS = np.array([0.01, *np.linspace(0.1, 1, 10)])
-"""How badly a cheat fails."""
-
-COLOURS = dict(zip(EASY, (SERIES[1], SERIES[2], SERIES[3]), strict=True))
-RULE_COLOURS = dict(zip(RULES, (MUTED, INK, SERIES[5]), strict=True))
+COLOURS = dict(zip(EASY, SERIES[1:4], strict=True))
 
 
-def draw(results: Results, out: Path) -> dict[str, Path]:
+def _draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw what one test shows, and what the model says of the rules."""
     with plots.styled_figure(13.2, 4.9) as figure:
         score, level, rules = (
@@ -414,7 +380,7 @@ def _draw_runs(
         axes.fill_between(each.lengths, low, high, where=known, color=colour, alpha=0.16, lw=0)
         axes.plot(each.lengths, value, color=colour, lw=1.7)
         end = float(table(each)[-1].mean())
-        ends.append(plots.CurveEnd(end, f"{name}: {end:{label}}", colour))
+        ends.append((end, f"{name}: {end:{label}}", colour))
     for easy, each in results.limited.items():
         curve = table(each).mean(axis=1)
         axes.plot(each.lengths, curve, ls=(0, (4, 2)), color=COLOURS[easy], lw=1.1)
@@ -426,7 +392,12 @@ def _draw_runs(
 
 def _draw_scores(axes: Axes, results: Results) -> None:
     axes.set(ylim=(-0.1, 0.6), ylabel="score when the test is stopped here")
-    _draw_runs(axes, results, _running_scores, REWARDS, ".2f")
+
+    def running(run: Run) -> FloatArray:
+        counts = np.arange(1, run.rounds + 1)[:, np.newaxis]
+        return np.asarray(np.cumsum(run.rewards, axis=0) / counts, dtype=np.float64)
+
+    _draw_runs(axes, results, running, REWARDS, ".2f")
     axes.axhline(MAX_SCORE, color=MUTED, lw=0.8, ls=":")
     axes.annotate(
         f"{MAX_SCORE:.3f}", (0.02, MAX_SCORE), xycoords=("axes fraction", "data"), xytext=(0, 3),
@@ -434,11 +405,6 @@ def _draw_scores(axes: Axes, results: Results) -> None:
     )  # fmt: skip
     plots.panel_title(axes, "score")
     plots.grid_and_zero(axes)
-
-
-def _running_scores(run: Run) -> FloatArray:
-    counts = np.arange(1, run.rounds + 1)[:, np.newaxis]
-    return np.asarray(np.cumsum(run.rewards, axis=0) / counts, dtype=np.float64)
 
 
 def _draw_levels(axes: Axes, results: Results) -> None:
@@ -451,16 +417,16 @@ def _draw_levels(axes: Axes, results: Results) -> None:
 
 
 def _draw_rules(axes: Axes) -> None:
-    ends = []
-    for name, rule in RULES.items():
-        colour = RULE_COLOURS[name]
-        scores = [float(model_rewards(rule, each, DRAWN_EXERCISES).mean()) for each in BADNESS]
-        axes.plot(BADNESS, scores, "o-", ms=3.5, lw=1.5, color=colour)
-        ends.append(plots.CurveEnd(scores[-1], name, colour))
+    ends, exercises = [], 2_000
+    badness = np.array([0.01, *np.linspace(0.1, 1, 10)])
+    for (name, rule), colour in zip(RULES.items(), (MUTED, INK, SERIES[5]), strict=True):
+        scores = [float(model_rewards(rule, each, exercises).mean()) for each in badness]
+        axes.plot(badness, scores, "o-", ms=3.5, lw=1.5, color=colour)
+        ends.append((scores[-1], name, colour))
     fine = np.linspace(0.001, 1, 200)
     axes.plot(fine, [long_run(each) for each in fine], ":", color=INK, lw=1.0)
     axes.set(xlim=(0, 1), ylim=(-0.1, 0.6), xlabel="how badly it fails, from 0 to 1")
-    axes.set_ylabel(f"score after {DRAWN_EXERCISES:,} exercises")
+    axes.set_ylabel(f"score after {exercises:,} exercises")
     plots.panel_title(axes, "what a rule leaves to a cheat")
     plots.grid_and_zero(axes)
     plots.label_ends(axes, ends)
@@ -471,36 +437,48 @@ def _draw_rules(axes: Axes) -> None:
 AROUND, NEGLIGIBLE = 0.05, 0.01
 """A score this near to 0.5 is around it; a score this near to 0 is negligible."""
 
+Cheats = Sequence[tuple[Results, int, Run]]
+"""The results of each test with what each cheat calls easy, and its run."""
+
 
 def statements(results: Sequence[Results]) -> list[Statement]:
     """The section's statements, each with the rule by which it was decided."""
+    cheats = [(each, easy, run) for each in results for easy, run in each.cheats.items()]
+    same, line_20 = (
+        float(model_rewards(rule, A_LITTLE, MANY).mean()) for rule in (same_step, published)
+    )
     return [
-        _does_not_gain(results),
-        _stays_low(results),
-        _pays_for_going_back(results),
-        *_model_statements(),
-        _no_agent_gains(results),
+        _does_not_gain(cheats),
+        _stays_low(cheats),
+        _pays_for_going_back(cheats),
+        Statement(
+            "If the level did not depend on the size of the reward, a cheat that gets 1 in easy "
+            f"environments and -{A_LITTLE} elsewhere would have a score around 0.5.",
+            f"In a model with the same step up and down it gets {same:.3f} in {MANY:,} exercises. "
+            f"Rule: within {AROUND} of 0.5.",
+            abs(same - 0.5) <= AROUND,
+        ),
+        Statement(
+            "With line 20, where the level moves in proportion to the reward, this does not work.",
+            f"In the model this cheat gets {line_20:.4f} in {MANY:,} exercises, and tends to "
+            f"{long_run(A_LITTLE):.4f}: a reward of 1 must be paid with 81 of -{A_LITTLE}. "
+            f"Rule: within {NEGLIGIBLE} of 0.",
+            abs(line_20) <= NEGLIGIBLE,
+        ),
+        _no_agent_gains(cheats),
     ]
 
 
-def _cheats(results: Sequence[Results]) -> Iterator[tuple[Results, int, Run]]:
-    for each in results:
-        for easy, run in each.cheats.items():
-            yield each, easy, run
-
-
-def _does_not_gain(results: Sequence[Results]) -> Statement:
-    everywhere = [
-        gain(run, each.honest, stop) for each, _, run in _cheats(results) for stop in each.stops
-    ]
-    at_the_end = [gain(run, each.honest, run.rounds) for each, _, run in _cheats(results)]
+def _does_not_gain(cheats: Cheats) -> Statement:
+    everywhere = [gain(run, each.honest, stop) for each, _, run in cheats for stop in each.stops]
+    at_the_end = [gain(run, each.honest, run.rounds) for each, _, run in cheats]
     above = sum(each.low > 0 for each in everywhere)
     below = sum(each.high < 0 for each in everywhere)
     lowest, *_, highest = sorted(at_the_end, key=lambda each: each.value)
     return Statement(
         "The cheat, which fails on purpose to be given easy environments again, does not gain over "
         "honest play.",
-        f"Of {len(everywhere)} comparisons at {len(results[0].stops)} lengths its gain has an "
+        f"Of {len(everywhere)} comparisons at {len(cheats[0][0].stops)} lengths its gain has an "
         f"interval above 0 in {above} and below 0 in {below}. At the end it lies between "
         f"{fmt(lowest)} and {fmt(highest)}, over {highest.count} repetitions. "
         "Rule: no interval is above 0, and at the end all are below.",
@@ -508,14 +486,13 @@ def _does_not_gain(results: Sequence[Results]) -> Statement:
     )
 
 
-def _stays_low(results: Sequence[Results]) -> Statement:
+def _stays_low(cheats: Cheats) -> Statement:
     low, texts = [], []
-    for each, easy, run in _cheats(results):
-        cheats, honest = (one.levels[run.late()].mean(axis=0) for one in (run, each.honest))
-        below = paired_difference(honest, cheats)
-        low.append(below.low > 0 and run.returns(easy) >= 1)
+    for each, easy, run in cheats:
+        own, honest = (one.levels[run.late()].mean(axis=0) for one in (run, each.honest))
+        low.append(paired_difference(honest, own).low > 0 and run.returns(easy) >= 1)
         texts.append(
-            f"Definition {each.trial.definition}, {easy} states: {cheats.mean():.0f} against "
+            f"Definition {each.trial.definition}, {easy} states: {own.mean():.0f} against "
             f"{honest.mean():.0f}, back {run.returns(easy):.1f} times"
         )
     return Statement(
@@ -528,9 +505,9 @@ def _stays_low(results: Sequence[Results]) -> Statement:
     )
 
 
-def _pays_for_going_back(results: Sequence[Results]) -> Statement:
+def _pays_for_going_back(cheats: Cheats) -> Statement:
     costs, texts = [], []
-    for each, easy, run in _cheats(results):
+    for each, easy, run in cheats:
         costs.append(cost := run.cost(easy))
         if cost is not None:
             share = (run.states[run.late()] > easy).mean()
@@ -546,30 +523,8 @@ def _pays_for_going_back(results: Sequence[Results]) -> Statement:
     )
 
 
-def _model_statements() -> list[Statement]:
-    same, line_20 = (
-        float(model_rewards(rule, A_LITTLE, MANY).mean()) for rule in (same_step, published)
-    )
-    return [
-        Statement(
-            "If the level did not depend on the size of the reward, a cheat that gets 1 in easy "
-            f"environments and -{A_LITTLE} elsewhere would have a score around 0.5.",
-            f"In a model with the same step up and down it gets {same:.3f} in {MANY:,} exercises. "
-            f"Rule: within {AROUND} of 0.5.",
-            abs(same - 0.5) <= AROUND,
-        ),
-        Statement(
-            "With line 20, where the level moves in proportion to the reward, this does not work.",
-            f"In the model this cheat gets {line_20:.4f} in {MANY:,} exercises, and tends to "
-            f"{long_run(A_LITTLE):.4f}: a reward of 1 must be paid with 81 of -{A_LITTLE}. "
-            f"Rule: within {NEGLIGIBLE} of 0.",
-            abs(line_20) <= NEGLIGIBLE,
-        ),
-    ]
-
-
-def _no_agent_gains(results: Sequence[Results]) -> Statement:
-    gains = [gain(run, each.limited[easy], run.rounds) for each, easy, run in _cheats(results)]
+def _no_agent_gains(cheats: Cheats) -> Statement:
+    gains = [gain(run, each.limited[easy], run.rounds) for each, easy, run in cheats]
     lowest, *_, highest = sorted(gains, key=lambda each: each.value)
     worst = float(model_rewards(published, 1.0, MANY).mean())
     pays = any(each.low > 0 for each in gains)
@@ -616,6 +571,6 @@ def reproduce(
         files={
             "table": shared.write_records(out / "gains.csv", rows),
             "limited": shared.write_records(out / "limited.csv", _rows(results, "limited")),
-            **draw(results[0], out),
+            **_draw(results[0], out),
         },
     )

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 SEEDS, REPETITIONS, ROUNDS = 20, 10, 27
 
-STOPS = (4, 8, 12, 16, 22)
-"""After how many exercises tests are evaluated in rows, and at their end."""
+STOPS = (4, 8, 12, 16, 22)  # after how many exercises tests are evaluated in rows, and at their end
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,6 @@ class Subject:
     environment_class: str
     colour: str
     line: str = "-"
-
-    @property
-    def is_random(self) -> bool:
-        """Whether its expected score is 0."""
-        return self.agent == "random-v1"
 
     def test(self, seed: int, repetitions: int, rounds: int) -> Spec:
         """One test of Definition 19.
@@ -74,17 +68,11 @@ SUBJECTS = (
 
 @dataclass(frozen=True)
 class Series:
-    """The tests that one agent has taken.
-
-    Attributes:
-        subject: The agent.
-        lengths: How many interactions a repetition has after each exercise.
-        rewards: The payoffs of the exercises, by test, round and repetition.
-    """
+    """The tests that one agent has taken."""
 
     subject: Subject
-    lengths: FloatArray
-    rewards: FloatArray
+    lengths: FloatArray  # how many interactions a repetition has after each exercise
+    rewards: FloatArray  # the payoffs of the exercises, by test, round and repetition
 
     @property
     def stops(self) -> Sequence[int]:
@@ -144,8 +132,7 @@ class Series:
         return int(np.argmin(np.abs(np.log(self.lengths * 10 / self.lengths[-1]))))
 
 
-Results = Mapping[str, Series]
-"""By the names of the agents."""
+Results = Mapping[str, Series]  # by the names of the agents
 
 
 def _run(seeds: int, repetitions: int, rounds: int, report: Report) -> Results:
@@ -173,8 +160,7 @@ which is too short for most agents to learn anything."""
 
 RESAMPLES = 999
 
-GROUPS = (1, 2, 5, 10, 20)
-"""Repetitions of a test, where tests are made from all repetitions anew."""
+GROUPS = (1, 2, 5, 10, 20)  # repetitions of a test, where tests are made from all repetitions anew
 
 
 def exponent(tests: Series) -> Estimate:
@@ -239,9 +225,10 @@ def _resampled(tests: Series, statistic: Callable[[FloatArray], float]) -> Estim
 # Tables.
 
 
-def _rows(results: Results) -> list[dict[str, Any]]:
-    """Some of the lengths, rounded, so that a table stays narrow."""
-    return [
+def _tables(results: Results) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each table, by the name of its file."""
+    # Some of the lengths, rounded, so that this table stays narrow.
+    lengths = [
         {
             "agent": tests.subject.name,
             "length": int(tests.lengths[stop - 1]),
@@ -255,11 +242,7 @@ def _rows(results: Results) -> list[dict[str, Any]]:
         for tests in results.values()
         for stop in tests.stops
     ]
-
-
-def _law_rows(results: Results) -> list[dict[str, Any]]:
-    """The law of each agent: how its scores converge."""
-    return [
+    laws = [
         {
             "agent": tests.subject.name,
             **shared.fields(exponent(tests), "power-of-exercises"),
@@ -269,29 +252,13 @@ def _law_rows(results: Results) -> list[dict[str, Any]]:
         }
         for tests in results.values()
     ]
-
-
-def _zero_rows(results: Results) -> list[dict[str, Any]]:
-    """At each length the share of intervals that contain 0, with its own interval."""
-    rows = []
+    zero = []
     for tests in results.values():
         for length, contained in zip(tests.lengths, tests.contain_0.T, strict=True):
             share = proportion(int(contained.sum()), len(contained))
-            rows.append(
-                {
-                    "agent": tests.subject.name,
-                    "length": int(length),
-                    "holding-0": share.value,
-                    "low": share.low,
-                    "high": share.high,
-                }
-            )
-    return rows
-
-
-def _test_rows(results: Results) -> list[dict[str, Any]]:
-    """All lengths of all tests."""
-    return [
+            row = {"agent": tests.subject.name, "length": int(length), "holding-0": share.value}
+            zero.append({**row, "low": share.low, "high": share.high})
+    every_test = [
         {
             "agent": tests.subject.name,
             "seed": seed,
@@ -305,6 +272,7 @@ def _test_rows(results: Results) -> list[dict[str, Any]]:
         for seed in range(len(tests.rewards))
         for place, length in enumerate(tests.lengths)
     ]
+    return {"lengths": lengths, "laws": laws, "zero": zero, "tests": every_test}
 
 
 def _figures(results: Results) -> dict[str, float]:
@@ -323,14 +291,11 @@ def _figures(results: Results) -> dict[str, float]:
 
 # Figures.
 
-LINES = ("random", "q-learning", "model-learner", "torus-agent")
-"""The agents whose single tests are drawn."""
-
-SHORT = 8
-"""After how many exercises longer repetitions and more of them are compared."""
+LINES = ("random", "q-learning", "model-learner", "torus-agent")  # whose single tests are drawn
+SHORT = 8  # after how many exercises longer repetitions and more of them are compared
 
 
-def draw(results: Results, out: Path) -> dict[str, Path]:
+def _draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw the three panels."""
     with plots.styled_figure(13.2, 4.9) as figure:
         scores, widths, spreads = (
@@ -359,7 +324,7 @@ def _draw_scores(axes: Axes, results: Results) -> None:
         for running in tests.scores.mean(axis=2):
             axes.plot(tests.lengths, running, color=tests.subject.colour, lw=0.5, alpha=0.55)
         end = tests.score(len(tests.lengths)).value
-        ends.append(plots.CurveEnd(end, f"{tests.subject.title}: {end:.2f}", tests.subject.colour))
+        ends.append((end, f"{tests.subject.title}: {end:.2f}", tests.subject.colour))
     axes.set(ylim=(-0.4, 0.7), ylabel="score when the test is stopped here")
     plots.panel_title(axes, "scores of single tests")
     axes.axhline(0, color=MUTED, lw=0.7, zorder=1)
@@ -373,7 +338,7 @@ def _draw_widths(axes: Axes, results: Results) -> None:
         width, subject = tests.widths.mean(axis=0), tests.subject
         axes.plot(tests.lengths, width, subject.line, color=subject.colour, lw=1.7)
         label = f"{subject.title}: {width[-1]:.3f}"
-        ends.append(plots.CurveEnd(float(width[-1]), label, subject.colour))
+        ends.append((float(width[-1]), label, subject.colour))
     axes.set_yscale("log")
     axes.set(ylim=(0.01, 2), ylabel="mean width of the 95 % interval")
     plots.ticks(axes, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
@@ -392,9 +357,9 @@ def _draw_spreads(axes: Axes, results: Results) -> None:
         times = tests.lengths[place:] / tests.lengths[place]
         relative = spread / spread[0]
         axes.plot(times, relative, subject.line, color=subject.colour, lw=1.7)
-        ends.append(plots.CurveEnd(float(relative[-1]), subject.title, subject.colour))
+        ends.append((float(relative[-1]), subject.title, subject.colour))
     axes.plot(times, 1 / np.sqrt(times), ":", color=INK, lw=1.3)
-    ends.append(plots.CurveEnd(float(1 / np.sqrt(times[-1])), "more repetitions", INK))
+    ends.append((float(1 / np.sqrt(times[-1])), "more repetitions", INK))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set(xlim=(1, times[-1]), ylim=(0.015, 1.1))
@@ -418,8 +383,7 @@ def _set_lengths(axes: Axes, results: Results) -> None:
 
 # Statements.
 
-COVERAGE = 0.95
-"""The share of the intervals that should contain the expected score."""
+COVERAGE = 0.95  # the share of the intervals that should contain the expected score
 
 
 def statements(results: Results) -> list[Statement]:
@@ -459,7 +423,7 @@ def _more_time_is_better(results: Results) -> Statement:
 def _random_stays_at_0(results: Results) -> Statement:
     fine, texts = [], []
     for tests in results.values():
-        if not tests.subject.is_random:
+        if tests.subject.agent != "random-v1":
             continue
         count, lengths = tests.contain_0.shape
         contained = tests.contain_0.sum(axis=0)
@@ -566,18 +530,19 @@ def reproduce(
         rounds: How many exercises each repetition has.
     """
     results = _run(seeds, repetitions, rounds, report)
-    rows = _rows(results)
+    tables = _tables(results)
+    files = {name: shared.write_records(out / f"{name}.csv", rows) for name, rows in tables.items()}
     return Reproduced(
         name="anytime-convergence",
         title="Scores and their intervals as a test gets longer",
         statements=statements(results),
         figures=_figures(results),
-        rows=rows,
+        rows=tables["lengths"],
         files={
-            "table": shared.write_records(out / "lengths.csv", rows),
-            "laws": shared.write_records(out / "laws.csv", _law_rows(results)),
-            "holding 0": shared.write_records(out / "zero.csv", _zero_rows(results)),
-            "tests": shared.write_records(out / "tests.csv", _test_rows(results)),
-            **draw(results, out),
+            "table": files["lengths"],
+            "laws": files["laws"],
+            "holding 0": files["zero"],
+            "tests": files["tests"],
+            **_draw(results, out),
         },
     )

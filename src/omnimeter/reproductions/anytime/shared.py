@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from omnimeter.contract import Exercise, Outcome, Payoff, Protocol, Spec
+from omnimeter.contract import Outcome, Protocol, Spec
 from omnimeter.contract.protocol import Moment
 from omnimeter.execution import Isolation, Observer, Options, evaluate
 from omnimeter.execution.workers import make_agent, make_environment_class, outcome_of
@@ -18,12 +18,7 @@ from omnimeter.reproductions.shared import Report, silent
 
 @dataclass(frozen=True)
 class CompletedTest:
-    """A test that an agent has taken.
-
-    Attributes:
-        test: The test.
-        outcomes: The outcomes of its exercises, round by round.
-    """
+    """A test that an agent has taken, with the outcomes of its exercises, round by round."""
 
     test: Protocol
     outcomes: Sequence[Outcome]
@@ -68,7 +63,10 @@ def run_test(
         # Here the two differ, which no evaluation can express.
         progress.started((agent,), test.expected())
         while exercises := test.propose(stream_of, progress.outcomes):
-            progress.finished(agent, list(_outcomes(agent, exercises, test.payoff())))
+            environment_class = make_environment_class(exercises[0].environment_class)
+            traces = run_single(environment_class, lambda: make_agent(agent), exercises)
+            pairs = zip(exercises, traces, strict=True)
+            progress.finished(agent, [outcome_of(*pair, test.payoff()) for pair in pairs])
     for outcome in progress.outcomes:
         if outcome.payoff is None:
             raise RuntimeError(f"{agent.label} failed: {outcome.fault}")
@@ -89,13 +87,6 @@ class _Progress(Observer):
     def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
         self.outcomes += outcomes
         self.report(agent.label, len(self.outcomes) / self.expected if self.expected else 0.0)
-
-
-def _outcomes(agent: Spec, exercises: Sequence[Exercise], payoff: Payoff) -> Iterator[Outcome]:
-    environment_class = make_environment_class(exercises[0].environment_class)
-    traces = run_single(environment_class, lambda: make_agent(agent), exercises)
-    for exercise, trace in zip(exercises, traces, strict=True):
-        yield outcome_of(exercise, trace, payoff)
 
 
 def whole_slots(environment_class: str, rounds: int) -> int:

@@ -21,37 +21,21 @@ from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statemen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SLOWNESS = tuple(2**power for power in range(10))
-"""How many times slower than the first the copies are."""
-
-PACE = 0.001
-"""Seconds per action of the first."""
-
-ACTIONS = 256
-"""How many it has time for in each environment of Definition 17."""
-
-REPETITION = 10.0
-"""The seconds of a repetition of Definition 18."""
-
-INTERACTIONS = 1000
-"""Those of a repetition of Definition 19."""
+PACE = 0.001  # seconds per action of the first
+ACTIONS = 256  # how many it has time for in each environment of Definition 17
+REPETITION = 10.0  # the seconds of a repetition of Definition 18
+INTERACTIONS = 1000  # those of a repetition of Definition 19
 
 ENVIRONMENT_CLASS = {"id": "automata-v1"}
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is run.
+    """How much is run."""
 
-    Attributes:
-        environments: How many there are in the tests of Definitions 15 and 17.
-        repetitions: How many there are in those of Definitions 18 and 19.
-        slowness: How many times slower than the first the copies are, from 1 on, rising.
-    """
-
-    environments: int = 400
-    repetitions: int = 60
-    slowness: tuple[int, ...] = SLOWNESS
+    environments: int = 400  # in the tests of Definitions 15 and 17
+    repetitions: int = 60  # in those of Definitions 18 and 19
+    slowness: tuple[int, ...] = tuple(2**power for power in range(10))  # times slower, rising
 
 
 @dataclass(frozen=True)
@@ -114,23 +98,16 @@ Q_LEARNING = Subject("q-learning", "Q-learning", True)
 RANDOM = Subject("random", "Random", False)
 AGENTS = (MODEL_LEARNER, Q_LEARNING, RANDOM)
 
-ERROR = 0.05
-"""The probability that a claim about several intervals at once is wrong."""
+ERROR = 0.05  # the probability that a claim about several intervals at once is wrong
 
 
 @dataclass(frozen=True)
 class Series:
-    """One agent by one definition.
-
-    Attributes:
-        agent: The agent.
-        definition: The definition.
-        values: The value of each environment or repetition, by how many times slower the copy is.
-    """
+    """One agent by one definition."""
 
     agent: Subject
     definition: Definition
-    values: Mapping[int, FloatArray]
+    values: Mapping[int, FloatArray]  # of environments or repetitions, by how much slower it is
 
     def score(self, slowness: int, confidence: float = 1 - ERROR) -> Estimate:
         """The score of a copy."""
@@ -156,8 +133,7 @@ class Series:
         return all(np.array_equal(first, other) for other in others)
 
 
-Results = Mapping[tuple[Subject, int], Series]
-"""By agent and number of the definition."""
+Results = Mapping[tuple[Subject, int], Series]  # by agent and number of the definition
 
 
 def run(sizes: Sizes, report: Report) -> Results:
@@ -186,42 +162,23 @@ def _slowness(results: Results) -> list[int]:
     return list(next(iter(results.values())).values)
 
 
-def _rows(results: Results) -> list[dict[str, Any]]:
-    """A row for each copy of each agent, a column for each definition."""
-    return [
-        {
-            "agent": agent.name,
-            "times-slower": slowness,
-            **{
-                f"definition-{each.number}": results[agent, each.number].score(slowness).value
-                for each in DEFINITIONS
-            },
-        }
-        for agent in AGENTS
-        for slowness in _slowness(results)
-    ]
-
-
-def _interval_rows(results: Results) -> list[dict[str, Any]]:
-    return [
-        {
-            "agent": each.agent.name,
-            "definition": each.definition.number,
-            "times-slower": slowness,
-            **shared.fields(each.score(slowness)),
-        }
-        for each in results.values()
-        for slowness in each.values
-    ]
-
-
-def draw(results: Results, out: Path) -> dict[str, Path]:
+def _draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw a panel for each agent, and label the definitions next to the last."""
     with plots.styled_figure(13.2, 4.7) as figure:
         for place, agent in enumerate(AGENTS):
             left = 0.045 + place * (0.245 + 0.022)
             panel = figure.add_axes((left, 0.125, 0.245, 0.675))
-            _draw_agent(panel, results, agent)
+            for each in DEFINITIONS:
+                series = results[agent, each.number]
+                band = shared.bands(series.score(slowness) for slowness in series.values)
+                plots.plot_band(
+                    panel, _slowness(results), band, each.colour, 0.14,
+                    ls=each.line, lw=1.6, marker=each.marker, ms=4,
+                )  # fmt: skip
+            panel.set(xscale="log", ylim=(-0.2, 0.9), xlabel="times slower")
+            panel.set_xticks(_slowness(results), [f"{each}" for each in _slowness(results)])
+            panel.set_xticks([], minor=True)
+            plots.grid_and_zero(panel)
             plots.panel_title(panel, agent.title)
             if place:
                 panel.set_yticklabels([])
@@ -235,20 +192,6 @@ def draw(results: Results, out: Path) -> dict[str, Path]:
             f"The fastest copy takes {1000 * PACE:g} ms per action.",
         )
         return plots.write_figure(figure, out / "speed")
-
-
-def _draw_agent(axes: Axes, results: Results, agent: Subject) -> None:
-    for each in DEFINITIONS:
-        series = results[agent, each.number]
-        band = shared.bands(series.score(slowness) for slowness in series.values)
-        plots.plot_band(
-            axes, _slowness(results), band, each.colour, 0.14,
-            ls=each.line, lw=1.6, marker=each.marker, ms=4,
-        )  # fmt: skip
-    axes.set(xscale="log", ylim=(-0.2, 0.9), xlabel="times slower")
-    axes.set_xticks(_slowness(results), [f"{slowness}" for slowness in _slowness(results)])
-    axes.set_xticks([], minor=True)
-    plots.grid_and_zero(axes)
 
 
 def _label_definitions(axes: Axes, results: Results) -> None:
@@ -268,11 +211,8 @@ def _label_definitions(axes: Axes, results: Results) -> None:
         )  # fmt: skip
 
 
-BAD = 0.05
-"""Scores below this are very bad."""
-
-GOOD = 0.3
-"""Scores above this are very good."""
+BAD = 0.05  # scores below this are very bad
+GOOD = 0.3  # scores above this are very good
 
 TIMED, UNTIMED = (17, 18), (15, 19)
 
@@ -370,7 +310,29 @@ def _slow_but_intelligent(results: Results) -> Statement:
 def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = Sizes()) -> Reproduced:  # noqa: B008 - a frozen value
     """Let copies of agents, each slower than the one before, take the tests of four definitions."""
     results = run(sizes, report)
-    rows, intervals = _rows(results), _interval_rows(results)
+    # A row for each copy of each agent, a column for each definition.
+    rows = [
+        {
+            "agent": agent.name,
+            "times-slower": slowness,
+            **{
+                f"definition-{each.number}": results[agent, each.number].score(slowness).value
+                for each in DEFINITIONS
+            },
+        }
+        for agent in AGENTS
+        for slowness in sizes.slowness
+    ]
+    intervals: list[dict[str, Any]] = [
+        {
+            "agent": each.agent.name,
+            "definition": each.definition.number,
+            "times-slower": slowness,
+            **shared.fields(each.score(slowness)),
+        }
+        for each in results.values()
+        for slowness in each.values
+    ]
     return Reproduced(
         name="anytime-speed",
         title="The same agent, slower and slower: its score with time and without",
@@ -383,6 +345,6 @@ def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = Sizes()) -> 
         files={
             "table": shared.write_records(out / "speed.csv", rows),
             "intervals": shared.write_records(out / "intervals.csv", intervals),
-            **draw(results, out),
+            **_draw(results, out),
         },
     )

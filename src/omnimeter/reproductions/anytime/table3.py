@@ -25,18 +25,14 @@ if TYPE_CHECKING:
 FIRST_SLOT, GROWTH = 1e-6, 0.5
 """The first slot in seconds, and the relative growth of each slot over the one before."""
 
-FAST, SLOW = 1e-5, 1.0
-"""Seconds per action. A still faster agent could not be run for minutes."""
-
-MAX_COUNTED = 20_000
-"""How many environments are counted at most."""
+FAST, SLOW = 1e-5, 1.0  # seconds per action. A still faster agent could not be run for minutes
+MAX_COUNTED = 20_000  # how many environments are counted at most
 
 STAGES = ("early", "later", "late")
 EARLY, LATER, LATE = 15, 45, 60
 """After how many rounds a test is stopped: about a millisecond, three minutes, twenty hours."""
 
-EARLY_REPETITIONS, LONG_REPETITIONS = 100, 10
-"""Tests that are stopped early cost little."""
+EARLY_REPETITIONS, LONG_REPETITIONS = 100, 10  # tests that are stopped early cost little
 
 
 class Kind(NamedTuple):
@@ -60,8 +56,6 @@ class Setup:
     """A class of environments, and the intelligent agent for it.
 
     Attributes:
-        name: Of the class.
-        learner: The agent that learns.
         fast_rounds: After how many rounds the test of a fast agent is stopped later, and late: as
             long as its actions can be run.
         max_states: That of the class, where it is not the usual one.
@@ -102,8 +96,7 @@ class Setup:
 AUTOMATA = Setup("automata", "model-learner-v1", fast_rounds=(LATER, 47))
 TORUS = Setup("torus", "q-learning-v1", fast_rounds=(40, 42))
 
-STATES = (10, 20, 30)
-"""Of the largest automata, in classes that end at different levels."""
+STATES = (10, 20, 30)  # of the largest automata, in classes that end at different levels
 
 
 def length(rounds: int) -> float:
@@ -121,25 +114,15 @@ def duration(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the table.
-
-    Attributes:
-        kind: Its row.
-        stage: Its column.
-        rounds: After how many rounds the test was stopped.
-        score: The score, with its interval over repetitions.
-        level: The mean complexity of the last environments, with its interval over repetitions.
-        levels: The lowest and the highest of these.
-        actions: How many actions there were in a repetition, on average.
-    """
+    """A cell of the table: a kind of agents at a stage, with intervals over repetitions."""
 
     kind: Kind
     stage: str
-    rounds: int
+    rounds: int  # after how many the test was stopped
     score: Estimate
-    level: Estimate
-    levels: tuple[float, float]
-    actions: float
+    level: Estimate  # the mean complexity of the last environments
+    levels: tuple[float, float]  # the lowest and the highest of these
+    actions: float  # how many there were in a repetition, on average
 
     @property
     def seconds(self) -> float:
@@ -149,17 +132,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Results:
-    """The results in one class.
-
-    Attributes:
-        setup: The class.
-        cells: All nine cells.
-        courses: The course of the longest test of each row, by its name.
-    """
+    """All nine cells in one class."""
 
     setup: Setup
     cells: Sequence[Cell]
-    courses: Mapping[str, Sequence[Moment]]
+    courses: Mapping[str, Sequence[Moment]]  # of the longest test of each row, by its name
 
     def cell(self, kind: Kind, stage: str) -> Cell:
         """One of the cells."""
@@ -174,7 +151,7 @@ def _run(setup: Setup, early: int, long: int, report: Report) -> Results:
         part = part_of(report, place, len(KINDS), f"{setup.name}: {kind.title.lower()}")
         short = run_to(setup, kind, "early", early, part_of(part, 0, 2))
         whole = run_to(setup, kind, "late", long, part_of(part, 1, 2))
-        cells += [cell_of(setup, kind, "early", short, early)]
+        cells.append(cell_of(setup, kind, "early", short, early))
         cells += [cell_of(setup, kind, stage, whole, long) for stage in STAGES[1:]]
         courses[kind.name] = whole.course
     return Results(setup, cells, courses)
@@ -211,21 +188,13 @@ def cell_of(setup: Setup, kind: Kind, stage: str, whole: CompletedTest, repetiti
 
 # What a cell says, in the symbols of the table.
 
-NEAR_ZERO = 0.05
-"""An interval that contains 0 and lies within this distance of it counts as 0."""
-
-MUCH = 2.0
-"""So many times the lowest level of a class is much more than the lowest."""
-
-NEARLY = 0.99
-"""From this share of the highest level on, a level counts as the highest."""
+NEAR_ZERO = 0.05  # an interval that contains 0 and lies within this distance of it counts as 0
+MUCH = 2.0  # so many times the lowest level of a class is much more than the lowest
+NEARLY = 0.99  # from this share of the highest level on, a level counts as the highest
 
 
 class Expected(NamedTuple):
-    """What the paper prints in a cell: the score, ``0`` or ``> 0``; the level, ``0`` to ``inf``.
-
-    What the paper writes as level 0 is the level with which a test begins.
-    """
+    """What the paper prints in a cell; as level 0 it writes the level with which a test begins."""
 
     score: str
     level: str
@@ -293,18 +262,26 @@ def _rows(all_results: Sequence[Results]) -> list[dict[str, object]]:
     ]
 
 
-TIMES = {1e-6: "1 µs", 1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h"}
-
-
-def draw(results: Results, out: Path) -> dict[str, Path]:
+def _draw(results: Results, out: Path) -> dict[str, Path]:
     """Draw scores and levels against the length of the test."""
     with plots.styled_figure(11.5, 4.9) as figure:
         score = figure.add_axes((0.05, 0.12, 0.385, 0.7))
         level = figure.add_axes((0.495, 0.12, 0.325, 0.7))
         _draw_scores(score, results)
         _draw_levels(level, results)
+        times = {1e-6: "1 µs", 1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h"}
         for panel in (score, level):
-            _draw_stages(panel)
+            panel.set(xscale="log", xlabel="length of each repetition", xlim=(FIRST_SLOT, None))
+            panel.set_xticks(list(times), list(times.values()))
+            panel.set_xticks([], minor=True)
+            panel.grid(axis="y")
+            for name, rounds in (("early", EARLY), ("later", LATER)):
+                panel.axvline(length(rounds), color=MUTED, lw=0.8, ls=":")
+                panel.annotate(
+                    name, (length(rounds), 1.0), xycoords=("data", "axes fraction"),
+                    xytext=(-3, 2), textcoords="offset points", ha="center", fontsize=8,
+                    color=MUTED,
+                )  # fmt: skip
         repetitions = results.cells[-1].score.count
         plots.add_header(
             figure,
@@ -337,7 +314,7 @@ def _draw_levels(axes: Axes, results: Results) -> None:
         levels = [each.level for each in course]
         axes.plot([each.length for each in course], levels, color=kind.colour, lw=1.7)
         label = f"{kind.title}\n{duration(kind.pace)} per action"
-        ends.append(plots.CurveEnd(levels[-1], label, kind.colour))
+        ends.append((levels[-1], label, kind.colour))
     lowest, highest = results.setup.levels
     axes.set(yscale="log", ylim=(0.85 * lowest, 1.3 * highest), ylabel="level (complexity, bits)")
     marked = [lowest, 2 * lowest, 100, 200, highest]
@@ -347,36 +324,34 @@ def _draw_levels(axes: Axes, results: Results) -> None:
     plots.label_ends(axes, ends, height=0.15)
 
 
-def _draw_stages(axes: Axes) -> None:
-    """Draw the time axis, and when tests are stopped."""
-    axes.set(xscale="log", xlabel="length of each repetition", xlim=(FIRST_SLOT, None))
-    axes.set_xticks(list(TIMES), list(TIMES.values()))
-    axes.set_xticks([], minor=True)
-    axes.grid(axis="y")
-    for name, rounds in (("early", EARLY), ("later", LATER)):
-        axes.axvline(length(rounds), color=MUTED, lw=0.8, ls=":")
-        axes.annotate(
-            name, (length(rounds), 1.0), xycoords=("data", "axes fraction"),
-            xytext=(-3, 2), textcoords="offset points", ha="center", fontsize=8, color=MUTED,
-        )  # fmt: skip
-
-
-STOPPED = {
-    "early": "stopped very early",
-    "later": "stopped after several minutes",
-    "late": "if the test could go on for ever",
-}
-
-
 def statements(results: Results) -> list[Statement]:
     """A statement for each cell, and what the text says of the influence of speed."""
-    return [*(_cell(results, each) for each in results.cells), _speed_matters_less(results)]
+    slow, fast = (
+        [results.cell(kind, stage).score.value for stage in STAGES]
+        for kind in (SLOW_LEARNER, FAST_LEARNER)
+    )
+    shares = [one / other for one, other in zip(slow, fast, strict=True)]
+    speed = Statement(
+        "The longer the test, the less speed matters for the score (section 5.2).",
+        "Of the fast agent's score the slow one gets "
+        + ", ".join(
+            f"{share:.0%} when stopped {stage}" for share, stage in zip(shares, STAGES, strict=True)
+        )
+        + ". Rule: the share rises from stage to stage.",
+        all(one < other for one, other in pairwise(shares)),
+    )
+    return [*(_cell(results, each) for each in results.cells), speed]
 
 
 def _cell(results: Results, cell: Cell) -> Statement:
     wanted = expected(cell.kind, cell.stage)
     agrees = wanted == (score_symbol(cell), level_symbol(cell, results.setup))
     score, level = (each if each.startswith(">") else f"= {each}" for each in wanted)
+    stopped = {
+        "early": "stopped very early",
+        "later": "stopped after several minutes",
+        "late": "if the test could go on for ever",
+    }
     lowest, highest = cell.levels
     reached = (
         f"level {lowest:.1f} in all {cell.level.count} repetitions"
@@ -384,7 +359,7 @@ def _cell(results: Results, cell: Cell) -> Statement:
         else f"level {fmt(cell.level, 1)}, in single repetitions from {lowest:.1f} to {highest:.1f}"
     )
     return Statement(
-        f"{cell.kind.title}, {STOPPED[cell.stage]}: score {score}, "
+        f"{cell.kind.title}, {stopped[cell.stage]}: score {score}, "
         f"level {level.replace('inf', 'infinite')}.",
         f"After {duration(cell.seconds)} ({cell.rounds} rounds, {cell.actions:,.0f} actions): "
         f"{_score(cell)}; {reached}. {_rule(wanted, results.setup)}",
@@ -448,23 +423,6 @@ def _used_up_slowly(setup: Setup) -> str:
         "number of rounds. So the level is infinite in the limit, but grows with the logarithm of "
         f"the logarithm of the test's length: the last of {count:,} rounds takes 10^{power:.0f} "
         "seconds"
-    )
-
-
-def _speed_matters_less(results: Results) -> Statement:
-    shares = [
-        results.cell(SLOW_LEARNER, stage).score.value
-        / results.cell(FAST_LEARNER, stage).score.value
-        for stage in STAGES
-    ]
-    return Statement(
-        "The longer the test, the less speed matters for the score (section 5.2).",
-        "Of the fast agent's score the slow one gets "
-        + ", ".join(
-            f"{share:.0%} when stopped {stage}" for share, stage in zip(shares, STAGES, strict=True)
-        )
-        + ". Rule: the share rises from stage to stage.",
-        all(one < other for one, other in pairwise(shares)),
     )
 
 
@@ -541,5 +499,5 @@ def reproduce(
             for suffix, estimate in (("", cell.score), (".level", cell.level))
         },
         rows=rows,
-        files={"table": shared.write_records(out / "cells.csv", rows), **draw(here, out)},
+        files={"table": shared.write_records(out / "cells.csv", rows), **_draw(here, out)},
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ import numpy as np
 
 from omnimeter.agents.temporal_difference import ExpectedSarsa, Sarsa
 from omnimeter.complexity import compressed_length
-from omnimeter.contract import Spec
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import (
     Correlation,
@@ -39,11 +38,8 @@ if TYPE_CHECKING:
 
 BATTERY = "thesis-table-6-1"
 
-FEW = 20
-"""Tests in the thesis."""
-
-MANY = 2_000
-"""Tests for narrow intervals; the first of them are as many as in the thesis."""
+FEW = 20  # tests in the thesis
+MANY = 2_000  # tests for narrow intervals; the first of them are as many as in the thesis
 
 AGENTS = (
     RANDOM,
@@ -54,30 +50,21 @@ AGENTS = (
     thesis.Reference("expected-sarsa", "Expected SARSA", ExpectedSarsa, "#c28200", "-.", "P"),
 )
 
-Q = Q_LEARNING.name
+Q, COLOUR = Q_LEARNING.name, Q_LEARNING.colour
 
-PORTION = 500
-"""Exercises that a process is given at a time."""
-
-COMMON = 40
-"""Exercises of one complexity that are enough for a mean."""
+PORTION = 500  # exercises that a process is given at a time
+COMMON = 40  # exercises of one complexity that are enough for a mean
+ERROR = 0.05  # the significance level
 
 
 @dataclass(frozen=True)
 class Results:
-    """The results of some tests.
-
-    Attributes:
-        cells: The number of cells of each exercise of the sequence.
-        interactions: How long each of them lasts.
-        complexity: The compressed length of the pattern: one row per test, one column per exercise.
-        rewards: The average reward of each agent, in the same shape.
-    """
+    """The results of some tests, with one column for each exercise of the sequence."""
 
     cells: IntArray
     interactions: IntArray
-    complexity: FloatArray
-    rewards: Mapping[str, FloatArray]
+    complexity: FloatArray  # the compressed length of the pattern, with one row per test
+    rewards: Mapping[str, FloatArray]  # the average reward of each agent, in the same shape
 
     @property
     def tests(self) -> int:
@@ -86,24 +73,23 @@ class Results:
 
     def first(self, tests: int) -> Results:
         """The first tests of all."""
-        return self._select(slice(tests), slice(None))
+        return self._select(slice(tests))
 
     def only(self, place: int) -> Results:
         """One exercise of the sequence alone."""
-        return self._select(slice(None), slice(place, place + 1))
+        return self._select(places=slice(place, place + 1))
 
     def batteries(self, tests: int) -> Iterator[Results]:
         """All tests in batteries of this many; an incomplete last one is left out."""
         for first in range(0, self.tests - tests + 1, tests):
-            yield self._select(slice(first, first + tests), slice(None))
+            yield self._select(slice(first, first + tests))
 
-    def _select(self, tests: slice, places: slice) -> Results:
-        return replace(
-            self,
-            cells=self.cells[places],
-            interactions=self.interactions[places],
-            complexity=self.complexity[tests, places],
-            rewards={name: values[tests, places] for name, values in self.rewards.items()},
+    def _select(self, tests: slice = slice(None), places: slice = slice(None)) -> Results:
+        return Results(
+            self.cells[places],
+            self.interactions[places],
+            self.complexity[tests, places],
+            {name: values[tests, places] for name, values in self.rewards.items()},
         )
 
     def mean(self, agent: str) -> Estimate:
@@ -122,13 +108,17 @@ class Results:
         """The same for each number of cells."""
         return [self.only(place).correlation(agent) for place in range(len(self.cells))]
 
-    def significant_by_pearson(self, agent: str, error: float) -> int:
-        """For how many numbers of cells the usual test of Pearson's r shows that it is below 0."""
+    def significant(self, agent: str) -> int:
+        """For how many numbers of cells the correlation is significantly below 0."""
+        return sum(each.value < 0 and each.p_value < ERROR for each in self.correlations(agent))
+
+    def significant_by_pearson(self, agent: str) -> int:
+        """The same by the usual test of Pearson's r."""
         from scipy.stats import pearsonr
 
         columns = zip(self.complexity.T, self.rewards[agent].T, strict=True)
         tests = [pearsonr(*pair) for pair in columns if all(map(np.ptp, pair))]
-        return sum(each.statistic < 0 and each.pvalue < error for each in tests)
+        return sum(each.statistic < 0 and each.pvalue < ERROR for each in tests)
 
     def line(self, agent: str) -> Line:
         """The regression of an agent's rewards on complexity, over all exercises."""
@@ -175,12 +165,24 @@ def run_battery(
         RuntimeError: An exercise failed.
     """
     report(f"drawing {battery.tests} tests", 0.0)
-    shape = (battery.tests, len(battery.plan.exercises))
+    items = battery.plan.exercises
+    shape = (battery.tests, len(items))
     lengths = [compressed_length(each.instance.data["pattern"]) for each in battery.planned]
     rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
     total = len(agents) * battery.expected()
+
+    def jobs() -> Iterator[Job]:
+        """Portions of exercises of one agent in one class."""
+        for agent in rewards:
+            proposed = battery.propose(agent, [])
+            for place in range(len(items)):
+                alike = proposed[place :: len(items)]
+                for first in range(0, len(alike), PORTION):
+                    portion = tuple(alike[first : first + PORTION])
+                    yield Job(portion, battery.payoff(), keep=False)
+
     with workforce(Options(workers=workers)) as work:
-        for done, (outcome, _) in enumerate(work(_jobs(battery, list(rewards))), start=1):
+        for done, (outcome, _) in enumerate(work(jobs()), start=1):
             exercise = outcome.exercise
             if outcome.payoff is None:
                 raise RuntimeError(f"{exercise.agent.label} failed: {outcome.fault}")
@@ -188,34 +190,11 @@ def run_battery(
             if done % PORTION == 0:
                 report(f"{total:,} exercises of {len(agents)} agents", 0.1 + 0.85 * done / total)
     return Results(
-        cells=np.array(
-            [item.environment_class.parameters["cells"] for item in battery.plan.exercises]
-        ),
-        interactions=np.array([item.interactions for item in battery.plan.exercises]),
+        cells=np.array([item.environment_class.parameters["cells"] for item in items]),
+        interactions=np.array([item.interactions for item in items]),
         complexity=np.array(lengths, dtype=np.float64).reshape(shape),
         rewards={agent.name: rewards[agent.spec] for agent in agents},
     )
-
-
-def _jobs(battery: Battery, agents: Sequence[Spec]) -> Iterator[Job]:
-    """Portions of exercises of one agent in one class."""
-    items = len(battery.plan.exercises)
-    for agent in agents:
-        proposed = battery.propose(agent, [])
-        for place in range(items):
-            alike = proposed[place::items]
-            for first in range(0, len(alike), PORTION):
-                portion = tuple(alike[first : first + PORTION])
-                yield Job(portion, battery.payoff(), keep=False)
-
-
-def _figures(results: Results, suffix: str) -> dict[str, float]:
-    figures: dict[str, float] = {}
-    for name in results.rewards:
-        figures[f"{name}{suffix}.mean"] = float(np.mean(results.rewards[name]))
-        figures[f"{name}{suffix}.sd"] = results.deviation(name)
-        figures[f"{name}{suffix}.pearson"] = results.correlation(name).value
-    return figures
 
 
 def _rows(agent: str, parts: dict[str, Results]) -> Iterator[dict[str, Any]]:
@@ -235,30 +214,8 @@ def _rows(agent: str, parts: dict[str, Results]) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _exercise_rows(results: Results) -> list[dict[str, Any]]:
-    return [
-        {
-            "test": test + 1,
-            "cells": int(cells),
-            "complexity": float(results.complexity[test, place]),
-            **{name: float(rewards[test, place]) for name, rewards in results.rewards.items()},
-        }
-        for test in range(results.tests)
-        for place, cells in enumerate(results.cells)
-    ]
-
-
-COLOUR = Q_LEARNING.colour
-
-
-def draw(results: Results, small: Results, out: Path) -> dict[str, Path]:
-    """Draw Q-learning's results among those of the other agents.
-
-    Args:
-        results: All tests.
-        small: The first of them, as many as in the thesis.
-        out: Where to write.
-    """
+def _draw(results: Results, small: Results, out: Path) -> dict[str, Path]:
+    """Draw Q-learning's results in all tests and in the first few, among those of other agents."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -273,10 +230,8 @@ def draw(results: Results, small: Results, out: Path) -> dict[str, Path]:
         axes.title.set(fontsize=10.5, ha="left", position=(0, 1))
     figure.suptitle(
         f"The battery of Table 6.1: Q-learning in {small.tests} tests and in {results.tests:,}",
-        x=0.01,
-        ha="left",
-        fontweight="bold",
-    )
+        x=0.01, ha="left", fontweight="bold",
+    )  # fmt: skip
     return plots.write_figure(figure, out / "battery")
 
 
@@ -389,55 +344,46 @@ def _draw_correlations(axes: Axes, results: Results, small: Results) -> None:
     axes.legend(frameon=False, fontsize=8.5, loc="upper left", ncols=2)
 
 
-ERROR = 0.05
-"""The significance level."""
-
-
 def statements(results: Results, few: int) -> list[Statement]:
     """The statements that can be checked without people, from all tests and the first few."""
     small = results.first(few)
+    random = results.mean("random")
+    names = sorted(results.rewards, key=lambda name: -float(np.mean(results.rewards[name])))
+    gain = paired_difference(results.rewards["follower"].ravel(), results.rewards[Q].ravel())
+    by_cells = results.correlations(Q)
     return [
-        _random_is_0(results),
-        _overall(results, small),
-        _order(results),
+        Statement(
+            "Section 6.4: the expected value of a random agent is 0.",
+            f"Its mean is {fmt(random, 4)} in {results.tests:,} tests.",
+            shared.contains_zero(random),
+        ),
+        Statement(
+            "Section 6.3: the mean and the standard deviation of Q-learning over all exercises "
+            "(the published numbers are withheld).",
+            f"Mean {fmt(small.mean(Q))} and standard deviation {small.deviation(Q):.3f} in "
+            f"{small.tests} tests; {fmt(results.mean(Q))} and {results.deviation(Q):.3f} in "
+            f"{results.tests:,}.",
+            None,
+        ),
+        Statement(
+            "Not in the thesis: which agent does best in exercises as short as these.",
+            "; ".join(f"{name} {fmt(results.mean(name))}" for name in names)
+            + f". The follower is ahead of Q-learning by {fmt(gain)}.",
+            None,
+        ),
         _spread(results, small, few),
         _same_means(results, small, few),
         _correlation(results, small, few),
-        _correlation_by_cells(results),
+        Statement(
+            "Table 6.2: the same holds for each number of cells.",
+            f"r = {join((each.value for each in by_cells), '.2f')} with {_cells(results)} cells; "
+            f"the largest p is {max(each.p_value for each in by_cells):.2g} in "
+            f"{results.tests:,} tests.",
+            results.significant(Q) == len(by_cells),
+        ),
         _always_significant(results, small, few),
         _others(results),
     ]
-
-
-def _random_is_0(results: Results) -> Statement:
-    estimate = results.mean("random")
-    return Statement(
-        "Section 6.4: the expected value of a random agent is 0.",
-        f"Its mean is {fmt(estimate, 4)} in {results.tests:,} tests.",
-        shared.contains_zero(estimate),
-    )
-
-
-def _overall(results: Results, small: Results) -> Statement:
-    return Statement(
-        "Section 6.3: the mean and the standard deviation of Q-learning over all exercises "
-        "(the published numbers are withheld).",
-        f"Mean {fmt(small.mean(Q))} and standard deviation {small.deviation(Q):.3f} in "
-        f"{small.tests} tests; {fmt(results.mean(Q))} and {results.deviation(Q):.3f} in "
-        f"{results.tests:,}.",
-        None,
-    )
-
-
-def _order(results: Results) -> Statement:
-    names = sorted(results.rewards, key=lambda name: -float(np.mean(results.rewards[name])))
-    gain = paired_difference(results.rewards["follower"].ravel(), results.rewards[Q].ravel())
-    return Statement(
-        "Not in the thesis: which agent does best in exercises as short as these.",
-        "; ".join(f"{name} {fmt(results.mean(name))}" for name in names)
-        + f". The follower is ahead of Q-learning by {fmt(gain)}.",
-        None,
-    )
 
 
 def _spread(results: Results, small: Results, few: int) -> Statement:
@@ -492,24 +438,13 @@ def _correlation(results: Results, small: Results, few: int) -> Statement:
     )
 
 
-def _correlation_by_cells(results: Results) -> Statement:
-    by_cells = results.correlations(Q)
-    return Statement(
-        "Table 6.2: the same holds for each number of cells.",
-        f"r = {join((each.value for each in by_cells), '.2f')} with {_cells(results)} cells; the "
-        f"largest p is {max(each.p_value for each in by_cells):.2g} in "
-        f"{results.tests:,} tests.",
-        _significant(by_cells) == len(by_cells),
-    )
-
-
 def _always_significant(results: Results, small: Results, few: int) -> Statement:
     first = small.correlations(Q)
     mean_r = np.mean([each.value for each in results.correlations(Q)])
-    counts = [_significant(each.correlations(Q)) for each in results.batteries(few)]
-    usual = [each.significant_by_pearson(Q, ERROR) for each in results.batteries(few)]
+    counts = [each.significant(Q) for each in results.batteries(few)]
+    usual = [each.significant_by_pearson(Q) for each in results.batteries(few)]
     whole = len(first)
-    holds = _significant(first) == whole
+    holds = small.significant(Q) == whole
     reason = (
         f"for a given number of cells r is about {mean_r:.2f}. "
         f"{few} exercises show that as significant in {np.mean(counts) / whole:.0%} of the cases, "
@@ -519,7 +454,7 @@ def _always_significant(results: Results, small: Results, few: int) -> Statement
     return Statement(
         f"Table 6.2: it is significant for each number of cells, with n = {few}.",
         f"In {few} tests r = {join((each.value for each in first), '.2f')}, with p = "
-        f"{join((each.p_value for each in first), '.2g')}: {_significant(first)} of {whole} "
+        f"{join((each.p_value for each in first), '.2g')}: {small.significant(Q)} of {whole} "
         f"are significant. Among {len(counts)} batteries of "
         f"{few} tests, {counts.count(whole)} show all {whole}, and the average shows "
         f"{np.mean(counts):.1f}. These p allow for variances that differ with complexity; by the "
@@ -543,11 +478,6 @@ def _others(results: Results) -> Statement:
             for name in names[:3]
         ),
     )
-
-
-def _significant(correlations: Sequence[Correlation]) -> int:
-    """How many are significantly below 0."""
-    return sum(each.value < 0 and each.p_value < ERROR for each in correlations)
 
 
 def _cells(results: Results) -> str:
@@ -580,15 +510,31 @@ def reproduce(
     report("statements and figures", 0.95)
     parts = {"": results, f".{few}-tests": small}
     rows = [row for agent in AGENTS for row in _rows(agent.name, parts)]
+    exercises = [
+        {
+            "test": test + 1,
+            "cells": int(cells),
+            "complexity": float(results.complexity[test, place]),
+            **{name: float(rewards[test, place]) for name, rewards in results.rewards.items()},
+        }
+        for test in range(results.tests)
+        for place, cells in enumerate(results.cells)
+    ]
     return Reproduced(
         name="lambda-battery",
         title=f"The battery of Table 6.1, taken {many:,} times by each reference agent",
         statements=statements(results, few),
-        figures={**_figures(results, ""), **_figures(small, f".{few}-tests")},
+        figures={
+            f"{row['agent']}{suffix}.{name}": row[name + suffix]
+            for suffix in parts
+            for row in rows
+            if row["cells"] == "all"
+            for name in ("mean", "sd", "pearson")
+        },
         rows=rows,
         files={
             "table": shared.write_records(out / "table.csv", rows),
-            "exercises": shared.write_records(out / "exercises.csv", _exercise_rows(results)),
-            **draw(results, small, out),
+            "exercises": shared.write_records(out / "exercises.csv", exercises),
+            **_draw(results, small, out),
         },
     )

@@ -11,8 +11,7 @@ from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
 from omnimeter.reproductions.shared import Report, Reproduced, Statement, silent
 
-PRINTED_LENGTH = 60
-"""The compressed length of the eight-cell space with its pattern in the thesis."""
+PRINTED_LENGTH = 60  # the compressed length of the eight-cell space with its pattern in the thesis
 
 
 def reproduce(
@@ -27,7 +26,8 @@ def reproduce(
     related = relations.all_relations(samples)
     rows = relations.relation_rows(related)
     title = f"Average reward after {interactions:,} interactions against complexity"
-    length = compressed_length(thesis.SPACE + thesis.PATTERN)
+    example = thesis.SPACE + thesis.PATTERN
+    characters, length = len(example), compressed_length(example)
     return Reproduced(
         name="lambda-complexity",
         title=title,
@@ -38,7 +38,15 @@ def reproduce(
                 for measure in relations.MEASURES
             ),
             relations.compare_measures(samples, Q_LEARNING),
-            _length_of_the_example(length),
+            Statement(
+                f"The eight-cell space with its pattern has 119 characters, compressed "
+                f"{PRINTED_LENGTH}.",
+                f"{characters} characters, compressed {length}. No level and no strategy of our "
+                f"zlib gives both {PRINTED_LENGTH} here and the 19 that section 6.3 has for "
+                "another pattern; we do not know which settings the thesis used. Rule: within a "
+                "byte.",
+                characters == 119 and abs(length - PRINTED_LENGTH) <= 1,
+            ),
         ],
         figures={**relations.relation_figures(related), "eight-cells.complexity": float(length)},
         rows=rows,
@@ -47,15 +55,4 @@ def reproduce(
             "points": shared.write_records(out / "points.csv", relations.point_rows(samples)),
             **relations.draw_relations(samples, related, title, out / "complexity"),
         },
-    )
-
-
-def _length_of_the_example(length: int) -> Statement:
-    characters = len(thesis.SPACE + thesis.PATTERN)
-    return Statement(
-        f"The eight-cell space with its pattern has 119 characters, compressed {PRINTED_LENGTH}.",
-        f"{characters} characters, compressed {length}. No level and no strategy of our zlib gives "
-        f"both {PRINTED_LENGTH} here and the 19 that section 6.3 has for another pattern; we do "
-        "not know which settings the thesis used. Rule: within a byte.",
-        characters == 119 and abs(length - PRINTED_LENGTH) <= 1,
     )

@@ -15,6 +15,7 @@ from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.estimation import Estimate, difference, mean
+from omnimeter.interaction import run_single
 from omnimeter.reproductions import shared
 from omnimeter.reproductions.lambda_thesis import relations
 from omnimeter.reproductions.lambda_thesis import shared as thesis
@@ -24,17 +25,14 @@ from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statemen
 
 @dataclass(frozen=True)
 class ReadingResult:
-    """The average rewards of an agent under one reading of the text, in environments of one size.
-
-    With the mean number of actions, and the shares of interactions with Good and with Evil.
-    """
+    """The rewards of an agent under one reading of the text, in environments of one size."""
 
     reading: str
     cells: int
     agent: str
-    actions: float
+    actions: float  # the mean number
     averages: FloatArray
-    with_good: float
+    with_good: float  # the share of interactions
     with_evil: float
 
 
@@ -111,9 +109,10 @@ def run_readings(environments: int, interactions: int, report: Report) -> list[R
         report(f"oracle and follower, {reading}", 0.6 + 0.3 * number / len(READINGS))
         for cells in relations.SIZES:
             exercises = draw(cells, environments, interactions)
-            actions = [read_space(each.instance.data["space"]).actions for each in exercises]
+            spaces = (read_space(each.instance.data["space"]) for each in exercises)
+            actions = float(np.mean([space.actions for space in spaces]))
             for agent in (ORACLE, FOLLOWER):
-                traces = shared.run_exercises(Lambda(cells=cells), agent.make(), exercises)
+                traces = run_single(Lambda(cells=cells), agent.make(), exercises)
                 shares = np.array(
                     [[np.mean(trace.rewards > 0), np.mean(trace.rewards < 0)] for trace in traces]
                 )
@@ -122,10 +121,9 @@ def run_readings(environments: int, interactions: int, report: Report) -> list[R
                 averages = shares[:, 0] - shares[:, 1]
                 results.append(
                     ReadingResult(
-                        reading, cells, agent.name, float(np.mean(actions)), averages,
-                        with_good, with_evil,
+                        reading, cells, agent.name, actions, averages, with_good, with_evil
                     )
-                )  # fmt: skip
+                )
     return results
 
 
@@ -136,34 +134,8 @@ def crossing_of(sample: relations.Sample) -> Estimate:
     return thesis.crossing(sample.points, learner, follower, rng)
 
 
-def _rows(samples: Sequence[relations.Sample]) -> list[dict[str, Any]]:
-    return [
-        {"agent": agent.name, "cells": sample.cells, **shared.fields(sample.mean(agent.name))}
-        for agent in thesis.REFERENCES
-        for sample in samples
-    ]
-
-
-def _reading_rows(readings: Sequence[ReadingResult]) -> list[dict[str, Any]]:
-    return [
-        {
-            "reading": each.reading,
-            "cells": each.cells,
-            "agent": each.agent,
-            "mean-actions": each.actions,
-            **shared.fields(mean(each.averages, support=REWARDS)),
-            "with-good": each.with_good,
-            "with-evil": each.with_evil,
-        }
-        for each in readings
-    ]
-
-
-SMALL_DIFFERENCE = 0.1
-"""A difference whose interval lies within this is small."""
-
-GAPS = (-2.0, 2.0)
-"""The range of differences of two rewards."""
+SMALL_DIFFERENCE = 0.1  # a difference whose interval lies within this is small
+GAPS = (-2.0, 2.0)  # the range of differences of two rewards
 
 
 def statements(
@@ -178,34 +150,37 @@ def statements(
         passed: By number of cells, when Q-learning passes the follower.
         readings: The rewards under other readings.
     """
+    order = (ORACLE, Q_LEARNING, FOLLOWER, RANDOM)
+    crossings = list(passed.values())
+    rising = all(one.value < other.value for one, other in pairwise(crossings))
     return [
-        _the_order_is_that_of_the_example(samples),
+        Statement(
+            "The results are in general those of the simple example: the oracle is best, then "
+            "Q-learning, then the follower, then the random agent.",
+            "; ".join(
+                f"{sample.cells} cells: "
+                + ", ".join(f"{each.title} {sample.mean(each.name).value:.3f}" for each in order)
+                for sample in samples
+            )
+            + ". Rule: for each size the interval of each difference is above 0.",
+            all(
+                sample.lead(better.name, worse.name).low > 0
+                for sample in samples
+                for better, worse in pairwise(order)
+            ),
+        ),
         _size_hardly_matters(samples, ORACLE, readings),
         _size_hardly_matters(samples, FOLLOWER, readings),
         _follower_is_bad_in_three_cells(samples, readings),
         _q_learning_passes_slowly(samples, passed),
-        _more_cells_are_slower(passed),
+        Statement(
+            "The convergence of Q-learning is slower with more cells.",
+            f"It passes the follower after {join((each.value for each in crossings), '.0f')} "
+            f"interactions with {join(passed, 'd')} cells. Rule: each size later than the one "
+            "before, and the intervals of the smallest and the largest do not meet.",
+            rising and crossings[0].high < crossings[-1].low,
+        ),
     ]
-
-
-def _the_order_is_that_of_the_example(samples: Sequence[relations.Sample]) -> Statement:
-    order = (ORACLE, Q_LEARNING, FOLLOWER, RANDOM)
-    gaps = [
-        sample.lead(better.name, worse.name)
-        for sample in samples
-        for better, worse in pairwise(order)
-    ]
-    return Statement(
-        "The results are in general those of the simple example: the oracle is best, then "
-        "Q-learning, then the follower, then the random agent.",
-        "; ".join(
-            f"{sample.cells} cells: "
-            + ", ".join(f"{each.title} {sample.mean(each.name).value:.3f}" for each in order)
-            for sample in samples
-        )
-        + ". Rule: for each size the interval of each difference is above 0.",
-        all(gap.low > 0 for gap in gaps),
-    )
 
 
 def _size_hardly_matters(
@@ -307,18 +282,6 @@ def _q_learning_passes_slowly(
     )
 
 
-def _more_cells_are_slower(passed: Mapping[int, Estimate]) -> Statement:
-    crossings = list(passed.values())
-    rising = all(one.value < other.value for one, other in pairwise(crossings))
-    return Statement(
-        "The convergence of Q-learning is slower with more cells.",
-        f"It passes the follower after {join((each.value for each in crossings), '.0f')} "
-        f"interactions with {join(passed, 'd')} cells. Rule: each size later than the one before, "
-        "and the intervals of the smallest and the largest do not meet.",
-        rising and crossings[0].high < crossings[-1].low,
-    )
-
-
 def _of(
     readings: Sequence[ReadingResult], reading: str, agent: thesis.Reference
 ) -> list[ReadingResult]:
@@ -347,7 +310,23 @@ def reproduce(
     passed = {sample.cells: crossing_of(sample) for sample in samples}
     readings = run_readings(environments, interactions, report)
     report("drawing", 0.95)
-    rows = _rows(samples)
+    rows: list[dict[str, Any]] = [
+        {"agent": agent.name, "cells": sample.cells, **shared.fields(sample.mean(agent.name))}
+        for agent in thesis.REFERENCES
+        for sample in samples
+    ]
+    reading_rows = [
+        {
+            "reading": each.reading,
+            "cells": each.cells,
+            "agent": each.agent,
+            "mean-actions": each.actions,
+            **shared.fields(mean(each.averages, support=REWARDS)),
+            "with-good": each.with_good,
+            "with-evil": each.with_evil,
+        }
+        for each in readings
+    ]
     title = f"Four agents, each alone, in {environments} generated environments of each size"
     return Reproduced(
         name="lambda-generated",
@@ -361,7 +340,7 @@ def reproduce(
         files={
             "table": shared.write_records(out / "agents.csv", rows),
             "curves": shared.write_records(out / "curves.csv", relations.curve_rows(samples)),
-            "readings": shared.write_records(out / "readings.csv", _reading_rows(readings)),
+            "readings": shared.write_records(out / "readings.csv", reading_rows),
             **relations.draw_sizes(samples, title, out / "generated"),
         },
     )

@@ -34,25 +34,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measure:
-    """One reading of what the complexity of an environment is.
+    """One reading of what the complexity of an environment is."""
 
-    Attributes:
-        name: In rows.
-        class_name: The name of the measure in the class.
-        title: In texts.
-        axis: The label of an axis.
-        per: Slopes are given for a difference this large.
-        unit: That difference, in texts.
-        prefix: Put before the last word in names of figures.
-    """
-
-    name: str
-    class_name: ComplexityMeasure
-    title: str
+    name: str  # in rows
+    class_name: ComplexityMeasure  # the measure in the class
+    title: str  # in texts
     axis: str
-    per: int
-    unit: str
-    prefix: str = ""
+    per: int  # slopes are given for a difference this large
+    unit: str  # that difference, in texts
+    prefix: str = ""  # put before the last part of the names of figures
 
 
 COMPRESSED = Measure(
@@ -66,32 +56,19 @@ PRODUCT = Measure(
 )  # fmt: skip
 MEASURES = (COMPRESSED, PRODUCT)
 
-SIZES = (3, 6, 9)
-"""How many cells the environments have."""
-
-ENVIRONMENTS = 100
-"""How many there are of each size."""
-
-STOP = 0.01
-"""The probability that the pattern of Good and Evil ends after each of its actions."""
+SIZES = (3, 6, 9)  # how many cells the environments have
+ENVIRONMENTS = 100  # how many there are of each size
+STOP = 0.01  # the probability that the pattern of Good and Evil ends after each of its actions
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Environments of one size, and the rewards of each agent in them.
-
-    Attributes:
-        cells: How many cells they have.
-        complexity: By the name of a measure the complexity of each environment.
-        points: The interactions after which averages are known.
-        averages: By the name of an agent its average reward, one row per environment, one column
-            per point.
-    """
+    """Environments of one size, and the rewards of each agent in them."""
 
     cells: int
-    complexity: Mapping[str, FloatArray]
-    points: IntArray
-    averages: Mapping[str, FloatArray]
+    complexity: Mapping[str, FloatArray]  # of each environment, by measure
+    points: IntArray  # the interactions after which averages are known
+    averages: Mapping[str, FloatArray]  # by agent, a row per environment and a column per point
 
     def final(self, agent: str) -> FloatArray:
         """An agent's average reward at the end, for each environment."""
@@ -142,14 +119,8 @@ def draw_samples(
             complexity[measure.name] = np.array(
                 [measured.complexity(exercise.instance) for exercise in exercises]
             )
-        averages = (
-            thesis.joint_averages(environment_class, thesis.REFERENCES, exercises, points)
-            if joint
-            else {
-                agent.name: thesis.alone_averages(environment_class, agent, exercises, points)
-                for agent in thesis.REFERENCES
-            }
-        )
+        average = thesis.joint_averages if joint else thesis.alone_averages
+        averages = average(environment_class, thesis.REFERENCES, exercises, points)
         samples.append(Sample(cells, complexity, points, averages))
     return samples
 
@@ -209,9 +180,8 @@ def draw_sizes(
                     0.98 * sample.points[-1], float(value[-1]) + 0.012, "Q-learning alone",
                     ha="right", va="bottom", fontsize=8, color=Q_LEARNING.colour,
                 )  # fmt: skip
-        plots.add_header(
-            figure, title, "Mean of the average reward so far, with its 95 % interval."
-        )
+        subtitle = "Mean of the average reward so far, with its 95 % interval."
+        plots.add_header(figure, title, subtitle)
         return plots.write_figure(figure, path)
 
 
@@ -224,21 +194,13 @@ variance: such an agent is hardly affected."""
 
 @dataclass(frozen=True)
 class Relation:
-    """The relation between the rewards of one agent and one measure of complexity.
-
-    Attributes:
-        agent: Its name.
-        among: In which environments.
-        measure: The measure.
-        line: The least-squares line.
-        correlation: Pearson's.
-    """
+    """The relation between the rewards of one agent and one measure of complexity."""
 
     agent: str
-    among: str
+    among: str  # in which environments
     measure: Measure
-    line: Line
-    correlation: Correlation
+    line: Line  # of least squares
+    correlation: Correlation  # Pearson's
 
     @property
     def slope(self) -> Estimate:

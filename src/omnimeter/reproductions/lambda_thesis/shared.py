@@ -15,7 +15,7 @@ from omnimeter.contract import Budget, Exercise, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, bootstrap, mean
-from omnimeter.interaction import KernelAgent, run
+from omnimeter.interaction import KernelAgent, run, run_single
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.shared import REWARDS
@@ -26,13 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference agent with the parameters of the thesis, and how it is drawn.
+    """A reference agent with the parameters of the thesis, and how it is drawn."""
 
-    Its name is that in figures and rows, its title that in texts.
-    """
-
-    name: str
-    title: str
+    name: str  # in figures and rows
+    title: str  # in texts
     make: Callable[[], KernelAgent]
     colour: str
     line: str
@@ -51,8 +48,7 @@ RANDOM = Reference("random", "Random", RandomAgent, "#6f7683", ":", "D")
 
 REFERENCES = (ORACLE, Q_LEARNING, FOLLOWER, RANDOM)
 
-INTERACTIONS = 10_000
-"""How long each exercise of chapter 5 lasts."""
+INTERACTIONS = 10_000  # how long each exercise of chapter 5 lasts
 
 SPACE = (
     "12+3-----|12+++++3-----|1-2------3++|1-----2++++++3-|"
@@ -60,8 +56,7 @@ SPACE = (
 )
 """The eight cells of Figure 5.1."""
 
-PATTERN = "203210200"
-"""What Good and Evil do there."""
+PATTERN = "203210200"  # what Good and Evil do there
 
 
 def checkpoints(interactions: int = INTERACTIONS) -> IntArray:
@@ -79,11 +74,17 @@ def draw_exercises(
 
 
 def alone_averages(
-    environment_class: Lambda, agent: Reference, exercises: Sequence[Exercise], points: IntArray
-) -> FloatArray:
-    """The average reward of an agent alone: one row per exercise, one column per point."""
-    traces = shared.run_exercises(environment_class, agent.make(), exercises)
-    return np.array([averages(trace, points) for trace in traces])
+    environment_class: Lambda,
+    agents: Sequence[Reference],
+    exercises: Sequence[Exercise],
+    points: IntArray,
+) -> dict[str, FloatArray]:
+    """The average reward of each agent alone: one row per exercise, one column per point."""
+    runs = {agent.name: run_single(environment_class, agent.make(), exercises) for agent in agents}
+    return {
+        name: np.array([averages(trace, points) for trace in traces])
+        for name, traces in runs.items()
+    }
 
 
 def joint_averages(
@@ -157,10 +158,6 @@ def _last_crossing(points: IntArray, curves: FloatArray) -> FloatArray:
     return np.asarray(np.where(below.any(axis=-1), crossed, points[0]), dtype=np.float64)
 
 
-LOWEST, HIGHEST = -0.12, 1.0
-"""The average rewards that are shown; a single run may begin outside of them."""
-
-
 def draw_curves(axes: Axes, points: IntArray, curves: Mapping[str, FloatArray]) -> None:
     """Draw the average reward of each agent against the interactions, labelled at its end.
 
@@ -178,8 +175,9 @@ def draw_curves(axes: Axes, points: IntArray, curves: Mapping[str, FloatArray]) 
             plots.plot_band(axes, points, curve, agent.colour, ls=agent.line)
         last = float(np.atleast_2d(curve)[0, -1])
         text = f"{last:z.2f}".replace("-", "\N{MINUS SIGN}")
-        ends.append(plots.CurveEnd(last, f"{agent.title}\n{text}", agent.colour))
-    axes.set(xlim=(0, int(points[-1])), ylim=(LOWEST, HIGHEST))
+        ends.append((last, f"{agent.title}\n{text}", agent.colour))
+    # A single run may begin outside of these limits.
+    axes.set(xlim=(0, int(points[-1])), ylim=(-0.12, 1.0))
     axes.set(xlabel="interactions", ylabel="average reward")
     axes.xaxis.set_major_formatter(plots.THOUSANDS)
     plots.grid_and_zero(axes)

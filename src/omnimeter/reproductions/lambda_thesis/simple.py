@@ -29,23 +29,16 @@ if TYPE_CHECKING:
 CYCLES: tuple[Cycle, ...] = get_args(Cycle)
 """When Good and Evil change places: the clause of section 3.6.2 can be read in several ways."""
 
-RUNS = 200
-"""With all initial places drawn anew in each; the thesis shows one."""
+RUNS = 200  # with all initial places drawn anew in each; the thesis shows one
 
 
 @dataclass(frozen=True)
 class Results:
-    """The rewards of the agents in the eight cells.
+    """The rewards of the agents in the eight cells."""
 
-    Attributes:
-        points: The interactions after which averages are known.
-        averages: By clause and agent the average reward, one row per run, one column per point.
-        optimum: The greatest expected average reward.
-    """
-
-    points: IntArray
-    averages: Mapping[str, Mapping[str, FloatArray]]
-    optimum: float
+    points: IntArray  # the interactions after which averages are known
+    averages: Mapping[str, Mapping[str, FloatArray]]  # by clause, agent, run and point
+    optimum: float  # the greatest expected average reward
 
     @property
     def usual(self) -> Mapping[str, FloatArray]:
@@ -61,15 +54,13 @@ def _run(runs: int, interactions: int, report: Report) -> Results:
         report(f"{runs} runs of each agent, cycle {cycle}", number / len(CYCLES))
         environment_class = Lambda(space=thesis.SPACE, pattern=thesis.PATTERN, cycle=cycle)
         exercises = thesis.draw_exercises(environment_class, runs, interactions)
-        averages[cycle] = {
-            agent.name: thesis.alone_averages(environment_class, agent, exercises, points)
-            for agent in thesis.REFERENCES
-        }
+        averages[cycle] = thesis.alone_averages(
+            environment_class, thesis.REFERENCES, exercises, points
+        )
     cells, actions = read_space(thesis.SPACE).successors().shape
     until_swap = (1 + max_cycle(CYCLES[0], cells, actions)) / 2
-    return Results(
-        points, averages, optimum(thesis.SPACE, thesis.PATTERN, interactions, until_swap)
-    )
+    greatest = optimum(thesis.SPACE, thesis.PATTERN, interactions, until_swap)
+    return Results(points, averages, greatest)
 
 
 def optimum(space: str, pattern: str, interactions: int, until_swap: float) -> float:
@@ -115,50 +106,11 @@ def moved_pairs(successors: IntArray) -> IntArray:
     return np.stack([heads, tails])
 
 
-def _rows(results: Results) -> list[dict[str, Any]]:
-    return [
-        {
-            "agent": agent.name,
-            "cycle": cycle,
-            **shared.fields(thesis.final(averages[agent.name])),
-            "single-run": float(averages[agent.name][0, -1]),
-            "spread-of-runs": float(np.std(averages[agent.name][:, -1])),
-        }
-        for cycle, averages in results.averages.items()
-        for agent in thesis.REFERENCES
-    ]
+BEND = 0.16  # how far an arrow bends to its side, so that the way back is another line
 
+COLOURS = ("#7a3e9d", "#3d4454", "#a8790f")  # of the actions 1, 2, 3 and so on
 
-def _figures(results: Results) -> dict[str, float]:
-    usual = results.usual
-    return {
-        **{agent.name: thesis.final(usual[agent.name]).value for agent in thesis.REFERENCES},
-        **{
-            f"{agent.name}.single-run": float(usual[agent.name][0, -1])
-            for agent in thesis.REFERENCES
-        },
-        **{
-            f"{agent.name}.cycle-{cycle}": thesis.final(results.averages[cycle][agent.name]).value
-            for cycle in CYCLES[1:]
-            for agent in thesis.REFERENCES
-        },
-        "optimum": results.optimum,
-    }
-
-
-Point = tuple[float, float]
-
-BEND = 0.16
-"""How far an arrow bends to its side, so that the way back is another line."""
-
-LABEL_DISTANCE = 0.4
-"""The distance of an arrow's label from its start. Cells are at distance 1 from the middle."""
-
-COLOURS = ("#7a3e9d", "#3d4454", "#a8790f")
-"""Of the actions 1, 2, 3 and so on; none of them is an agent's."""
-
-OUTSIDE = 1.24
-"""How far from the middle the actions that stay are named."""
+OUTSIDE = 1.24  # how far from the middle the actions that stay are named
 
 
 def _draw(results: Results, out: Path) -> dict[str, Path]:
@@ -212,7 +164,13 @@ def _draw_space(axes: Axes, description: str) -> None:
     axes.axis("off")
 
 
-def _draw_arrow(axes: Axes, start: Point, end: Point, leading: list[int], bend: float) -> None:
+def _draw_arrow(
+    axes: Axes,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    leading: list[int],
+    bend: float,
+) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     colour = COLOURS[(leading[0] - 1) % len(COLOURS)]
@@ -227,7 +185,7 @@ def _draw_arrow(axes: Axes, start: Point, end: Point, leading: list[int], bend: 
     (x0, y0), (x2, y2) = start, end
     x1 = (x0 + x2) / 2 + bend * (y2 - y0)
     y1 = (y0 + y2) / 2 - bend * (x2 - x0)
-    part = min(0.5, LABEL_DISTANCE / hypot(x2 - x0, y2 - y0))
+    part = min(0.5, 0.4 / hypot(x2 - x0, y2 - y0))  # cells are at distance 1 from the middle
     rest = 1 - part
     axes.text(
         rest**2 * x0 + 2 * rest * part * x1 + part**2 * x2,
@@ -238,61 +196,45 @@ def _draw_arrow(axes: Axes, start: Point, end: Point, leading: list[int], bend: 
     )  # fmt: skip
 
 
-NEAR_ZERO = 0.01
-"""An interval within this distance of 0 counts as 0."""
-
-NEAR_OPTIMAL = 0.85
-"""From this share of the optimum on, an agent is nearly optimal."""
-
-EARLY = 10
-"""Interactions that count as the beginning."""
+NEAR_ZERO = 0.01  # an interval within this distance of 0 counts as 0
+NEAR_OPTIMAL = 0.85  # from this share of the optimum on, an agent is nearly optimal
+EARLY = 10  # interactions that count as the beginning
 
 
 def statements(results: Results) -> list[Statement]:
     """The section's statements, each with the rule by which it was decided."""
+    random, follower, oracle = (
+        thesis.final(results.usual[agent.name]) for agent in (RANDOM, FOLLOWER, ORACLE)
+    )
+    gap = paired_difference(
+        results.usual[ORACLE.name][:, -1], results.usual[FOLLOWER.name][:, -1], support=REWARDS
+    )
+    share = oracle.value / results.optimum
     return [
-        _random_tends_to_0(results),
-        _follower_is_below_the_oracle(results),
-        _oracle_is_nearly_optimal(results),
+        Statement(
+            "The random agent soon converges to its expected average, which is 0.",
+            f"{fmt(random, 4)} over {random.count} runs. "
+            f"Rule: the interval lies within {NEAR_ZERO} of 0.",
+            shared.is_within(random, NEAR_ZERO),
+        ),
+        Statement(
+            "Following Good is a good policy, but only up to a point: the follower stays well "
+            "below the oracle.",
+            f"Follower {fmt(follower)}, oracle {fmt(oracle)}; the oracle is ahead by {fmt(gap)}. "
+            "Rule: both are above 0, and the interval of the difference is too.",
+            gap.low > 0 and follower.low > 0,
+        ),
+        Statement(
+            "The oracle is nearly optimal, but does not reach 1.",
+            f"{fmt(oracle)}, which is {100 * share:.0f} % of the optimum of an agent that knows "
+            f"everything but random events: {results.optimum:.3f}. Rule: the interval is below 1, "
+            f"and its lower end is at least {100 * NEAR_OPTIMAL:.0f} % of the optimum.",
+            oracle.high < 1 and oracle.low >= NEAR_OPTIMAL * results.optimum,
+        ),
         _q_learning_is_slow_and_passes_the_follower(results),
         _averages_fluctuate_at_first(results),
         _effect_of_the_clause(results),
     ]
-
-
-def _random_tends_to_0(results: Results) -> Statement:
-    estimate = thesis.final(results.usual[RANDOM.name])
-    return Statement(
-        "The random agent soon converges to its expected average, which is 0.",
-        f"{fmt(estimate, 4)} over {estimate.count} runs. "
-        f"Rule: the interval lies within {NEAR_ZERO} of 0.",
-        shared.is_within(estimate, NEAR_ZERO),
-    )
-
-
-def _follower_is_below_the_oracle(results: Results) -> Statement:
-    follower, oracle = results.usual[FOLLOWER.name], results.usual[ORACLE.name]
-    gap = paired_difference(oracle[:, -1], follower[:, -1], support=REWARDS)
-    return Statement(
-        "Following Good is a good policy, but only up to a point: the follower stays well below "
-        "the oracle.",
-        f"Follower {fmt(thesis.final(follower))}, oracle {fmt(thesis.final(oracle))}; the oracle "
-        f"is ahead by {fmt(gap)}. Rule: both are above 0, and the interval of the difference is "
-        "too.",
-        gap.low > 0 and thesis.final(follower).low > 0,
-    )
-
-
-def _oracle_is_nearly_optimal(results: Results) -> Statement:
-    oracle = thesis.final(results.usual[ORACLE.name])
-    share = oracle.value / results.optimum
-    return Statement(
-        "The oracle is nearly optimal, but does not reach 1.",
-        f"{fmt(oracle)}, which is {100 * share:.0f} % of the optimum of an agent that knows "
-        f"everything but random events: {results.optimum:.3f}. Rule: the interval is below 1, and "
-        f"its lower end is at least {100 * NEAR_OPTIMAL:.0f} % of the optimum.",
-        oracle.high < 1 and oracle.low >= NEAR_OPTIMAL * results.optimum,
-    )
 
 
 def _q_learning_is_slow_and_passes_the_follower(results: Results) -> Statement:
@@ -355,13 +297,29 @@ def reproduce(
 ) -> Reproduced:
     """Let the four agents act in the eight cells, each alone, and compare where they end."""
     results = _run(runs, interactions, report)
-    rows = _rows(results)
+    rows: list[dict[str, Any]] = [
+        {
+            "agent": name,
+            "cycle": cycle,
+            **shared.fields(thesis.final(averages[name])),
+            "single-run": float(averages[name][0, -1]),
+            "spread-of-runs": float(np.std(averages[name][:, -1])),
+        }
+        for cycle, averages in results.averages.items()
+        for name in averages
+    ]
+    usual, others = rows[: len(thesis.REFERENCES)], rows[len(thesis.REFERENCES) :]
     return Reproduced(
         name="lambda-simple",
         title=f"Four agents in the eight-cell space: average reward in {interactions:,} "
         "interactions",
         statements=statements(results),
-        figures=_figures(results),
+        figures={
+            **{row["agent"]: row["value"] for row in usual},
+            **{f"{row['agent']}.single-run": row["single-run"] for row in usual},
+            **{f"{row['agent']}.cycle-{row['cycle']}": row["value"] for row in others},
+            "optimum": results.optimum,
+        },
         rows=rows,
         files={"table": shared.write_records(out / "agents.csv", rows), **_draw(results, out)},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING
 from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
-NEAR_ZERO = 0.01
-"""A change whose interval is within this distance of 0 counts as none."""
+NEAR_ZERO = 0.01  # a change whose interval is within this distance of 0 counts as no change
 
 
 def changes(
@@ -31,21 +30,6 @@ def changes(
         ]
         for agent in thesis.REFERENCES
     }
-
-
-def _rows(
-    joint: Sequence[relations.Sample], changed: Mapping[str, Sequence[Estimate]]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "agent": agent.name,
-            "cells": sample.cells,
-            **shared.fields(sample.mean(agent.name)),
-            **shared.fields(change, "change"),
-        }
-        for agent in thesis.REFERENCES
-        for sample, change in zip(joint, changed[agent.name], strict=True)
-    ]
 
 
 def statements(
@@ -63,44 +47,37 @@ def statements(
         among_random: The rewards of Q-learning in the smallest environments among random agents.
     """
     changed = changes(alone, joint)
+    texts = {
+        name: "Change against being alone: "
+        + ", ".join(
+            f"{sample.cells} cells {fmt(change)}"
+            for sample, change in zip(joint, estimates, strict=True)
+        )
+        for name, estimates in changed.items()
+    }
+    worse = all(change.high < 0 for change in changed[Q_LEARNING.name])
     return [
-        _not_affected(ORACLE, joint, changed),
-        _not_affected(FOLLOWER, joint, changed),
-        _learner_is_worse(alone, joint, changed, among_random),
+        *(
+            Statement(
+                f"The {agent.title.lower()} is not affected by the others.",
+                f"{texts[agent.name]}. Rule: the intervals are within {NEAR_ZERO} of 0.",
+                all(shared.is_within(change, NEAR_ZERO) for change in changed[agent.name]),
+            )
+            for agent in (ORACLE, FOLLOWER)
+        ),
+        Statement(
+            "Q-learning does worse among the others: it does not make use of them, and has a "
+            "larger table to fill.",
+            f"{texts[Q_LEARNING.name]}. Rule: the intervals are below 0.",
+            worse,
+            "" if worse else _why_not_worse(alone[0], joint[0], among_random),
+        ),
         *(
             relations.learner_falls(joint, related, Q_LEARNING, measure)
             for measure in relations.MEASURES
         ),
         _slope_is_steeper(alone, joint),
     ]
-
-
-def _not_affected(
-    agent: thesis.Reference,
-    joint: Sequence[relations.Sample],
-    changed: Mapping[str, Sequence[Estimate]],
-) -> Statement:
-    return Statement(
-        f"The {agent.title.lower()} is not affected by the others.",
-        f"{_list(joint, changed[agent.name])}. Rule: the intervals are within {NEAR_ZERO} of 0.",
-        all(shared.is_within(change, NEAR_ZERO) for change in changed[agent.name]),
-    )
-
-
-def _learner_is_worse(
-    alone: Sequence[relations.Sample],
-    joint: Sequence[relations.Sample],
-    changed: Mapping[str, Sequence[Estimate]],
-    among_random: FloatArray,
-) -> Statement:
-    holds = all(change.high < 0 for change in changed[Q_LEARNING.name])
-    return Statement(
-        "Q-learning does worse among the others: it does not make use of them, and has a larger "
-        "table to fill.",
-        f"{_list(joint, changed[Q_LEARNING.name])}. Rule: the intervals are below 0.",
-        holds,
-        "" if holds else _why_not_worse(alone[0], joint[0], among_random),
-    )
 
 
 def _why_not_worse(
@@ -123,12 +100,10 @@ def _slope_is_steeper(
 ) -> Statement:
     """The slope of the paired differences is the difference of the slopes."""
     steeper: list[relations.Relation] = []
-    for (where, here), there in zip(
-        relations.among(alone).items(), relations.among(joint).values(), strict=True
-    ):
-        change = relations.rewards(there, Q_LEARNING.name) - relations.rewards(
-            here, Q_LEARNING.name
-        )
+    there = relations.among(joint)
+    for where, here in relations.among(alone).items():
+        own = relations.rewards(here, Q_LEARNING.name)
+        change = relations.rewards(there[where], Q_LEARNING.name) - own
         steeper += [
             relations.relate(
                 Q_LEARNING.name, where, measure, relations.complexities(here, measure), change
@@ -166,12 +141,6 @@ def _why_not_steeper(alone: relations.Sample, joint: relations.Sample) -> str:
     )
 
 
-def _list(joint: Sequence[relations.Sample], changed: Sequence[Estimate]) -> str:
-    return "Change against being alone: " + ", ".join(
-        f"{sample.cells} cells {fmt(change)}" for sample, change in zip(joint, changed, strict=True)
-    )
-
-
 def reproduce(
     out: Path,
     report: Report = silent,
@@ -192,7 +161,16 @@ def reproduce(
     report("Q-learning among random agents", 0.85)
     among_random = relations.learner_among_random(environments, interactions)
     report("drawing", 0.95)
-    rows = _rows(joint, changes(alone, joint))
+    rows: list[dict[str, Any]] = [
+        {
+            "agent": name,
+            "cells": sample.cells,
+            **shared.fields(sample.mean(name)),
+            **shared.fields(change, "change"),
+        }
+        for name, changed in changes(alone, joint).items()
+        for sample, change in zip(joint, changed, strict=True)
+    ]
     related = relations.all_relations(joint)
     title = f"Four agents at once in {environments} generated environments of each size"
     scatter = relations.draw_relations(

@@ -19,6 +19,7 @@ from omnimeter.contract import Exercise
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, mean, paired_difference
+from omnimeter.interaction import run_single
 from omnimeter.reports.style import INK
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.lambda_thesis import shared as thesis
@@ -28,17 +29,10 @@ from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statemen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ALPHAS = np.arange(1, 21) / 20
-"""Learning rates: above 0, at most 1."""
-
-GAMMAS = np.arange(20) / 20
-"""Discount factors: from 0 on, below 1."""
-
-PUBLISHED = (0.05, 0.35)
-"""Learning rate and discount factor."""
-
-THEIR_SESSIONS = 1_000
-"""How many sessions the thesis gave to each combination."""
+ALPHAS = np.arange(1, 21) / 20  # learning rates: above 0, at most 1
+GAMMAS = np.arange(20) / 20  # discount factors: from 0 on, below 1
+PUBLISHED = (0.05, 0.35)  # learning rate and discount factor
+THEIR_SESSIONS = 1_000  # how many sessions the thesis gave to each combination
 
 BEFORE, BEYOND, RAISED = 0.45, 0.55, 2.5
 """Two discount factors on either side of a cliff, and an initial value that takes it away."""
@@ -52,17 +46,11 @@ Index = tuple[int, int]
 
 @dataclass(frozen=True)
 class Grid:
-    """The results of all combinations.
-
-    Attributes:
-        alphas: The learning rates.
-        gammas: The discount factors.
-        rewards: Average rewards by learning rate, discount factor, number of cells and session.
-    """
+    """The average rewards of all combinations."""
 
     alphas: FloatArray
     gammas: FloatArray
-    rewards: FloatArray
+    rewards: FloatArray  # by learning rate, discount factor, number of cells and session
 
     @property
     def sessions(self) -> int:
@@ -100,9 +88,8 @@ class Grid:
 
     def halves(self) -> tuple[Grid, Grid]:
         """Two grids with every other session of each number of cells."""
-        first, second = (
-            Grid(self.alphas, self.gammas, self.rewards[..., start::2]) for start in (0, 1)
-        )
+        halves = (self.rewards[..., start::2] for start in (0, 1))
+        first, second = (Grid(self.alphas, self.gammas, half) for half in halves)
         return first, second
 
 
@@ -154,7 +141,7 @@ def session_rewards(agent: QLearning, sessions: int, interactions: int) -> Float
     """
     rewards = []
     for environment_class, exercises in _sessions(sessions, interactions):
-        traces = shared.run_exercises(environment_class, agent, exercises)
+        traces = run_single(environment_class, agent, exercises)
         rewards.append([trace.rewards.mean() for trace in traces])
     return np.array(rewards)
 
@@ -162,13 +149,10 @@ def session_rewards(agent: QLearning, sessions: int, interactions: int) -> Float
 @lru_cache(maxsize=1)
 def _sessions(sessions: int, interactions: int) -> list[tuple[Lambda, list[Exercise]]]:
     """The sessions, drawn once in each process, always the same."""
-    classes = [(cells, Lambda(cells=cells, stop=STOP)) for cells in SIZES]
+    classes = [Lambda(cells=cells, stop=STOP) for cells in SIZES]
     return [
-        (
-            environment_class,
-            thesis.draw_exercises(environment_class, sessions, interactions, seed=cells),
-        )
-        for cells, environment_class in classes
+        (each, thesis.draw_exercises(each, sessions, interactions, seed=cells))
+        for cells, each in zip(SIZES, classes, strict=True)
     ]
 
 
@@ -179,11 +163,9 @@ def gain_of_choosing(grid: Grid, published: Index) -> Estimate:
     half of the sessions chooses and the other half evaluates, both ways round.
     """
     first, second = grid.halves()
-    chosen, given = [], []
-    for chooses, evaluates in ((first, second), (second, first)):
-        chosen.append(evaluates.of(chooses.best()))
-        given.append(evaluates.of(published))
-    return paired_difference(np.concatenate(chosen), np.concatenate(given), support=REWARDS)
+    chosen = np.concatenate([second.of(first.best()), first.of(second.best())])
+    given = np.concatenate([second.of(published), first.of(published)])
+    return paired_difference(chosen, given, support=REWARDS)
 
 
 def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
@@ -192,6 +174,7 @@ def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
     for alpha, gamma in np.ndindex(*grid.means.shape):
         ours = grid.of((alpha, gamma))
         estimate = mean(ours, support=REWARDS)
+        gain = paired_difference(ours, theirs, support=REWARDS)
         rows.append(
             {
                 "alpha": float(grid.alphas[alpha]),
@@ -199,19 +182,16 @@ def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
                 "mean": estimate.value,
                 "low": estimate.low,
                 "high": estimate.high,
-                **shared.fields(
-                    paired_difference(ours, theirs, support=REWARDS), "against-published"
-                ),
+                **shared.fields(gain, "against-published"),
             }
         )
     return rows
 
 
-NEAR = 0.01
-"""Combinations less than this below the best are outlined."""
+NEAR = 0.01  # combinations less than this below the best are outlined
 
 
-def draw(grid: Grid, best: Index, published: Index, out: Path) -> dict[str, Path]:
+def _draw(grid: Grid, best: Index, published: Index, out: Path) -> dict[str, Path]:
     """Draw the grid as a map, and some of its rows as curves."""
     from matplotlib.figure import Figure
 
@@ -223,10 +203,8 @@ def draw(grid: Grid, best: Index, published: Index, out: Path) -> dict[str, Path
     figure.legend(*handles, loc="outside lower left", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(
         f"Mean reward of Q-learning in {grid.sessions} sessions, by learning rate and discount",
-        x=0.01,
-        ha="left",
-        fontweight="bold",
-    )
+        x=0.01, ha="left", fontweight="bold",
+    )  # fmt: skip
     return plots.write_figure(figure, out / "tuning")
 
 
@@ -361,7 +339,7 @@ def describe(grid: Grid, raised: FloatArray, out: Path) -> Reproduced:
         rows=rows,
         files={
             "table": shared.write_records(out / "grid.csv", rows),
-            **draw(grid, best, published, out),
+            **_draw(grid, best, published, out),
         },
     )
 
