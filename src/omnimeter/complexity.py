@@ -61,7 +61,7 @@ def read_elias_gamma(bits: str, at: int = 0) -> tuple[int, int]:
     first = bits.find("1", at)
     end = 2 * first - at + 1
     if first < 0 or end > len(bits):
-        raise _ended(bits, at)
+        raise ValueError(f"the code ends after {len(bits)} bits, within the word from {at} on")
     return int(bits[first:end], 2), end
 
 
@@ -103,12 +103,8 @@ def read_truncated_binary(bits: str, at: int, count: int) -> tuple[int, int]:
         end += 1
         number = int(bits[at:end], 2) - short
     if end > len(bits):
-        raise _ended(bits, at)
+        raise ValueError(f"the code ends after {len(bits)} bits, within the word from {at} on")
     return number, end
-
-
-def _ended(bits: str, at: int) -> ValueError:
-    return ValueError(f"the code ends after {len(bits)} bits, within the word that begins at {at}")
 
 
 class _Expression(NamedTuple):
@@ -141,9 +137,9 @@ def repetition_item(times: int, sequence: str) -> str:
 def shortest_expression(path: str, alphabet: str) -> str:
     """The code of the shortest expression of a path; the path itself is not reduced to its period.
 
-    Of several with equally many bits it is the one with the fewest letters, and of those the first
-    in alphabetical order. It is exact: repetitions are searched first, from short to long periods,
-    and then the best sequence of items is composed from left to right.
+    Of several with equally many bits it is the one with the fewest letters, of those the first in
+    alphabetical order. It is exact: repetitions are searched from short to long periods, then the
+    best sequence of items is composed from left to right.
 
     Args:
         path: At least one letter.

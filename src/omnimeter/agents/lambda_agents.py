@@ -93,7 +93,7 @@ class _CellAgent(KernelAgent):
             briefing.view == self.view,
             f"The {agent} needs the view {self.view}; here "
             + (f"it is {briefing.view}." if briefing.view else "there is no such view."),
-            "Leave observation out." if briefing.view else "Use lambda-v1, or another agent.",
+            "Leave view out." if briefing.view else "Use lambda-v1, or another agent.",
         )
         require(  # another class may have a view of that name: kernels would read beyond it
             exits >= 3,  # positions come first

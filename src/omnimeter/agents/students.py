@@ -22,7 +22,7 @@ class Student:
     """How many exercises a student did, and how many were right.
 
     Attributes:
-        steady_from: From which exercise on, counted from 1, all were right, if there is one.
+        steady_from: From which exercise on, counted from 1, all were right, if any.
         minutes: When each was done, if not at equal distances.
         last: The nanosecond at which the last was done, if they were at equal distances.
         stops: Whether the student did no more by choice.
