@@ -49,9 +49,7 @@ def elias_gamma(number: int) -> str:
 
 def elias_gamma_length(number: int) -> int:
     """The number of bits of ``elias_gamma``: always odd."""
-    if number < 1:
-        raise ValueError(f"Elias gamma writes numbers from 1 up, not {number}")
-    return 2 * number.bit_length() - 1
+    return len(elias_gamma(number))
 
 
 def read_elias_gamma(bits: str, at: int = 0) -> tuple[int, int]:
@@ -63,7 +61,7 @@ def read_elias_gamma(bits: str, at: int = 0) -> tuple[int, int]:
     first = bits.find("1", at)
     end = 2 * first - at + 1
     if first < 0 or end > len(bits):
-        raise _ended(bits, at)
+        raise ValueError(f"the code ends after {len(bits)} bits, within the word from {at} on")
     return int(bits[first:end], 2), end
 
 
@@ -78,7 +76,8 @@ def truncated_binary(number: int, count: int) -> str:
     """
     if not 0 <= number < count:
         raise ValueError(f"{number} is not one of the numbers 0 to {count - 1}")
-    digits, short = _shape(count)
+    digits = count.bit_length() - 1
+    short = (2 << digits) - count  # so many words have one digit less
     if number < short:
         return f"{number:0{digits}b}" if digits else ""
     return f"{number + short:0{digits + 1}b}"
@@ -86,10 +85,7 @@ def truncated_binary(number: int, count: int) -> str:
 
 def truncated_binary_length(number: int, count: int) -> int:
     """The number of bits of ``truncated_binary``."""
-    if not 0 <= number < count:
-        raise ValueError(f"{number} is not one of the numbers 0 to {count - 1}")
-    digits, short = _shape(count)
-    return digits + (number >= short)
+    return len(truncated_binary(number, count))
 
 
 def read_truncated_binary(bits: str, at: int, count: int) -> tuple[int, int]:
@@ -98,29 +94,17 @@ def read_truncated_binary(bits: str, at: int, count: int) -> tuple[int, int]:
     Raises:
         ValueError: The text ends within the word.
     """
-    digits, short = _shape(count)
-    number, end = _digits(bits, at, digits), at + digits
-    if number < short:
-        return number, end
-    return _digits(bits, at, digits + 1) - short, end + 1
-
-
-def _shape(count: int) -> tuple[int, int]:
-    """The number of digits of the short words, and the number of short words."""
     if count < 1:
         raise ValueError(f"there is no code for {count} numbers")
-    digits = count.bit_length() - 1
-    return digits, (2 << digits) - count
-
-
-def _digits(bits: str, at: int, count: int) -> int:
-    if at + count > len(bits):
-        raise _ended(bits, at)
-    return int(bits[at : at + count] or "0", 2)
-
-
-def _ended(bits: str, at: int) -> ValueError:
-    return ValueError(f"the code ends after {len(bits)} bits, within the word that begins at {at}")
+    end = at + count.bit_length() - 1
+    short = (2 << (end - at)) - count
+    number = int(bits[at:end] or "0", 2)
+    if number >= short:
+        end += 1
+        number = int(bits[at:end], 2) - short
+    if end > len(bits):
+        raise ValueError(f"the code ends after {len(bits)} bits, within the word from {at} on")
+    return number, end
 
 
 class _Expression(NamedTuple):
@@ -129,6 +113,10 @@ class _Expression(NamedTuple):
     bits: int
     letters: int
     code: str
+
+
+Items = list[dict[int, _Expression]]
+"""For each position of a path the items that begin there, by the position where they end."""
 
 
 def primitive_period(path: str) -> str:
@@ -149,9 +137,9 @@ def repetition_item(times: int, sequence: str) -> str:
 def shortest_expression(path: str, alphabet: str) -> str:
     """The code of the shortest expression of a path; the path itself is not reduced to its period.
 
-    Of several with equally many bits it is the one with the fewest letters, and of those the first
-    in alphabetical order. It is exact: repetitions are searched first, from short to long periods,
-    and then the best sequence of items is composed from left to right.
+    Of several with equally many bits it is the one with the fewest letters, of those the first in
+    alphabetical order. It is exact: repetitions are searched from short to long periods, then the
+    best sequence of items is composed from left to right.
 
     Args:
         path: At least one letter.
@@ -168,29 +156,17 @@ def shortest_expression(path: str, alphabet: str) -> str:
         for position, letter in enumerate(path)
     ]
     for period in range(1, len(path) // 2 + 1):
-        _add_repetitions(path, period, items)
-    return _best_sequence(items, 0, len(path)).code
-
-
-Items = list[dict[int, _Expression]]
-"""For each position of a path the items that begin there, by the position where they end."""
-
-
-def _add_repetitions(path: str, period: int, items: Items) -> None:
-    """Add the items that repeat a sequence of ``period`` letters."""
-    for start in range(len(path) - 2 * period + 1):
-        body = path[start : start + period]
-        if not path.startswith(body, start + period):
-            continue
-        once = _best_sequence(items, start, start + period)
-        times, end = 2, start + 2 * period
-        while True:
-            code = repetition_item(times, once.code)
-            item = _Expression(len(code), once.letters, code)
-            items[start][end] = min(item, items[start].get(end, item))
+        for start in range(len(path) - 2 * period + 1):
+            body, end = path[start : start + period], start + period
             if not path.startswith(body, end):
-                break
-            times, end = times + 1, end + period
+                continue
+            once = _best_sequence(items, start, end)
+            while path.startswith(body, end):
+                end += period
+                code = repetition_item((end - start) // period, once.code)
+                item = _Expression(len(code), once.letters, code)
+                items[start][end] = min(item, items[start].get(end, item))
+    return _best_sequence(items, 0, len(path)).code
 
 
 def _best_sequence(items: Items, first: int, end: int) -> _Expression:
@@ -218,11 +194,8 @@ def _best_sequence(items: Items, first: int, end: int) -> _Expression:
                 other = sequences[after - first].get(count + 1)
                 if other is None or longer < other:
                     sequences[after - first][count + 1] = longer
-    complete = []
-    for count, sequence in sequences[-1].items():
-        code = elias_gamma(count) + sequence.code
-        complete.append(_Expression(len(code), sequence.letters, code))
-    return min(complete)
+    codes = {elias_gamma(n) + each.code: each.letters for n, each in sequences[-1].items()}
+    return min(_Expression(len(code), letters, code) for code, letters in codes.items())
 
 
 def expand(code: str, alphabet: str) -> str:
@@ -242,8 +215,7 @@ def read_expression(code: str, at: int, alphabet: str) -> tuple[str, int]:
     count, at = read_elias_gamma(code, at)
     path = []
     for _ in range(count):
-        repeated = code[at : at + 1] == "1"
-        if repeated:
+        if code[at : at + 1] == "1":
             times, at = read_elias_gamma(code, at + 1)
             body, at = read_expression(code, at, alphabet)
             path.append(body * (times + 1))

@@ -141,7 +141,7 @@ def test_other_views_are_rejected(
     message = rf"needs the view {needed}; here it is {view}\."
     with pytest.raises(InvalidInputError, match=message) as error:
         agent().begin(briefing, 0)
-    assert error.value.advice == "Leave observation out."
+    assert error.value.advice == "Leave view out."
 
 
 @pytest.mark.parametrize("agent", [Follower, Oracle])

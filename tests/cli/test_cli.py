@@ -19,8 +19,8 @@ def omnimeter(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
-    def type_in(*words):
-        monkeypatch.setattr(sys, "argv", ["omnimeter", *words])
+    def type_in(*arguments):
+        monkeypatch.setattr(sys, "argv", ["omnimeter", *arguments])
         try:
             main()
             code = 0
@@ -55,7 +55,11 @@ def test_list_and_show(omnimeter):
     assert "cups-v1" in out
     assert "random-v1" in out
     code, out, _ = omnimeter("list", "agents", "--json")
-    assert {entry["kind"] for entry in json.loads(out)} == {"agent"}
+    entries = {entry["id"]: entry for entry in json.loads(out)}
+    assert {entry["kind"] for entry in entries.values()} == {"agent"}
+    assert entries["random-v1"]["place"] == "omnimeter.agents.simple:RandomAgent"
+    assert entries["random-v1"]["summary"].startswith("Acts at random")
+    assert entries["random-v1"]["problem"] == ""
     code, out, _ = omnimeter("show", "cups")
     assert code == 0
     assert "rule" in out
@@ -160,7 +164,7 @@ BAD_INPUT = {
     "unclosed": (("-a", "random(rate=1", *SMALL), 2, ")"),
     "wrong class parameter": (("-a", "random", *SMALL, "--set", "rule=odd"), 2, "published"),
     "no assignment": (("-a", "random", *SMALL, "--set", "rule"), 2, "="),
-    "impossible level": (("-a", "random", *SMALL, "--complexity", "2"), 2, "from 3 up"),
+    "impossible complexity": (("-a", "random", *SMALL, "--complexity", "2"), 2, "from 3 up"),
     "misspelt payoff": (("-a", "random", *SMALL, "--payoff", "averge"), 2, "average"),
     "misspelt clock": (("-a", "random", *SMALL, "--clock", "wal"), 2, "clock"),
     "misspelt isolation": (("-a", "random", *SMALL, "--isolation", "proces"), 2, "process"),
@@ -179,8 +183,8 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize("case", BAD_INPUT)
 def test_bad_input_gets_one_clear_message(omnimeter, case):
-    words, expected, hint = BAD_INPUT[case]
-    code, out, err = omnimeter("run", *words)
+    arguments, expected, hint = BAD_INPUT[case]
+    code, out, err = omnimeter("run", *arguments)
     assert code == expected
     assert out == ""
     assert err.startswith("Error: ")
@@ -223,7 +227,7 @@ def test_a_faulty_agent_is_recorded_and_the_rest_goes_on(omnimeter, act, kind, h
         "-n", "2", "-i", "20", "--action-timeout", "0.5", "--memory-limit", "1024", "--out", "e",
     )  # fmt: skip
     assert code == 3
-    assert f"2 {kind}" in out
+    assert {"agent-error": "2 agent errors", "time-out": "2 time-outs"}[kind] in out
     assert hint in out
     _, out, _ = omnimeter("report", "e", "--json")
     by_label = {score["label"]: score for score in json.loads(out)["scores"]}
@@ -260,7 +264,7 @@ def test_a_full_disk_keeps_what_is_stored(omnimeter, monkeypatch):
         if path.parent.name == "outcomes":
             shards.append(path)
             if len(shards) > 1:
-                with files.explained(path):
+                with files.write_errors(path):
                     raise OSError(28, os.strerror(28))
         write_file(path, content)
 

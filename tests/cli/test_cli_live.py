@@ -30,7 +30,6 @@ from omnimeter.cli.session import (
     display,
     plot,
     render,
-    runs_by_wall_clock,
 )
 from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
@@ -115,19 +114,19 @@ def shown(agents, width=80, height=24):
 
 
 @pytest.mark.parametrize(
-    ("protocol", "words"),
+    ("protocol", "progress_text"),
     [(untimed(), "95 of 1 000 ·"), (timed(), "of 60 s ·")],
 )
-def test_the_progress_of_an_agent(protocol, words):
+def test_the_progress_of_an_agent(protocol, progress_text):
     progress = AgentProgress(AGENT, protocol)
     progress.add(outcomes(protocol, 5))
     assert progress.curve == [0.25] * 5
-    assert progress.share.done > 0
+    assert progress.share[0] > 0
     text = shown([progress])
     assert "random-v1   +0.250  95 % interval" in text
     assert "25 exercises" in text
     assert "level" in text
-    assert words in text
+    assert progress_text in text
 
 
 def test_the_curve_of_a_parametric_test_goes_from_exercise_to_exercise():
@@ -203,10 +202,13 @@ def test_there_is_no_display_without_a_terminal(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_real_time_is_known():
-    assert runs_by_wall_clock(timed())
-    assert not runs_by_wall_clock(untimed())
-    assert not runs_by_wall_clock(AnytimeTimed("cups-v1", time=1.0, clock="virtual"))
+def test_the_display_moves_by_itself_unless_real_time_counts(monkeypatch):
+    out = Console(file=io.StringIO(), force_terminal=True, width=80, _environ={"TERM": "xterm"})
+    monkeypatch.setattr("omnimeter.cli.session.console", lambda errors: out)
+    virtual = AnytimeTimed("cups-v1", time=1.0, clock="virtual")
+    for protocol, moves in ((timed(), False), (untimed(), True), (virtual, True)):
+        with display(protocol, ("it",)) as observer:
+            assert observer._live.auto_refresh is moves
 
 
 def test_ctrl_c_leaves_the_terminal_clean(tmp_path):

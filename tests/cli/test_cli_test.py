@@ -27,18 +27,18 @@ def elapsed(directory):
 
 
 @pytest.mark.parametrize(
-    ("options", "definition", "meaning"),
+    ("options", "definition", "interpretation"),
     [
         (UNTIMED, "Definition 19", "a repetition of 100 interactions in cups-v1"),
         (VIRTUAL, "Definition 18", "a repetition of 500 µs in cups-v1"),
     ],
 )
-def test_a_test_prints_what_its_score_is_and_means(omnimeter, options, definition, meaning):
+def test_a_test_prints_what_its_score_is_and_means(omnimeter, options, definition, interpretation):
     code, out, err = omnimeter("test", "-a", "cup-presser", *options)
     assert code == 0
-    for words in (definition, "cup-presser-v1", "stability", "spread", "level", "potential"):
-        assert words in out
-    assert meaning in " ".join(out.split())
+    for text in (definition, "cup-presser-v1", "stability", "spread", "level", "potential"):
+        assert text in out
+    assert interpretation in " ".join(out.split())
     assert ("actions/s" in out) == (options is VIRTUAL)
     assert "\x1b" not in err  # no live display where there is no terminal
     page = Path(out.rsplit("report: ", 1)[1].strip())
@@ -85,7 +85,7 @@ def test_a_test_by_the_wall_clock_lasts_as_long_as_it_says(omnimeter):
 
 
 def test_one_repetition_has_no_interval_and_says_so(omnimeter):
-    words = (
+    arguments = (
         "test",
         "-a",
         "random",
@@ -96,35 +96,35 @@ def test_one_repetition_has_no_interval_and_says_so(omnimeter):
         "--repetitions",
         "1",
     )
-    _, out, _ = omnimeter(*words)
+    _, out, _ = omnimeter(*arguments)
     assert "--repetitions 10" in out
-    _, out, _ = omnimeter(*words, "--json")
+    _, out, _ = omnimeter(*arguments, "--json")
     assert json.loads(out)["scores"][0]["interval"] is None
 
 
 def test_an_agent_without_time_gets_nothing_and_a_hint(omnimeter):
-    words = ("-a", "slowed(agent=random,seconds=0.001)", *VIRTUAL)
-    code, out, _ = omnimeter("test", *words)
+    arguments = ("-a", "slowed(agent=random,seconds=0.001)", *VIRTUAL)
+    code, out, _ = omnimeter("test", *arguments)
     assert code == 0
     assert "had no time to act in" in out
     assert "--slot" in out
-    _, out, _ = omnimeter("test", *words, "--json")
+    _, out, _ = omnimeter("test", *arguments, "--json")
     assert json.loads(out)["scores"][0]["value"] == 0
 
 
 def test_both_tests_tell_slowness_from_dullness(omnimeter):
-    words = (
+    arguments = (
         "test", "-a", "cup-presser", "-a", "slowed(agent=cup-presser,seconds=0.001)",
         "-a", "random", "--class", "cups", "--clock", "virtual", "--time", "0.02",
         "--timed-and-untimed",
         "--interactions", "4000",
     )  # fmt: skip
-    code, out, _ = omnimeter(*words, "--out", "e")
+    code, out, _ = omnimeter(*arguments, "--out", "e")
     assert code == 0
     assert "Definition 18" in out
     assert "Definition 19" in out
     assert "slow but intelligent" in out
-    _, out, _ = omnimeter(*words, "--out", "e", "--json")
+    _, out, _ = omnimeter(*arguments, "--out", "e", "--json")
     data = json.loads(out)
     verdicts = {each["agent"]: each["verdict"] for each in data["verdicts"]}
     assert verdicts["cup-presser-v1"] == "fast and intelligent"
@@ -142,24 +142,35 @@ def test_both_tests_tell_slowness_from_dullness(omnimeter):
     ],
 )
 def test_parametric_tests(omnimeter, number, length):
-    words = ("test", "-a", "cup-presser", "-c", "cups", "--definition", number, "-n", "5", *length)
-    code, out, _ = omnimeter(*words)
+    arguments = (
+        "test",
+        "-a",
+        "cup-presser",
+        "-c",
+        "cups",
+        "--definition",
+        number,
+        "-n",
+        "5",
+        *length,
+    )
+    code, out, _ = omnimeter(*arguments)
     assert code == 0
     assert f"Definition {number}" in out
     assert "5 environments of cups-v1" in " ".join(out.split())
-    _, out, _ = omnimeter(*words, "--json")
+    _, out, _ = omnimeter(*arguments, "--json")
     assert json.loads(out)["scores"][0]["count"] == 5
 
 
 def test_several_agents_are_compared(omnimeter):
-    words = ("test", "-a", "random", "-a", "cup-presser", "-c", "cups", "-i", "8000")
-    code, out, _ = omnimeter(*words)
+    arguments = ("test", "-a", "random", "-a", "cup-presser", "-c", "cups", "-i", "8000")
+    code, out, _ = omnimeter(*arguments)
     assert code == 0
     assert "Against cup-presser-v1:" in out
     assert "p (Holm)" in out
     assert "worse" in out
     assert "Reliability of the comparison" in out
-    _, out, _ = omnimeter(*words, "--reference", "random", "--json")
+    _, out, _ = omnimeter(*arguments, "--reference", "random", "--json")
     data = json.loads(out)
     (difference,) = data["comparisons"]
     assert difference["reference"] == "random-v1"
@@ -168,8 +179,8 @@ def test_several_agents_are_compared(omnimeter):
     assert 0 < data["reliability"]["value"] <= 1
 
 
-def stored(omnimeter, directory, *words):
-    code, _, err = omnimeter("test", *words, "-c", "cups", "-i", "8000", "--out", directory)
+def stored(omnimeter, directory, *arguments):
+    code, _, err = omnimeter("test", *arguments, "-c", "cups", "-i", "8000", "--out", directory)
     assert code == 0, err
 
 
@@ -195,7 +206,7 @@ def test_compare_refuses_what_cannot_be_compared(omnimeter):
     stored(omnimeter, "one", "-a", "random")
     stored(omnimeter, "seed", "-a", "cup-presser", "--seed", "1")
     omnimeter("run", "-a", "cup-presser", "-c", "cups", "-n", "2", "-i", "20", "--out", "run")
-    for words, hint in [
+    for arguments, hint in [
         (("one",), "at least two agents"),
         (("one", "one"), "in two of the evaluations"),
         (("one", "seed"), "they differ in seed"),
@@ -203,8 +214,8 @@ def test_compare_refuses_what_cannot_be_compared(omnimeter):
         (("one", "nowhere"), "nowhere"),
         ((), "Missing argument"),
     ]:
-        code, out, err = omnimeter("compare", *words)
-        assert code == (4 if "nowhere" in words else 2)
+        code, out, err = omnimeter("compare", *arguments)
+        assert code == (4 if "nowhere" in arguments else 2)
         assert out == ""
         assert hint in err
     stored(omnimeter, "two", "-a", "cup-presser")
@@ -225,14 +236,14 @@ UNFAIR = (
 @pytest.mark.parametrize("claimed", [True, False])
 def test_a_class_that_is_not_balanced_is_refused_unless_one_insists(omnimeter, claimed):
     write("unfair.py", UNFAIR.format(balanced=claimed))
-    words = ("test", "-a", "random", "-c", "unfair.py:Unfair", "-i", "20", "--repetitions", "2")
-    code, _, err = omnimeter(*words)
+    arguments = ("test", "-a", "random", "-c", "unfair.py:Unfair", "-i", "20", "--repetitions", "2")
+    code, _, err = omnimeter(*arguments)
     assert code == 2
     assert "is not balanced" in err
     assert "which does not contain 0" in err
     assert "--unbalanced" in err
     assert not Path("evaluations").exists()
-    code, out, _ = omnimeter(*words, "--unbalanced", "--json")
+    code, out, _ = omnimeter(*arguments, "--unbalanced", "--json")
     data = json.loads(out)
     assert code == 0
     assert data["balance"] is None
@@ -245,12 +256,15 @@ BAD_INPUT = {
     "no time": ((*RANDOM, *CUPS, "--time", "0"), "--time 0"),
     "negative time": ((*RANDOM, *CUPS, "--time", "-1"), "--time -1"),
     "endless time": ((*RANDOM, *CUPS, "--time", "inf"), "finite"),
-    "time that is none": ((*RANDOM, *CUPS, "--time", "nan"), "finite"),
+    "time that is not a number": ((*RANDOM, *CUPS, "--time", "nan"), "finite"),
     "no interactions": ((*RANDOM, *CUPS, "--interactions", "0"), "--interactions 0"),
     "negative slot": ((*RANDOM, *TIMED, "--slot", "-1"), "--slot -1"),
     "half a slot": ((*RANDOM, *UNTIMED, "--slot", "1.5"), "whole number"),
     "negative tick": ((*RANDOM, *TIMED, "--tick", "-1"), "--tick -1"),
-    "negative level": ((*RANDOM, *UNTIMED, "--start-complexity", "-3"), "--start-complexity -3"),
+    "negative complexity": (
+        (*RANDOM, *UNTIMED, "--start-complexity", "-3"),
+        "--start-complexity -3",
+    ),
     "no repetitions": ((*RANDOM, *CUPS, "-i", "9", "--repetitions", "0"), "--repetitions 0"),
     "too low": ((*RANDOM, *UNTIMED, "--start-complexity", "1"), "from 3"),
     "too high": ((*RANDOM, *UNTIMED, "--start-complexity", "1e9"), "from 3 to"),
@@ -287,8 +301,8 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize("case", BAD_INPUT)
 def test_bad_input_gets_one_clear_message(omnimeter, case):
-    words, hint = BAD_INPUT[case]
-    code, out, err = omnimeter("test", *words)
+    arguments, hint = BAD_INPUT[case]
+    code, out, err = omnimeter("test", *arguments)
     assert code == 2
     assert out == ""
     assert "Error: " in err
@@ -298,12 +312,12 @@ def test_bad_input_gets_one_clear_message(omnimeter, case):
 
 def test_an_agent_that_never_answers_does_not_hold_up_the_test(omnimeter):
     write("hang.py", agent("time.sleep(1000)"))
-    words = ("test", "-a", "hang.py:Mine", *CUPS, "--repetitions", "2", "--action-timeout", "1")
-    code, out, _ = omnimeter(*words, "--time", "1", "--out", "e", "--json")
+    arguments = ("test", "-a", "hang.py:Mine", *CUPS, "--repetitions", "2", "--action-timeout", "1")
+    code, out, _ = omnimeter(*arguments, "--time", "1", "--out", "e", "--json")
     assert code == 0
     assert json.loads(out)["scores"][0]["value"] == 0  # it had no time to act
     assert elapsed("e") < 1 + 2  # and at most one action, until it times out
-    code, out, _ = omnimeter(*words, "--interactions", "2")
+    code, out, _ = omnimeter(*arguments, "--interactions", "2")
     assert code == 3
     assert "2 time-outs" in out
 

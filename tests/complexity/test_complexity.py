@@ -16,7 +16,7 @@ def test_the_pattern_of_the_thesis_compresses_to_nineteen() -> None:
 
 
 def test_the_eight_cell_space_compresses_to_about_what_the_thesis_found() -> None:
-    # The thesis found 60 with the compressor of R; builds of zlib differ by a byte or two.
+    # The thesis reports 60 with the compressor of R; builds of zlib differ by a byte or two.
     description = EIGHT_CELLS + "203210200"
     assert len(description) == 119
     assert compressed_length(description) == pytest.approx(60, abs=2)

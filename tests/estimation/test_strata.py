@@ -72,3 +72,13 @@ def test_the_test_agrees_with_the_interval():
         estimate = stratified_difference(list(first), list(second))
         beyond = not estimate.low <= 0 <= estimate.high
         assert (stratified_test(list(first), list(second)) < 0.05) == beyond
+
+
+def test_very_small_values_have_their_interval():
+    strata = np.array([[0.1, 0.4, 0.3], [0.7, 0.8, 0.4]])
+    plain, small = stratified_mean(list(strata)), stratified_mean(list(1e-200 * strata))
+    for end in ("value", "low", "high"):
+        assert getattr(small, end) == pytest.approx(1e-200 * getattr(plain, end), rel=1e-9, abs=0)
+    shifted = strata + np.array([[0.1, 0.2, 0.1], [0.3, 0.1, 0.2]])
+    p_value = stratified_test(list(1e-200 * strata), list(1e-200 * shifted))
+    assert p_value == pytest.approx(stratified_test(list(strata), list(shifted)), rel=1e-9)

@@ -15,9 +15,6 @@ from omnimeter.kernels import AgentKernels, KernelAgent, generator_state, kernel
 GOOD, EVIL = range(2)
 """Where an observation has the cells of Good and Evil."""
 
-POSITIONS = 3
-"""The positions that every observation begins with."""
-
 INTENTIONS = 2
 """The cells where Good and Evil intend to go stand after those that actions lead to."""
 
@@ -26,7 +23,6 @@ class ExitsState(NamedTuple):
     """What is needed to choose among the cells that can be reached.
 
     Attributes:
-        rng: The state of the generator.
         values: The value of each action, written anew for every choice.
         exits: Where in an observation the cells begin that the actions lead to.
     """
@@ -54,8 +50,7 @@ def is_duplicate(action: Any, observation: Any, exits: Any) -> Any:
 @kernel
 def follower_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
     """To Good if it can be reached, otherwise to any cell without Evil."""
-    exits = state.exits[0]
-    actions = len(state.values)
+    exits, actions = state.exits[0], len(state.values)
     to_good = action_to(observation[GOOD], observation, exits, actions)
     if to_good >= 0:
         return to_good
@@ -72,8 +67,7 @@ def follower_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG
 @kernel
 def oracle_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
     """To where Good will be if that can be reached, otherwise to the greatest next reward."""
-    exits = state.exits[0]
-    actions = len(state.values)
+    exits, actions = state.exits[0], len(state.values)
     intended = exits + actions
     to_good = action_to(observation[intended], observation, exits, actions)
     if to_good >= 0:
@@ -85,39 +79,36 @@ def oracle_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG00
     return break_ties(state.rng, state.values, 0, best_action(state.values, 0, actions))
 
 
-def exits_state(briefing: Briefing, agent: str, view: str, after: int = 0) -> ExitsState:
-    """A state with a fresh generator, for observations in the right view.
+class _CellAgent(KernelAgent):
+    """An agent that reads cells. Subclasses set ``kernels``, ``view`` and ``more``."""
 
-    Args:
-        briefing: What the agent is told.
-        agent: The name of the agent, for messages.
-        view: The view that it needs.
-        after: How many components follow the cells that the actions lead to.
+    more = False
+    """Whether intentions and rewards follow the cells that the actions lead to."""
 
-    Raises:
-        InvalidInputError: Observations have another view.
-    """
-    exits = len(briefing.space.sizes) - briefing.actions - after
-    require(
-        briefing.view == view,
-        f"The {agent} needs the view {view}; here "
-        + (f"it is {briefing.view}." if briefing.view else "there is no such view."),
-        "Leave observation out." if briefing.view else "Use lambda-v1, or another agent.",
-    )
-    require(  # another class may have a view of that name: kernels would read beyond it
-        exits >= POSITIONS,
-        f"The {agent} needs Lambda's view {view}; here an observation has "
-        f"{len(briefing.space.sizes)} components.",
-        "Use lambda-v1, or another agent.",
-    )
-    values = np.zeros(briefing.actions, dtype=np.int64)
-    return ExitsState(generator_state(), values, np.array([exits]))
+    def prepare(self, briefing: Briefing) -> ExitsState:
+        """A fresh generator, if observations tell what is needed."""
+        agent, size = type(self).__name__.lower(), len(briefing.space.sizes)
+        exits = size - briefing.actions - (INTENTIONS + briefing.actions if self.more else 0)
+        require(
+            briefing.view == self.view,
+            f"The {agent} needs the view {self.view}; here "
+            + (f"it is {briefing.view}." if briefing.view else "there is no such view."),
+            "Leave view out." if briefing.view else "Use lambda-v1, or another agent.",
+        )
+        require(  # another class may have a view of that name: kernels would read beyond it
+            exits >= 3,  # positions come first
+            f"The {agent} needs Lambda's view {self.view}; here an observation has {size} "
+            "components.",
+            "Use lambda-v1, or another agent.",
+        )
+        values = np.zeros(briefing.actions, dtype=np.int64)
+        return ExitsState(generator_state(), values, np.array([exits]))
 
 
-class Follower(KernelAgent):
+class Follower(_CellAgent):
     """Goes where Good is, if that cell can be reached, and otherwise anywhere but to Evil.
 
-    It stays where it is together with Good. Without Good in reach, all cells that can be reached
+    It stays where it is with Good. Without Good in reach, all cells that can be reached
     have the same probability, its own among them, except the one with Evil (Lambda thesis, section
     5.2). Of several actions that lead to the same cell it takes the lowest.
     """
@@ -125,12 +116,8 @@ class Follower(KernelAgent):
     kernels = AgentKernels(ExitsState, act=follower_act)
     view = "structure"
 
-    def prepare(self, briefing: Briefing) -> ExitsState:
-        """A fresh generator, if observations tell where actions lead."""
-        return exits_state(briefing, "follower", self.view)
 
-
-class Oracle(KernelAgent):
+class Oracle(_CellAgent):
     """Goes where Good intends to go, if that cell can be reached, otherwise where it earns most.
 
     It is told what Good and Evil intend, and what reward each of its actions will then bring in the
@@ -141,7 +128,4 @@ class Oracle(KernelAgent):
 
     kernels = AgentKernels(ExitsState, act=oracle_act)
     view = "foresight"
-
-    def prepare(self, briefing: Briefing) -> ExitsState:
-        """A fresh generator, if observations tell what is to come."""
-        return exits_state(briefing, "oracle", self.view, INTENTIONS + briefing.actions)
+    more = True

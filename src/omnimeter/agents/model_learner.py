@@ -24,16 +24,11 @@ from omnimeter.kernels import AgentKernels, KernelAgent, generator_state, kernel
 ACTIONS, EFFORT, PAIR, KNOWN, CURSOR, STABLE = range(6)
 GAMMA, TOLERANCE, SIGN = range(3)
 
-MAX_MODEL_SIZE = 2**20
-"""Pairs of an observation and an action that a model may have: some forty megabytes."""
-
 
 class ModelState(NamedTuple):
     """What was learnt of each pair of an observation and an action, and how it is used.
 
     Attributes:
-        rng: The state of the generator.
-        sizes: How many values each component of an observation can take.
         table: The value of each pair, the actions of one observation side by side.
         visits: How often each pair was tried.
         rewards: The average reward after each pair.
@@ -69,28 +64,21 @@ def back_up(state: Any, pair: Any) -> Any:
 
 
 @kernel
-def update_model(state: Any, reward: Any, successor: Any) -> None:
-    """Record in the model what the last action led to, if there was one."""
+def act(state: Any, reward: Any, observation: Any) -> Any:
+    """Update the model, plan, and choose the action with the greatest value."""
+    index = observation_index(observation, state.sizes)
     pair = state.numbers[PAIR]
-    if pair < 0:
-        return
-    state.visits[pair] += 1
-    state.rewards[pair] += (reward - state.rewards[pair]) / state.visits[pair]
-    state.successors[pair] = successor
-    if state.visits[pair] == 1:
-        state.known[state.numbers[KNOWN]] = pair
-        state.numbers[KNOWN] += 1
-    if back_up(state, pair):
-        state.numbers[STABLE] = 0
-
-
-@kernel
-def plan(state: Any) -> None:
-    """Value iteration, a part of it at a time, until all values agree with the model.
-
-    It goes through the pairs from the last known to the first, because values propagate backwards
-    along the way to a reward.
-    """
+    if pair >= 0:
+        state.visits[pair] += 1
+        state.rewards[pair] += (reward - state.rewards[pair]) / state.visits[pair]
+        state.successors[pair] = index
+        if state.visits[pair] == 1:
+            state.known[state.numbers[KNOWN]] = pair
+            state.numbers[KNOWN] += 1
+        if back_up(state, pair):
+            state.numbers[STABLE] = 0
+    # Value iteration, a part of it at a time, until all values agree with the model: from the last
+    # known pair to the first, because values propagate backwards along the way to a reward.
     for _ in range(state.numbers[EFFORT]):
         if state.numbers[STABLE] >= state.numbers[KNOWN]:
             break
@@ -98,14 +86,6 @@ def plan(state: Any) -> None:
         state.numbers[CURSOR] = cursor
         changed = back_up(state, state.known[cursor])
         state.numbers[STABLE] = 0 if changed else state.numbers[STABLE] + 1
-
-
-@kernel
-def act(state: Any, reward: Any, observation: Any) -> Any:
-    """Update the model, plan, and choose the action with the greatest value."""
-    index = observation_index(observation, state.sizes)
-    update_model(state, reward, index)
-    plan(state)
     row = index * state.numbers[ACTIONS]
     best = best_action(state.table, row, state.numbers[ACTIONS])
     action = break_ties(state.rng, state.table, row, best)
@@ -142,9 +122,7 @@ class ModelLearner(KernelAgent):
         require(0 <= hope <= 1, f"The hope is {hope}.", "Give a number from 0 to 1.")
         advice = "Give a whole number from 1 on, below 2**31."
         require(1 <= effort < 2**31, f"The effort is {effort}.", advice)
-        self.gamma = gamma
-        self.hope = hope
-        self.effort = effort
+        self.gamma, self.hope, self.effort = gamma, hope, effort
 
     def prepare(self, briefing: Briefing) -> ModelState:
         """An empty model with optimistic values."""
@@ -154,7 +132,7 @@ class ModelLearner(KernelAgent):
             "Hope lies between the lowest and the highest reward, and here one is missing.",
             "Use another agent, or declare the lowest and the highest reward in rewards.",
         )
-        pairs = table_size(briefing.space, briefing.actions, MAX_MODEL_SIZE)
+        pairs = table_size(briefing.space, briefing.actions, 2**20)  # some forty megabytes
         optimistic = lowest + self.hope * (highest - lowest)
         return ModelState(
             generator_state(),

@@ -20,7 +20,6 @@ class OpportunistState(NamedTuple):
     """The rewards and times so far.
 
     Attributes:
-        rng: The state of the generator.
         numbers: The number of actions; the nanoseconds of a fast and of a slow action and of the
             next one; how many actions were performed; the nanoseconds that they took.
         sums: The threshold; the sum of the rewards of the actions; the share of the time so far
@@ -36,19 +35,15 @@ class OpportunistState(NamedTuple):
 def begin(state: Any) -> None:
     """No action performed, no reward counted."""
     state.numbers[NEXT] = state.numbers[FAST]
-    state.numbers[STEPS] = 0
-    state.numbers[ELAPSED] = 0
+    state.numbers[STEPS] = state.numbers[ELAPSED] = 0
     state.sums[TOTAL] = 0.0
 
 
 @kernel
-def lucky_average(state: Any, reward: Any) -> Any:
-    """Count the last action's reward; return whether the average is above the threshold.
-
-    The reward given before the first action is not attributed to any action and does not count.
-    """
+def above_threshold(state: Any, reward: Any) -> Any:
+    """Count the last action's reward; return whether the average is above the threshold."""
     steps = state.numbers[STEPS]
-    if steps == 0:
+    if steps == 0:  # the reward before the first action is not attributed to any action
         return False
     state.sums[TOTAL] += reward
     return state.sums[TOTAL] / steps > state.sums[THRESHOLD]
@@ -68,14 +63,14 @@ def random_action(state: Any, slow: Any) -> Any:
 
 @kernel
 def stopper_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """A random action, until lucky."""
-    return -1 if lucky_average(state, reward) else random_action(state, False)
+    """A random action, until the average is above the threshold."""
+    return -1 if above_threshold(state, reward) else random_action(state, False)
 
 
 @kernel
 def rester_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """A random action, slow as long as lucky."""
-    return random_action(state, lucky_average(state, reward))
+    """A random action, slow as long as the average is above the threshold."""
+    return random_action(state, above_threshold(state, reward))
 
 
 @kernel
@@ -94,10 +89,7 @@ class _Opportunist(KernelAgent):
     """A random agent with a threshold and two speeds. Subclasses set ``kernels``."""
 
     def __init__(self, threshold: float, fast: int, slow: int, growth: float = 0.0) -> None:
-        self.threshold = threshold
-        self.fast = fast
-        self.slow = slow
-        self.growth = growth
+        self.threshold, self.fast, self.slow, self.growth = threshold, fast, slow, growth
 
     def prepare(self, briefing: Briefing) -> OpportunistState:
         """No action performed, no reward counted."""

@@ -12,9 +12,6 @@ from omnimeter.contract.agent import LONGEST_DELAY, IntArray
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.kernels import below, forward, kernel
 
-MAX_ACTIONS = 2**31
-"""No environment has as many actions: random integers are exactly uniform only below."""
-
 MAX_TABLE_SIZE = 2**24
 """Entries that a table may have: some hundred megabytes."""
 
@@ -32,21 +29,15 @@ def require_gamma(gamma: float) -> None:
 
 
 def checked_actions(actions: Sequence[int], name: str) -> IntArray:
-    """The given actions as an array.
+    """The given actions as an array; ``name`` is what the user calls them, for messages.
 
     An environment may still have fewer actions: that is an invalid action when it is performed.
-
-    Args:
-        actions: The actions.
-        name: What the user calls them, for messages.
-
-    Raises:
-        InvalidInputError: There are none, or one of them cannot be an action anywhere.
     """
     require(len(actions) > 0, f"The {name} is empty.", "Give at least one action.")
     for action in actions:
         problem = f"The {name} holds {action}, which is not an action."
-        require(0 <= action < MAX_ACTIONS, problem, "Actions are whole numbers from 0 up.")
+        # No environment has 2**31 actions: random integers are exactly uniform only below.
+        require(0 <= action < 2**31, problem, "Actions are whole numbers from 0 up.")
     return np.array(actions, dtype=np.int64)
 
 
@@ -70,11 +61,7 @@ def delay_from_seconds(seconds: float) -> int:
 
 
 def table_size(space: Space, actions: int = 1, limit: int = MAX_TABLE_SIZE) -> int:
-    """The number of entries of a table over all observations, or over observations and actions.
-
-    Raises:
-        InvalidInputError: There are more than ``limit``.
-    """
+    """The number of entries, at most ``limit``, of a table over all observations and actions."""
     size = space.count * actions
     require(
         size <= limit,
@@ -86,10 +73,7 @@ def table_size(space: Space, actions: int = 1, limit: int = MAX_TABLE_SIZE) -> i
 
 @kernel
 def observation_index(observation: Any, sizes: Any) -> Any:
-    """The row of an observation in a table: all in order, the last component fastest.
-
-    With ``sizes`` (2, 3) the observation (1, 0) has the index 3.
-    """
+    """The row of an observation in a table: with ``sizes`` (2, 3) that of (1, 0) is 3."""
     index = 0
     for component in range(len(sizes)):
         index = index * sizes[component] + observation[component]
@@ -98,14 +82,9 @@ def observation_index(observation: Any, sizes: Any) -> Any:
 
 @kernel
 def best_action(values: Any, start: Any, actions: Any) -> Any:
-    """The greedy choice among the values of ``actions`` actions, from ``start`` on.
-
-    Returns:
-        The greatest value; the first action that has it; how many have it.
-    """
+    """The greatest of the values of all actions, the first action with it, how many have it."""
     greatest = values[forward(start)]
-    first = 0
-    ties = 1
+    first, ties = 0, 1
     for action in range(1, actions):
         value = values[forward(start + action)]
         better = value > greatest  # without branches: which is best cannot be predicted
@@ -117,14 +96,7 @@ def best_action(values: Any, start: Any, actions: Any) -> Any:
 
 @kernel
 def break_ties(rng: Any, values: Any, start: Any, best: Any) -> Any:
-    """One of the best actions with uniform probability; draws only where there are several.
-
-    Args:
-        rng: The state of the generator.
-        values: The values.
-        start: Where those of the actions begin.
-        best: What ``best_action`` returned.
-    """
+    """One of the actions of ``best_action`` with uniform probability; draws only among several."""
     greatest, action, ties = best
     skipped = below(rng, ties) if ties > 1 else 0
     while skipped > 0:

@@ -25,15 +25,11 @@ ACTIONS, DELAY, ACTION = range(3)
 RANDOM_ACTION = -1
 """In place of a constant action: a random one each time."""
 
-ROBOTS = {1: (0, 3.0), 2: (1, 3.0), 3: (2, 3.0), 4: (RANDOM_ACTION, 10.0)}
-"""The action and the rate of each robot of the papers."""
-
 
 class SimpleState(NamedTuple):
     """The state of an agent that learns nothing.
 
     Attributes:
-        rng: The state of the generator.
         numbers: The number of actions; the delay in nanoseconds, 0 for the clock's own tick; what
             else the agent needs, such as its action.
     """
@@ -43,13 +39,7 @@ class SimpleState(NamedTuple):
 
 
 class PolicyState(NamedTuple):
-    """A deterministic policy.
-
-    Attributes:
-        table: The action for each observation.
-        sizes: How many values each component of an observation can take.
-        numbers: As in ``SimpleState``.
-    """
+    """A policy: the action for each observation; ``numbers`` are as in ``SimpleState``."""
 
     table: IntArray
     sizes: IntArray
@@ -57,11 +47,9 @@ class PolicyState(NamedTuple):
 
 
 class ScriptedState(NamedTuple):
-    """A list of actions and the position in it.
+    """A list of actions with their delays in nanoseconds, 0 for the clock's own tick.
 
     Attributes:
-        actions: The actions in their order.
-        delays: The nanoseconds that each takes, 0 for the clock's own tick.
         position: Which action was performed last; whether to begin again after the last.
     """
 
@@ -77,14 +65,8 @@ def constant_delay(state: Any) -> Any:
 
 
 @kernel
-def random_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """Any action with uniform probability."""
-    return below(state.rng, state.numbers[ACTIONS])
-
-
-@kernel
 def constant_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
-    """The one action, or a random one."""
+    """The one action, or any with uniform probability."""
     action = state.numbers[ACTION]
     if action == RANDOM_ACTION:
         action = below(state.rng, state.numbers[ACTIONS])
@@ -121,23 +103,6 @@ def script_delay(state: Any) -> Any:
     return state.delays[state.position[0]]
 
 
-class RandomAgent(KernelAgent):
-    """Acts at random with uniform probability, at a constant rate.
-
-    Args:
-        rate: Actions per second under a virtual clock; by default the clock's own tick.
-    """
-
-    kernels = AgentKernels(SimpleState, act=random_act, delay=constant_delay)
-
-    def __init__(self, rate: float | None = None) -> None:
-        self.delay = delay_from_rate(rate)
-
-    def prepare(self, briefing: Briefing) -> SimpleState:
-        """A fresh generator."""
-        return SimpleState(generator_state(), np.array([briefing.actions, self.delay]))
-
-
 class _ConstantRate(KernelAgent):
     """One action, or ``RANDOM_ACTION``, at a constant rate."""
 
@@ -150,6 +115,17 @@ class _ConstantRate(KernelAgent):
     def prepare(self, briefing: Briefing) -> SimpleState:
         """The action, and a fresh generator."""
         return SimpleState(generator_state(), np.array([briefing.actions, self.delay, self.action]))
+
+
+class RandomAgent(_ConstantRate):
+    """Acts at random with uniform probability, at a constant rate.
+
+    Args:
+        rate: Actions per second under a virtual clock; by default the clock's own tick.
+    """
+
+    def __init__(self, rate: float | None = None) -> None:
+        super().__init__(RANDOM_ACTION, rate)
 
 
 class ConstantAgent(_ConstantRate):
@@ -178,8 +154,9 @@ class ExampleRobot(_ConstantRate):
     """
 
     def __init__(self, number: Literal[1, 2, 3, 4] = 1) -> None:
-        require(number in ROBOTS, f"There is no robot {number}.", "Give 1, 2, 3 or 4.")
-        super().__init__(*ROBOTS[number])
+        robots = {1: (0, 3.0), 2: (1, 3.0), 3: (2, 3.0), 4: (RANDOM_ACTION, 10.0)}
+        require(number in robots, f"There is no robot {number}.", "Give 1, 2, 3 or 4.")
+        super().__init__(*robots[number])
 
 
 class PolicyAgent(KernelAgent):

@@ -28,9 +28,7 @@ class ApprenticeState(NamedTuple):
     """The policy and the progress.
 
     Attributes:
-        rng: The state of the generator.
         table: The right action for each observation.
-        sizes: How many values each component of an observation takes.
         numbers: The number of actions; actions performed; when it begins and ceases to be
             competent; the delay of the first action and by how much each further one is longer.
         skill: The probability of the right action while it is competent.
@@ -131,7 +129,14 @@ class Slowed(Agent):
     def __new__(cls, agent: str | dict[str, Any], seconds: float) -> Any:
         """An agent of the same type if it has kernels, otherwise one around it."""
         delay_from_seconds(seconds)
-        original = adapt(make(Kind.AGENT, _spec_of(agent)))
+        if isinstance(agent, str):
+            spec = parse(Kind.AGENT, agent)
+        else:
+            problem = "The spec of the agent to slow down has no id."
+            advice = 'Give {"id": "...", "parameters": {...}}.'
+            require(isinstance(agent.get("id"), str), problem, advice)
+            spec = Spec.from_json(agent)
+        original = adapt(make(Kind.AGENT, spec))
         if not isinstance(original, KernelAgent):
             return Delayed(original, seconds)
         slowed = copy(original)  # a path may name one object, which is used elsewhere too
@@ -141,17 +146,10 @@ class Slowed(Agent):
 
 
 class Delayed(Agent):
-    """An agent around another one, which adds to the time of its actions.
-
-    Args:
-        agent: The agent that chooses the actions.
-        seconds: How much longer each of them takes.
-    """
+    """An agent around another one, which adds so many seconds to the time of its actions."""
 
     def __init__(self, agent: Agent, seconds: float) -> None:
-        self.view = agent.view
-        self._agent = agent
-        self._seconds = seconds
+        self.view, self._agent, self._seconds = agent.view, agent, seconds
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
         """Brief the agent inside."""
@@ -168,11 +166,3 @@ class Delayed(Agent):
     def finish(self, reward: float, observation: Observation) -> None:
         """Pass on the last reward and observation."""
         self._agent.finish(reward, observation)
-
-
-def _spec_of(agent: str | dict[str, Any]) -> Spec:
-    if isinstance(agent, str):
-        return parse(Kind.AGENT, agent)
-    problem = "The spec of the agent to slow down has no id."
-    require(isinstance(agent.get("id"), str), problem, 'Give {"id": "...", "parameters": {...}}.')
-    return Spec.from_json(agent)

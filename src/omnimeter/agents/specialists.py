@@ -17,9 +17,6 @@ FIRST = 2
 MOVES = "LRUDS"
 """The actions of the torus in their order: left, right, up, down, stay."""
 
-ENOUGH = 0.5
-"""On the torus more than this is paid only where Good is."""
-
 
 @kernel
 def cup_presser_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
@@ -41,7 +38,7 @@ def cup_presser_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: 
 @kernel
 def torus_agent_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
     """The move when the last reward was enough, otherwise a random action."""
-    if reward > ENOUGH:
+    if reward > 0.5:  # which is paid only where Good is
         return state.numbers[ACTION]
     return below(state.rng, state.numbers[ACTIONS])
 

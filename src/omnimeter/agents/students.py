@@ -19,12 +19,10 @@ HALF_AN_HOUR = 1800 * NANOSECONDS
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """What a student did.
+    """How many exercises a student did, and how many were right.
 
     Attributes:
-        exercises: How many.
-        right: How many of them were right.
-        steady_from: From which exercise on, counted from 1, all were right, if there is one.
+        steady_from: From which exercise on, counted from 1, all were right, if any.
         minutes: When each was done, if not at equal distances.
         last: The nanosecond at which the last was done, if they were at equal distances.
         stops: Whether the student did no more by choice.
@@ -42,7 +40,7 @@ STUDENTS = {
     # Right ones at equal distances: the text does not say when.
     "s1": Student(15, 10),
     "s2": Student(42, 18),
-    # "With only two attempts" found the way, "in about 10 minutes": the first was wrong, the
+    # "With only two attempts" knew the way, "in about 10 minutes": the first was wrong, the
     # second, after 10 minutes, right, and so on.
     "s3": Student(5, 4, steady_from=2, minutes=(5, 10, 16, 23, 30)),
     # At random, so that equal distances are as good as any.

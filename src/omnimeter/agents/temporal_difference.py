@@ -36,9 +36,7 @@ class TableState(NamedTuple):
     """The value table and how it is learnt.
 
     Attributes:
-        rng: The state of the generator.
         table: The value of each action after each observation, the actions of one side by side.
-        sizes: How many values each component of an observation can take.
         numbers: The number of actions; whether ties go to the first action; the place in the table
             of the last observation and action, -1 before there is one.
         rates: Learning rate; discount factor; the lowest possible reward; the probability of
@@ -59,26 +57,15 @@ def begin(state: Any) -> None:
 
 
 @kernel
-def row_of(state: Any, observation: Any) -> Any:
-    """Where the values of an observation's actions begin."""
-    return observation_index(observation, state.sizes) * state.numbers[ACTIONS]
-
-
-@kernel
-def best_in_row(state: Any, row: Any) -> Any:
-    """The greatest value of a row, the first action that has it, and how many have it."""
-    return best_action(state.table, row, state.numbers[ACTIONS])
+def row_and_best(state: Any, observation: Any) -> Any:
+    """Where the values of an observation's actions begin, and the ``best_action`` among them."""
+    row = observation_index(observation, state.sizes) * state.numbers[ACTIONS]
+    return row, best_action(state.table, row, state.numbers[ACTIONS])
 
 
 @kernel
 def update(state: Any, reward: Any, value: Any) -> None:
-    """Correct the value of the last action, if there was one.
-
-    Args:
-        state: The agent's state.
-        reward: The reward of the action.
-        value: The value of what is observed now.
-    """
+    """Correct the value of the last action, if there was one, by the value of what is observed."""
     pair = state.numbers[PAIR]
     if pair >= 0:
         old = state.table[forward(pair)]
@@ -99,18 +86,11 @@ def epsilon_greedy(state: Any, row: Any, best: Any) -> Any:
 
 @kernel
 def update_and_act(state: Any, reward: Any, row: Any, best: Any, value: Any) -> Any:
-    """Correct the last action's value, then choose by the corrected table.
-
-    Args:
-        state: The agent's state.
-        reward: The reward of the last action.
-        row: Where the values of what is observed now begin.
-        best: The best of them so far.
-        value: The value of what is observed now.
-    """
+    """Correct the last action's value, then choose by the corrected table."""
     update(state, reward, value)
     if row <= state.numbers[PAIR] < row + state.numbers[ACTIONS]:
-        best = best_in_row(state, row)  # the same observation again: its own row has changed
+        # The same observation again: its own row has changed.
+        best = best_action(state.table, row, state.numbers[ACTIONS])
     action = epsilon_greedy(state, row, best)
     state.numbers[PAIR] = row + action
     return action
@@ -128,22 +108,21 @@ def expected_value(state: Any, row: Any, greatest: Any) -> Any:
 @kernel
 def q_learning_act(state: Any, reward: Any, observation: Any) -> Any:
     """Learn from the greatest value of what is observed now, then choose."""
-    row = row_of(state, observation)
-    best = best_in_row(state, row)
+    row, best = row_and_best(state, observation)
     return update_and_act(state, reward, row, best, best[0])
 
 
 @kernel
 def q_learning_finish(state: Any, reward: Any, observation: Any) -> None:
     """Learn from the last reward."""
-    update(state, reward, best_in_row(state, row_of(state, observation))[0])
+    update(state, reward, row_and_best(state, observation)[1][0])
 
 
 @kernel
 def sarsa_act(state: Any, reward: Any, observation: Any) -> Any:
     """Choose, then learn from the value of the chosen action."""
-    row = row_of(state, observation)
-    action = epsilon_greedy(state, row, best_in_row(state, row))
+    row, best = row_and_best(state, observation)
+    action = epsilon_greedy(state, row, best)
     update(state, reward, state.table[row + action])
     state.numbers[PAIR] = row + action
     return action
@@ -152,24 +131,21 @@ def sarsa_act(state: Any, reward: Any, observation: Any) -> Any:
 @kernel
 def sarsa_finish(state: Any, reward: Any, observation: Any) -> None:
     """Learn from the last reward and the action that would come next."""
-    row = row_of(state, observation)
-    action = epsilon_greedy(state, row, best_in_row(state, row))
-    update(state, reward, state.table[row + action])
+    sarsa_act(state, reward, observation)
 
 
 @kernel
 def expected_sarsa_act(state: Any, reward: Any, observation: Any) -> Any:
     """Learn from the expected value of the next action, then choose."""
-    row = row_of(state, observation)
-    best = best_in_row(state, row)
+    row, best = row_and_best(state, observation)
     return update_and_act(state, reward, row, best, expected_value(state, row, best[0]))
 
 
 @kernel
 def expected_sarsa_finish(state: Any, reward: Any, observation: Any) -> None:
     """Learn from the last reward."""
-    row = row_of(state, observation)
-    update(state, reward, expected_value(state, row, best_in_row(state, row)[0]))
+    row, best = row_and_best(state, observation)
+    update(state, reward, expected_value(state, row, best[0]))
 
 
 class TemporalDifferenceAgent(KernelAgent):
@@ -202,18 +178,15 @@ class TemporalDifferenceAgent(KernelAgent):
         require(math.isfinite(initial), problem, "Give a finite number.")
         problem = f"The exploration is {exploration}."
         require(0 <= exploration <= 1, problem, "Give a probability, from 0 to 1.")
-        self.alpha = alpha
-        self.gamma = gamma
-        self.initial = initial
-        self.exploration = exploration
-        self.ties = ties
+        self.alpha, self.gamma, self.initial = alpha, gamma, initial
+        self.exploration, self.ties = exploration, ties
 
     def prepare(self, briefing: Briefing) -> TableState:
         """A table of initial values."""
         actions, lowest = briefing.actions, briefing.rewards[0]
         require(
             math.isfinite(lowest),
-            "Rewards count from the lowest possible one, and here there is none.",
+            "Rewards count from the lowest possible one, which is missing here.",
             "Use another agent, or declare the lowest reward in rewards.",
         )
         share = self.exploration / actions

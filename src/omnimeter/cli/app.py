@@ -26,12 +26,10 @@ class _Help:
         return params
 
 
-class _Command(_Help, TyperCommand):
-    pass
+class _Command(_Help, TyperCommand): ...
 
 
-class _Group(_Help, TyperGroup):
-    pass
+class _Group(_Help, TyperGroup): ...
 
 
 app = typer.Typer(
@@ -84,25 +82,19 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        sys.exit(_explain(error))
+        from omnimeter.contract import OmnimeterError
 
-
-def _explain(error: Exception) -> int:
-    from omnimeter.contract import OmnimeterError
-
-    if _settings["debug"]:
-        traceback.print_exception(error)
-    if isinstance(error, OmnimeterError):
-        typer.echo(f"Error: {_as_options(error.message)}", err=True)
-        if error.advice:
-            typer.echo(f"       {_as_options(error.advice)}", err=True)
-        return error.exit_code
-    typer.echo(f"Error: {type(error).__name__}: {error}", err=True)
-    typer.echo(
-        "       This is a bug of Omnimeter; `omnimeter --debug ...` shows where it happened.",
-        err=True,
-    )
-    return 1
+        if _settings["debug"]:
+            traceback.print_exception(error)
+        code, message = 1, f"{type(error).__name__}: {error}"
+        advice = "This is a bug of Omnimeter; `omnimeter --debug ...` shows where it happened."
+        if isinstance(error, OmnimeterError):
+            code, message, advice = (
+                error.exit_code,
+                *map(_as_options, (error.message, error.advice)),
+            )
+        typer.echo(f"Error: {message}" + (f"\n       {advice}" if advice else ""), err=True)
+        sys.exit(code)
 
 
 def _as_options(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -74,32 +74,24 @@ def _print(label: str, result: Audit) -> None:
     for heading in ("", "check", "claimed", "finding"):
         table.add_column(heading, no_wrap=heading in ("check", "claimed"))
     for finding in result.findings:
+        sign = "[red]FAILS[/red]" if finding.claimed else "[yellow]fails[/yellow]"
         if finding.passed:
             sign = "[green]holds[/green]"
-        else:
-            sign = "[red]FAILS[/red]" if finding.claimed else "[yellow]fails[/yellow]"
         claimed = "yes" if finding.claimed else "no"
         table.add_row(sign, finding.check, claimed, escape(finding.summary))
         if finding.witness and not finding.passed:
-            witness = json.dumps(_one_instance(finding.to_json()["witness"]))
-            table.add_row("", "", "", f"[dim]witness: {witness}[/dim]")
-    out = console()
-    out.print(table)
+            witness = finding.to_json()["witness"]
+            if len(instances := witness.get("instances", [])) > 1:
+                witness = {**witness, "instances": [instances[0], "..."]}
+            table.add_row("", "", "", f"[dim]witness: {json.dumps(witness)}[/dim]")
     if not result.ok:
         verdict = "is [red]not what it claims to be[/red]"
     elif all(finding.passed for finding in result.findings):
         verdict = "is fit for testing"
     else:
         verdict = "keeps what it claims, but [yellow]mind what fails above[/yellow]"
-    complexities = result.settings.get("complexities", ())
     where = ""
-    if complexities:
+    if complexities := result.settings.get("complexities", ()):
         named = listed(f"{complexity:g}" for complexity in complexities)
         where = f" at {'complexity' if len(complexities) == 1 else 'complexities'} {named}"
-    out.print(f"\n[bold]{label}[/bold]{where} {verdict}.")
-
-
-def _one_instance(witness: dict[str, Any]) -> dict[str, Any]:
-    """A witness with only the first of several instances, for a terminal."""
-    instances = witness.get("instances", [])
-    return witness if len(instances) < 2 else {**witness, "instances": [instances[0], "..."]}
+    console().print(table, f"\n[bold]{label}[/bold]{where} {verdict}.")

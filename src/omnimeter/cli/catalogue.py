@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from omnimeter.cli import options
 from omnimeter.cli.display import console, print_json
+
+if TYPE_CHECKING:
+    from omnimeter.catalogue import Kind
 
 
 def list_parts(
@@ -23,26 +26,16 @@ def list_parts(
     json: options.Json = False,
 ) -> None:
     """List the parts of the catalogue, ours and those of installed packages."""
-    from omnimeter.catalogue import Kind, listing
-    from omnimeter.contract import UnknownNameError
-
-    wanted = None
-    if kind is not None:
-        names = {each.value: each for each in Kind} | {f"{each.value}s": each for each in Kind}
-        if kind not in names:
-            raise UnknownNameError("kind of part", kind, [each.value for each in Kind])
-        wanted = names[kind]
-    entries = listing(wanted)
-    if json:
-        print_json([asdict(entry) for entry in entries])
-        return
-    _print_table(entries)
-
-
-def _print_table(entries: list) -> None:  # type: ignore[type-arg] # of catalogue entries
     from rich.markup import escape
     from rich.table import Table
 
+    from omnimeter.catalogue import listing
+
+    entries = listing(None if kind is None else _kind(kind))
+    if json:
+        shown = ({"summary": entry.summary, "problem": entry.problem} for entry in entries)
+        print_json([_json(entry) | more for entry, more in zip(entries, shown, strict=True)])
+        return
     table = Table(box=None, pad_edge=False)
     for heading in ("kind", "id", "what it is", "package"):
         table.add_column(heading, no_wrap=heading in ("kind", "id"))
@@ -50,11 +43,12 @@ def _print_table(entries: list) -> None:  # type: ignore[type-arg] # of catalogu
     for entry in entries:
         if last not in (None, entry.kind):
             table.add_row()
-        shown = f"[red]{escape(entry.problem)}[/red]" if entry.problem else escape(entry.summary)
         table.add_row(
             "" if last == entry.kind else f"[bold]{entry.kind}[/bold]",
             entry.id,
-            shown,
+            f"[red]{escape(problem)}[/red]"
+            if (problem := entry.problem)
+            else escape(entry.summary),
             f"[dim]{entry.package} {entry.version}[/dim]",
         )
         last = entry.kind
@@ -78,35 +72,41 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Show what a part is and which parameters it takes."""
-    from omnimeter.catalogue import Kind
-    from omnimeter.contract import UnknownNameError
-
-    if kind is not None and kind not in set(Kind):
-        raise UnknownNameError("kind of part", kind, list(Kind))
-    description = _describe(name, [Kind(kind)] if kind else list(Kind))
-    if json:
-        print_json(asdict(description))
-        return
-    _print(description)
-
-
-def _describe(name: str, kinds: list[Any]) -> Any:
     from omnimeter.catalogue import Kind, describe, listing
-    from omnimeter.contract import InvalidInputError, OmnimeterError, UnknownNameError
+    from omnimeter.contract import InvalidInputError, UnknownNameError
 
-    errors: list[OmnimeterError] = []
-    for kind in kinds:
+    errors = []
+    for each in list(Kind) if kind is None else [_kind(kind)]:
         try:
-            description = describe(kind, name)
+            description = describe(each, name)
         except UnknownNameError:
             continue
         except InvalidInputError as error:  # a location may hold a part of another kind
             errors.append(error)
             continue
-        return replace(description, parameters=[]) if kind is Kind.REPRODUCTION else description
-    if errors:
-        raise errors[0]
-    raise UnknownNameError("part", name, [entry.id for entry in listing()])
+        if each is Kind.REPRODUCTION:
+            description = replace(description, parameters=[])
+        if json:
+            print_json(_json(description))
+        else:
+            _print(description)
+        return
+    raise errors[0] if errors else UnknownNameError("part", name, [each.id for each in listing()])
+
+
+def _kind(name: str) -> Kind:
+    """The kind of a name, which may be in the plural."""
+    from omnimeter.catalogue import Kind
+    from omnimeter.contract import UnknownNameError
+
+    if (singular := name.removesuffix("s")) not in set(Kind):
+        raise UnknownNameError("kind of part", name, list(Kind))
+    return Kind(singular)
+
+
+def _json(part: Any) -> dict[str, Any]:
+    """An entry or a description, with the documented name of its location."""
+    return {"place" if key == "location" else key: value for key, value in asdict(part).items()}
 
 
 def _print(description: Any) -> None:
@@ -114,11 +114,12 @@ def _print(description: Any) -> None:
     from rich.table import Table
 
     out = console()
-    source = (
-        f"{description.package}, {description.place}" if description.package else description.place
-    )
+    source = ", ".join(filter(None, (description.package, description.location)))
     out.print(f"[bold]{description.id}[/bold]  [dim]{source}[/dim]\n")
-    out.print(_flowing(description.doc), markup=False)
+    # Paragraphs as single lines, so that the terminal breaks them where it needs to.
+    paragraphs = description.doc.replace("``", "").partition("\nRaises:")[0].split("\n\n")
+    lines = [each if each.startswith((" ", "-")) else " ".join(each.split()) for each in paragraphs]
+    out.print("\n\n".join(lines), markup=False)
     if not description.parameters:
         return
     table = Table(box=None, pad_edge=False)
@@ -126,20 +127,7 @@ def _print(description: Any) -> None:
         table.add_column(heading, no_wrap=heading == "parameter")
     for each in description.parameters:
         default = "required" if each.required else repr(each.default)
-        table.add_row(*map(escape, (each.name, each.annotation, default, _unquoted(each.doc))))
+        doc = each.doc.replace("``", "")
+        table.add_row(*map(escape, (each.name, each.annotation, default, doc)))
     out.print()
     out.print(table)
-
-
-def _flowing(text: str) -> str:
-    """Paragraphs as single lines, so that the terminal breaks them where it needs to."""
-    paragraphs = _unquoted(text).partition("\nRaises:")[0].split("\n\n")
-    return "\n\n".join(
-        paragraph if paragraph.startswith((" ", "-")) else " ".join(paragraph.split())
-        for paragraph in paragraphs
-    )
-
-
-def _unquoted(text: str) -> str:
-    """Without the marks that docstrings put around code."""
-    return text.replace("``", "")

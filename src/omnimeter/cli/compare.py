@@ -26,25 +26,17 @@ def compare(
     """
     from omnimeter.api import compare as combine
     from omnimeter.api.result import agent_of
-    from omnimeter.cli.scores import print_table, print_troubles
-    from omnimeter.reports import result_json
+    from omnimeter.cli.scores import print_table, print_troubles, scores_json
     from omnimeter.reports.scores import reliability_of
     from omnimeter.reports.summary import reliability_sentence
     from omnimeter.reports.tables import comparison_table
 
     result = combine(*directories)
     chosen = None if reference is None else agent_of(result.evaluation, reference)
-    reliability = reliability_of(result.judged)
     if json:
-        estimate = reliability and {
-            "value": reliability.value,
-            "interval": [reliability.low, reliability.high],
-        }
-        test = result.evaluation.protocol.to_json()
-        scores = result_json(result.judged, chosen)
-        print_json({"test": test, **scores, "reliability": estimate})
+        print_json(scores_json(result, chosen))
         return
     print_table(comparison_table(result.judged, result.compare(chosen)))
-    if sentence := reliability_sentence(reliability):
+    if sentence := reliability_sentence(reliability_of(result.judged)):
         console().print(f"\n{sentence}")
     print_troubles(result.judged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -30,19 +30,12 @@ def print_json(data: Any) -> None:
 
 @contextmanager
 def busy(doing: str, *, hidden: bool = False, compiling: bool = False) -> Iterator[None]:
-    """A spinner on the standard error for work of unknown length.
-
-    Args:
-        doing: What is being done.
-        hidden: Whether to show nothing.
-        compiling: Whether something may have to be compiled, which is then said.
-    """
+    """A spinner on the standard error, and what is compiled meanwhile if ``compiling``."""
     out = console(errors=True)
-    with ExitStack() as signs:
-        if compiling:
-            signs.enter_context(announced(out, hidden=hidden))
-        if not hidden:
-            signs.enter_context(out.status(doing))
+    with (
+        announced(out, hidden=hidden or not compiling),
+        nullcontext() if hidden else out.status(doing),
+    ):
         yield
 
 
@@ -66,10 +59,8 @@ def progress(*, hidden: bool = False) -> Iterator[Progress]:
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
         console=console(errors=True),
-        transient=False,
         disable=hidden,
     )
-
     with announced(bars.console, hidden=hidden), bars:
         yield bars
 
@@ -77,18 +68,19 @@ def progress(*, hidden: bool = False) -> Iterator[Progress]:
 @contextmanager
 def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
     """Say what is being compiled meanwhile."""
+    if hidden:
+        yield
+        return
     from omnimeter.interaction import compilation
 
     def tell(message: str) -> None:
         out.print(f"[dim]{message}[/dim]")
 
-    if not hidden:
-        compilation.announcements.append(tell)
+    compilation.announcements.append(tell)
     try:
         yield
     finally:
-        if not hidden:
-            compilation.announcements.remove(tell)
+        compilation.announcements.remove(tell)
 
 
 @contextmanager
@@ -100,10 +92,10 @@ def bars(*, hidden: bool = False) -> Iterator[Observer]:
     class Bars(Observer):
         def started(self, agents: Sequence[Spec], expected: int | None) -> None:
             self.outcomes: dict[Spec, list[Outcome]] = {agent: [] for agent in agents}
-            self.tasks = {
-                agent: shown.add_task(_shortened(agent.label), total=expected, note="")
-                for agent in agents
-            }
+            self.tasks = {}
+            for agent in agents:
+                label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
+                self.tasks[agent] = shown.add_task(label, total=expected, note="")
 
         def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
             self.outcomes[agent].extend(outcomes)
@@ -116,7 +108,3 @@ def bars(*, hidden: bool = False) -> Iterator[Observer]:
 
     with progress(hidden=hidden) as shown:
         yield Bars()
-
-
-def _shortened(label: str) -> str:
-    return label if len(label) <= 40 else label[:37] + "..."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -59,19 +59,14 @@ Reference = Annotated[
     ),
 ]
 
-INTERRUPTED = 128 + signal.SIGINT
-FAULTY = 3
 
-
-def refuse(context: typer.Context, names: Iterable[str], other: str, advice: str) -> None:
+def refuse(context: typer.Context, names: Set[str], other: str, advice: str) -> None:
     """Refuse options that were given although another one leaves them without effect."""
     from omnimeter.contract import InvalidInputError
 
-    refused = set(names)
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
-        given = source is not None and source.name == "COMMANDLINE"
-        if option.name in refused and given:
+        if option.name in names and source is not None and source.name == "COMMANDLINE":
             raise InvalidInputError(
                 f"The option {option.opts[0]} cannot be given together with {other}.", advice
             )
@@ -95,27 +90,17 @@ def default_directory(evaluation: Evaluation) -> Path:
     """The same evaluation always has the same directory, so that it goes on there."""
     from omnimeter.contract.spec import fingerprint
 
-    name = _subject(evaluation.protocol.parameters)
+    parameters = evaluation.protocol.parameters
+    name = parameters.get("environment_class", parameters.get("battery", {}))
+    if not isinstance(name, str):  # the id of a class, or the title of a battery
+        title = re.sub(r"[^a-z0-9]+", "-", str(name.get("title", "")).lower()).strip("-")
+        name = name.get("id") or title[:40] or "evaluation"
     return Path("evaluations") / f"{name}-{fingerprint(evaluation.to_json())[:8]}"
 
 
-def _subject(parameters: Mapping[str, Any]) -> str:
-    """The environment class, or the name or title of the battery."""
-    subject = parameters.get("environment_class", parameters.get("battery", {}))
-    if isinstance(subject, str):
-        return subject
-    title = re.sub(r"[^a-z0-9]+", "-", str(subject.get("title", "")).lower()).strip("-")
-    return str(subject.get("id") or title[:40] or "evaluation")
-
-
-def leave(results: Iterable[Result]) -> None:
-    """Leave with the exit code that some results call for.
-
-    Raises:
-        typer.Exit: Not everything is done, or some exercises ended in a fault.
-    """
-    given = list(results)
-    if not all(result.complete for result in given):
-        raise typer.Exit(INTERRUPTED)
-    if any(score.faults for result in given for score in result.scores.values()):
-        raise typer.Exit(FAULTY)
+def leave(results: Sequence[Result]) -> None:
+    """Leave with the exit code of an interruption or of faults, if some results call for it."""
+    if not all(result.complete for result in results):
+        raise typer.Exit(128 + signal.SIGINT)
+    if any(score.faults for result in results for score in result.scores.values()):
+        raise typer.Exit(3)

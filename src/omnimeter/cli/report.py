@@ -29,7 +29,7 @@ def report(
 ) -> None:
     """Score a stored evaluation again and write its report page. Runs nothing."""
     from omnimeter.api import load
-    from omnimeter.reports import latex_table
+    from omnimeter.reports import latex_table, result_json
 
     result = load(directory, payoff=payoff)
     if latex:
@@ -38,8 +38,6 @@ def report(
     with busy("Writing the report", hidden=json):
         page = result.report(out)
     if json:
-        from omnimeter.reports import result_json
-
         data = {**result_json(result.judged), "memory": result.memory}
         print_json({**data, "report": str(page), "directory": str(directory)})
         return

@@ -12,13 +12,7 @@ from omnimeter.cli import options
 from omnimeter.cli.display import console, print_json, progress
 
 if TYPE_CHECKING:
-    from omnimeter.reproductions.shared import Reproduced, Statement
-
-LONGEST_TITLE = 24
-"""Characters that the first column of a table may take."""
-
-MOST_ROWS = 30
-"""Rows that a terminal is shown; longer tables are left to their file."""
+    from omnimeter.reproductions.shared import Reproduced
 
 
 def reproduce(
@@ -59,12 +53,20 @@ def print_result(result: Reproduced) -> None:
     """Print the table, the statements and the paths of the files of a reproduction."""
     out = console()
     out.print(f"[bold]{result.title}[/bold]\n")
-    if len(result.rows) > MOST_ROWS:
+    if len(result.rows) > 30:
         place = result.files.get("table", "the JSON (--json)")
         out.print(f"{len(result.rows)} rows are in {place}.\n", soft_wrap=True)
     elif result.rows:
         _print_rows(result.rows)
-    _print_statements(result.statements)
+    for each in result.statements:
+        sign = "[yellow]differs[/yellow]" if each.reason else "[red]DIFFERS[/red]"
+        if each.holds is None:
+            sign = "[dim]ours   [/dim]"
+        elif each.holds:
+            sign = "[green]agrees [/green]"
+        out.print(f"{sign} {each.claim}\n        {each.evidence}")
+        if each.reason:
+            out.print(f"        [yellow]because:[/yellow] {each.reason}")
     out.print()
     for name, path in result.files.items():
         out.print(f"{name}: {path}", soft_wrap=True)
@@ -72,61 +74,34 @@ def print_result(result: Reproduced) -> None:
 
 def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     """Our table and, where the paper prints one too, the published one below it."""
+    from rich.table import Table
+
     from omnimeter.reproductions.shared import PUBLISHED_FIELD
+
+    def written(row: Mapping[str, Any], name: str) -> str:
+        value = row[name]
+        differs = row.get(name + PUBLISHED_FIELD, value) != value
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        return text + (" [bold red]![/bold red]" if differs else "")
 
     out = console()
     first, *fields = (name for name in rows[0] if not name.endswith(PUBLISHED_FIELD))
     titles = [str(row[first]) for row in rows]
-    long = any(len(title) > LONGEST_TITLE for title in titles)
-    shown = [title.partition(" ")[0] if long else title for title in titles]
-    ours = [[_marked(row, name, PUBLISHED_FIELD) for name in fields] for row in rows]
-    if all(name + PUBLISHED_FIELD in rows[0] for name in fields):
-        theirs = [[_written(row[name + PUBLISHED_FIELD]) for name in fields] for row in rows]
-        headings = [name.replace("-", "\n") for name in (first, *fields)]  # to stay narrow
-        _print_table(headings, shown, ours, "Ours (! differs from the paper)")
-        _print_table(headings, shown, theirs, "Published")
-    else:
-        _print_table([name.replace("-", " ") for name in (first, *fields)], shown, ours)
+    long = any(len(title) > 24 for title in titles)
+    published = all(name + PUBLISHED_FIELD in rows[0] for name in fields)
+    tables = {"": ""}
+    if published:
+        tables = {"Ours (! differs from the paper)": "", "Published": PUBLISHED_FIELD}
+    for over, ending in tables.items():
+        table = Table(box=None, pad_edge=False)
+        for name in (first, *fields):
+            table.add_column(name.replace("-", "\n" if published else " "))  # to stay narrow
+        for title, row in zip(titles, rows, strict=True):
+            cells = (written(row, name + ending) for name in fields)
+            table.add_row(title.partition(" ")[0] if long else title, *cells)
+        if over:
+            out.print(f"[italic]{over}[/italic]")
+        out.print(table)
+        out.print()
     if long:  # the first word stands for the title, which is spelled out below
         out.print("\n".join(titles) + "\n")
-
-
-def _marked(row: Mapping[str, Any], name: str, ending: str) -> str:
-    """A cell of our table, with a mark where the published one is another."""
-    differs = row.get(name + ending, row[name]) != row[name]
-    return _written(row[name]) + (" [bold red]![/bold red]" if differs else "")
-
-
-def _written(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _print_table(
-    headings: Sequence[str], titles: Sequence[str], cells: Sequence[Sequence[str]], over: str = ""
-) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading)
-    for title, row in zip(titles, cells, strict=True):
-        table.add_row(title, *row)
-    out = console()
-    if over:
-        out.print(f"[italic]{over}[/italic]")
-    out.print(table)
-    out.print()
-
-
-def _print_statements(statements: Sequence[Statement]) -> None:
-    out = console()
-    for each in statements:
-        if each.holds is None:
-            sign = "[dim]ours   [/dim]"
-        elif each.holds:
-            sign = "[green]agrees [/green]"
-        else:
-            sign = "[yellow]differs[/yellow]" if each.reason else "[red]DIFFERS[/red]"
-        out.print(f"{sign} {each.claim}\n        {each.evidence}")
-        if each.reason:
-            out.print(f"        [yellow]because:[/yellow] {each.reason}")

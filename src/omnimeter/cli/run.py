@@ -130,6 +130,7 @@ def run(
     exercise ended in a fault.
     """
     from omnimeter.api.evaluation import Session, plan, running_options
+    from omnimeter.reports import result_json
 
     if spec is not None:
         refuse(context, EVALUATED, "--spec", "Leave it out, or give all options without --spec.")
@@ -173,8 +174,6 @@ def run(
     with busy("Writing the report", hidden=json):
         page = result.report()
     if json:
-        from omnimeter.reports import result_json
-
         data = {**result_json(result.judged), "memory": result.memory}
         print_json({**data, "report": str(page), "directory": str(session.out)})
     else:
@@ -197,7 +196,7 @@ def _read(path: Path) -> Evaluation:
     evaluation = Evaluation.from_json(data, str(path))
     protocol = evaluation.protocol
     battery = protocol.parameters.get("battery")
-    if protocol.id not in ("battery", "battery-v1") or not isinstance(battery, str):
-        return evaluation
-    parameters = {**protocol.parameters, "battery": snapshot(battery)}
-    return replace(evaluation, protocol=replace(protocol, parameters=parameters))
+    if protocol.id in ("battery", "battery-v1") and isinstance(battery, str):
+        parameters = {**protocol.parameters, "battery": snapshot(battery)}
+        evaluation = replace(evaluation, protocol=replace(protocol, parameters=parameters))
+    return evaluation

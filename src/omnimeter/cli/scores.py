@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omnimeter.cli.display import console
 
 if TYPE_CHECKING:
+    from omnimeter.api import Result as TestResult
+    from omnimeter.contract import Spec
     from omnimeter.protocols import Result
     from omnimeter.reports.comparisons import Comparison
     from omnimeter.reports.tables import Table as ScoreTable
-
-_STYLES = {"strong": "bold", "error": "red", "dim": "dim"}
 
 
 def print_table(contents: ScoreTable) -> None:
@@ -20,12 +20,13 @@ def print_table(contents: ScoreTable) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    styles = {"strong": "bold", "error": "red", "dim": "dim"}
     table = Table(box=None, pad_edge=False)
     for place, heading in enumerate(contents.headings):
         name = heading[0].lower() + heading[1:]
         table.add_column(name, justify="right" if place else "left", overflow="fold")
     for row in contents.rows:
-        table.add_row(*(Text(cell.text, _STYLES.get(cell.style, "")) for cell in row))
+        table.add_row(*(Text(cell.text, styles.get(cell.style, "")) for cell in row))
     console().print(table)
 
 
@@ -76,3 +77,17 @@ def print_scores(result: Result, compared: Sequence[Comparison]) -> None:
     if compared:
         console().print(f"\nAgainst [bold]{escape(compared[0].reference.label)}[/bold]:")
         print_table(difference_table(compared))
+
+
+def scores_json(result: TestResult, reference: Spec | None) -> dict[str, Any]:
+    """A test, its scores and their reliability."""
+    from omnimeter.reports import result_json
+    from omnimeter.reports.scores import reliability_of
+
+    reliability = reliability_of(result.judged)
+    return {
+        "test": result.evaluation.protocol.to_json(),
+        **result_json(result.judged, reference),
+        "reliability": reliability
+        and {"value": reliability.value, "interval": [reliability.low, reliability.high]},
+    }

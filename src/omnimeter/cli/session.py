@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-
-_BLANK = 0x2800
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bit of each dot of a braille character, by its row and column."""
 
@@ -33,100 +31,57 @@ ZERO = "┄"
 SCALE = 7
 """Characters of the scale, the axis included."""
 
+LONGEST_LABEL = 40
+"""Columns of an agent's name at most, where the terminal is wide enough."""
+
 
 def plot(values: Sequence[float], width: int, height: int) -> list[str]:
-    """Draw values from left to right, the oldest first.
+    """Draw finite values from left to right, the oldest first; without any only the line at 0.
 
     Args:
-        values: The numbers; none of them is infinite.
+        values: The numbers.
         width: Characters of a line, the scale included.
         height: How many lines.
-
-    Returns:
-        The lines, all of the same width. Without values there is only the line at 0.
     """
-    low, high = _reach(values, height)
-    across, down = max(1, width - SCALE), 4 * height - 1
-
-    def row(value: float) -> int:
-        return round((high - value) / (high - low) * down)
-
-    cells = [[_BLANK] * across for _ in range(height)]
-    for column, dots in enumerate(_columns([row(value) for value in values], 2 * across)):
-        for dot in dots:
-            cells[dot // 4][column // 2] |= _DOTS[dot % 4][column % 2]
-    zero = row(0.0) // 4
-    return [
-        _scale(place, zero, low, high, height) + _line(line, ZERO if place == zero else " ")
-        for place, line in enumerate(cells)
-    ]
-
-
-def _reach(values: Sequence[float], height: int) -> tuple[float, float]:
-    """From where to where the scale goes: 0 belongs to it, and so does a line below it."""
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     span = max(high - low, 0.02)
-    if low == 0.0 == high:
-        return -span / 2, span / 2
-    margin = span / (2 * height)
-    return (low - margin if low < 0 else low), (high + margin if high > 0 else high)
+    if low == high:
+        low, high = -span / 2, span / 2
+    else:  # a curve at the end of the scale does not touch the edge, except at 0
+        margin = span / (2 * height)
+        low, high = low - margin * (low < 0), high + margin * (high > 0)
 
+    def row(value: float) -> int:
+        return round((high - value) / (high - low) * (4 * height - 1))
 
-def _columns(rows: Sequence[int], count: int) -> list[range]:
-    """Which dots are set in each column: the curve and what connects it to the column before."""
-    if not rows:
-        return [range(0)] * count
-    last = len(rows) - 1
-    heights = [rows[0]] * count
-    for column in range(count):
-        place = column * last / max(1, count - 1)
-        before = min(int(place), last)
-        after = min(before + 1, last)
-        heights[column] = round(rows[before] + (rows[after] - rows[before]) * (place - before))
-    joined = [range(heights[0], heights[0] + 1)]
-    for old, new in pairwise(heights):
+    across = max(1, width - SCALE)
+    cells = [[0] * across for _ in range(height)]
+    heights: list[int] = []
+    if values:
+        places = np.linspace(0, len(values) - 1, 2 * across)
+        curve = np.interp(places, np.arange(len(values)), [row(value) for value in values])
+        heights = np.rint(curve).astype(int).tolist()
+    for column, (old, new) in enumerate(pairwise(heights[:1] + heights)):
         step = (new > old) - (new < old)
-        joined.append(range(old + step, new + step, step) if step else range(new, new + 1))
-    return joined
-
-
-def _scale(place: int, zero: int, low: float, high: float, height: int) -> str:
-    if place == zero:
-        return f"{'0':>{SCALE - 2}} ┼"
-    if place == 0 and zero > 1:
-        return f"{number(high, 2, signed=True):>{SCALE - 2}} ┤"
-    if place == height - 1 and zero < height - 2:
-        return f"{number(low, 2, signed=True):>{SCALE - 2}} ┤"
-    return f"{' ':>{SCALE - 2}} │"
-
-
-def _line(cells: Sequence[int], background: str) -> str:
-    return "".join(background if cell == _BLANK else chr(cell) for cell in cells)
-
-
-class Share(NamedTuple):
-    """How much of a test is done.
-
-    Attributes:
-        done: So much.
-        total: Of so much.
-        unit: Of what: ``s``, ``interactions`` or ``exercises``.
-    """
-
-    done: float
-    total: float
-    unit: str
+        for dot in range(old + step, new + step, step) if step else (new,):
+            cells[dot // 4][column // 2] |= _DOTS[dot % 4][column % 2]
+    zero = row(0.0) // 4
+    labels = {zero: "0 ┼"}
+    if zero > 1:
+        labels[0] = f"{number(high, 2, signed=True)} ┤"
+    if zero < height - 2:
+        labels[height - 1] = f"{number(low, 2, signed=True)} ┤"
+    lines = []
+    for place, line in enumerate(cells):
+        background = ZERO if place == zero else " "
+        drawn = (chr(0x2800 + cell) if cell else background for cell in line)
+        lines.append(f"{labels.get(place, '│'):>{SCALE}}" + "".join(drawn))
+    return lines
 
 
 @dataclass
 class AgentProgress:
-    """What one agent has done so far.
-
-    Attributes:
-        agent: The agent.
-        protocol: The test.
-        outcomes: What came of its exercises.
-    """
+    """What one agent has done so far in a test."""
 
     agent: Spec
     protocol: Protocol
@@ -155,41 +110,19 @@ class AgentProgress:
         return [float(value) for value in running]
 
     @property
-    def share(self) -> Share:
-        """How much is done: of the time, of the interactions, or of the exercises."""
-        return share(self.protocol, self.outcomes)
-
-
-def share(protocol: Protocol, outcomes: Sequence[Outcome]) -> Share:
-    """How much of a test some outcomes are."""
-    design = protocol.describe()
-    if design.unit == "exercise" or not (design.length and design.units):
-        return Share(len(outcomes), protocol.expected() or len(outcomes), "exercises")
-    total = design.length * design.units
-    if design.length_unit == "seconds":
-        return Share(min(sum(map(_seconds, outcomes)), total), total, "s")
-    taken = sum(each.exercise.budget.interactions or 0 for each in outcomes)
-    return Share(taken, total, "interactions")
-
-
-def _seconds(outcome: Outcome) -> float:
-    """The real seconds that an exercise took or, under the virtual clock, the virtual ones."""
-    return float(outcome.remarks.get("elapsed", outcome.exercise.budget.seconds or 0.0))
-
-
-def runs_by_wall_clock(protocol: Protocol) -> bool:
-    """Whether real time counts in a test."""
-    return protocol.describe().clock is ClockKind.WALL
-
-
-TALLEST, LOWEST = 6, 3
-"""Lines of a curve: at most, and below which there is none."""
-
-LONGEST_LABEL = 40
-"""Columns of an agent's name at most, where the terminal is wide enough."""
-
-OFTEN, SELDOM = 0.1, 0.5
-"""Seconds between two updates; the second one while real time counts, which drawing costs."""
+    def share(self) -> tuple[float, float, str]:
+        """How much is done, of how much: ``s``, ``interactions`` or ``exercises``."""
+        design = self.protocol.describe()
+        if design.unit == "exercise" or not (design.length and design.units):
+            count = len(self.outcomes)
+            return count, self.protocol.expected() or count, "exercises"
+        total = design.length * design.units
+        budgets = [each.exercise.budget for each in self.outcomes]
+        if design.length_unit != "seconds":
+            return sum(budget.interactions or 0 for budget in budgets), total, "interactions"
+        both = zip(self.outcomes, budgets, strict=True)  # virtual seconds, or real ones elapsed
+        done = sum(each.remarks.get("elapsed", budget.seconds or 0.0) for each, budget in both)
+        return min(done, total), total, "s"
 
 
 @contextmanager
@@ -207,9 +140,9 @@ def display(
     if hidden or not out.is_terminal or out.is_dumb_terminal:
         yield Observer()
         return
-    wall = runs_by_wall_clock(protocol)
+    wall = protocol.describe().clock is ClockKind.WALL
     live = Live(console=out, auto_refresh=not wall, refresh_per_second=4)
-    shown = Display(protocol, title, live, SELDOM if wall else OFTEN)
+    shown = Display(protocol, title, live, pause=0.5 if wall else 0.1)
     with announced(out), live:
         try:
             yield shown
@@ -225,14 +158,11 @@ class Display(Observer):
         protocol: The test.
         title: What test it is, in some lines.
         live: Where to show it.
-        pause: Seconds between two updates at the least.
+        pause: Seconds between two updates at the least; drawing costs real time.
     """
 
     def __init__(self, protocol: Protocol, title: Sequence[str], live: Live, pause: float) -> None:
-        self._protocol = protocol
-        self._title = title
-        self._live = live
-        self._pause = pause
+        self._protocol, self._title, self._live, self._pause = protocol, title, live, pause
         self._drawn = 0.0
         self._progress: dict[Spec, AgentProgress] = {}
 
@@ -260,61 +190,50 @@ def render(title: Sequence[str], agents: Sequence[AgentProgress], out: Console) 
     from rich.text import Text
 
     free = (out.height - 4) // max(1, len(agents)) - 3
-    height = 0 if out.options.ascii_only or free < LOWEST else min(free, TALLEST)
-    styles = ["bold"] + ["dim"] * (len(title) - 1)
     parts: list[RenderableType] = [
-        Text(line, style, overflow="ellipsis", no_wrap=True)
-        for line, style in zip(title, styles, strict=True)
+        Text(line, "dim" if place else "bold", overflow="ellipsis", no_wrap=True)
+        for place, line in enumerate(title)
     ]
     for progress in agents:
         parts += ["", *_numbers(progress, out.width)]
-        if height:
-            lines = plot(progress.curve, min(out.width, 100) - 1, height)
+        if free >= 3 and not out.options.ascii_only:
+            lines = plot(progress.curve, min(out.width, 100) - 1, min(free, 6))
             parts.append(Text("\n".join(lines), style="cyan", no_wrap=True))
     return Group(*parts)
 
 
 def _numbers(progress: AgentProgress, width: int) -> list[RenderableType]:
+    """Name and score in a line; progress, level, slot and exercises in another."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    score = Text.assemble("   ", *_score(progress))
+    score = Text("   ")
+    if progress.score.value is None:
+        score.append("no score yet", "dim")
+    else:
+        score.append(number(progress.score.value, 3, signed=True), "bold green")
+        if ends := progress.score.interval:
+            score.append(f"  95 % interval {interval(ends.low, ends.high, 3, signed=True)}")
+    if faults := sum(progress.score.faults.values()):
+        score.append("  " + counted(faults, "fault"), "red")
     name = Text(progress.agent.label, "bold")
     name.truncate(max(1, min(LONGEST_LABEL, width - score.cell_len)), overflow="ellipsis")
+
     done, total, unit = progress.share
-    done_of = f"{grouped(done)} of {grouped(total)}"
+    details = [f"{grouped(done)} of {grouped(total)}"]
     if unit != "interactions":  # which are long, and named in the title
-        done_of += f" {unit}"
-    bar = Table.grid(padding=(0, 1))
-    bar.add_row(
-        ProgressBar(total, done, width=12), Text(" · ".join([done_of, *_details(progress)]))
-    )
-    return [Text.assemble(name, score, no_wrap=True, overflow="ellipsis"), bar]
-
-
-def _score(progress: AgentProgress) -> list[str | tuple[str, str]]:
-    score, faults = progress.score, sum(progress.score.faults.values())
-    trouble = [("  " + counted(faults, "fault"), "red")] if faults else []
-    if score.value is None:
-        return [("no score yet", "dim"), *trouble]
-    parts: list[str | tuple[str, str]] = [(number(score.value, 3, signed=True), "bold green")]
-    if score.interval is not None:
-        reach = interval(score.interval.low, score.interval.high, 3, signed=True)
-        parts.append(f"  95 % interval {reach}")
-    return [*parts, *trouble]
-
-
-def _details(progress: AgentProgress) -> Iterator[str]:
-    """Level, slot and exercises, as far as there are any."""
+        details[0] += f" {unit}"
     parts = progress.score.parts
     if "level" in parts:
-        yield f"level {grouped(parts['level'])}"
-    if parts.get("slot") is not None:
-        seconds = progress.share.unit == "s"
-        yield f"slot {duration(parts['slot']) if seconds else grouped(parts['slot'])}"
-    if progress.share.unit != "exercises":
-        yield counted(len(progress.outcomes), "exercise")
+        details.append(f"level {grouped(parts['level'])}")
+    if (slot := parts.get("slot")) is not None:
+        details.append(f"slot {duration(slot) if unit == 's' else grouped(slot)}")
+    if unit != "exercises":
+        details.append(counted(len(progress.outcomes), "exercise"))
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(ProgressBar(total, done, width=12), Text(" · ".join(details)))
+    return [Text.assemble(name, score, no_wrap=True, overflow="ellipsis"), bar]
 
 
 def harness_sentence(cost: HarnessCost) -> str:

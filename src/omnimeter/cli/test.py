@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = "omnimeter test --agent q-learning --class automata --time 60"
 
-UNTIMED_INTERACTIONS = 10_000
-"""The default length of the second test of ``--timed-and-untimed``."""
-
 
 def test(
     agent: options.Agents = None,
@@ -180,7 +177,7 @@ def test(
             "Give the length of the first with --time SECONDS, and no --definition.",
         )
     else:
-        length = UNTIMED_INTERACTIONS if interactions is None else interactions
+        length = 10_000 if interactions is None else interactions
         tests = [
             prepare(**common, **first, out=out and out / "timed"),
             prepare(**common, interactions=length, out=out and out / "untimed"),
@@ -190,17 +187,15 @@ def test(
 
 
 def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool) -> list[Result]:
-    """Give some tests one after the other, and print what came of them.
-
-    Errors in any of them are reported before the first. When one is interrupted, the rest is not
-    given.
-    """
+    """Give tests one after the other, until one is interrupted, and print their results."""
+    from omnimeter.cli.scores import scores_json
+    from omnimeter.cli.session import display
     from omnimeter.reports.summary import characterise
 
     try:
         doing = f"Examining {tests[0].environment_spec.label} and choosing the first environments"
         with busy(doing, hidden=json, compiling=True):
-            for test in tests:
+            for test in tests:  # errors in any of them are reported before the first is given
                 test.out = test.out or default_directory(test.evaluation)
                 test.balance = tests[0].balance
                 test.check()
@@ -210,13 +205,25 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
     results: list[Result] = []
     printed = []
     for test in tests:
-        result, page = _run(test, hidden=json)
+        if test.real_time:
+            with busy("Measuring the harness", hidden=json):
+                test.measure_harness()
+        with display(test.protocol, (test.title, test.setting), hidden=json) as observer:
+            result = test.run(observer)
         results.append(result)
+        with busy("Writing the report", hidden=json):
+            page = result.report()
         if json:
-            printed.append(_json(test, result, page, reference))
+            data = {
+                "definition": test.definition.number,
+                **scores_json(result, reference),
+                "balance": test.balance and test.balance.to_json(),
+                "harness": [cost.to_json() for cost in test.harness],
+            }
+            printed.append({**data, "report": str(page), "directory": str(test.out)})
         else:
             _print(test, result, page, reference)
-        if not results[-1].complete:
+        if not result.complete:
             break
     verdicts = []
     if len(results) > 1:
@@ -235,18 +242,6 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
         for each in verdicts:
             console().print(f"\n[bold]{each.agent.label}: {each.kind}.[/bold] {each.reason}")
     return results
-
-
-def _run(test: UniversalTest, *, hidden: bool) -> tuple[Result, Path]:
-    from omnimeter.cli.session import display
-
-    if test.real_time:
-        with busy("Measuring the harness", hidden=hidden):
-            test.measure_harness()
-    with display(test.protocol, (test.title, test.setting), hidden=hidden) as observer:
-        result = test.run(observer)
-    with busy("Writing the report", hidden=hidden):
-        return result, result.report()
 
 
 def _print(test: UniversalTest, result: Result, page: Path, reference: Spec | None) -> None:
@@ -269,24 +264,3 @@ def _print(test: UniversalTest, result: Result, page: Path, reference: Spec | No
         out.print(f"[dim]{harness_sentence(cost)}[/dim]")
     print_troubles(judged)
     out.print(f"results: {test.out}\nreport: {page}", soft_wrap=True)
-
-
-def _json(
-    test: UniversalTest, result: Result, page: Path, reference: Spec | None
-) -> dict[str, Any]:
-    from omnimeter.reports import result_json
-    from omnimeter.reports.scores import reliability_of
-
-    reliability = reliability_of(result.judged)
-    return {
-        "definition": test.definition.number,
-        "test": test.evaluation.protocol.to_json(),
-        **result_json(result.judged, reference),
-        "reliability": None
-        if reliability is None
-        else {"value": reliability.value, "interval": [reliability.low, reliability.high]},
-        "balance": None if test.balance is None else test.balance.to_json(),
-        "harness": [cost.to_json() for cost in test.harness],
-        "report": str(page),
-        "directory": str(test.out),
-    }

@@ -19,17 +19,13 @@ from omnimeter.estimation.estimates import (
     t_quantile,
 )
 
-_MAX_LEVERAGE = 0.5
-"""Where leverages are cut off. Without a limit far points make intervals long, to no avail."""
-
 
 @dataclass(frozen=True, slots=True)
 class Correlation(Estimate):
     """A correlation with its interval.
 
     Attributes:
-        p_value: How likely a correlation as strong as this is, in either direction, if there is
-            none.
+        p_value: How likely one as strong as this is, in either direction, without a correlation.
     """
 
     p_value: float
@@ -78,25 +74,27 @@ def correlation(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> Correla
         confidence: The confidence of the interval.
 
     Raises:
-        ValueError: There are fewer than two values, one is not finite, the numbers of values
-            differ, or the confidence is not above 0 and below 1.
+        ValueError: Fewer than two values, or not as many; one not finite; confidence not in (0, 1).
     """
-    error_rate(confidence)
-    first, second = _points(x, y)
+    first, second = _points(x, y, confidence)
     count = len(first)
     if is_constant(first) or is_constant(second):
         return Correlation(nan, -1.0, 1.0, confidence, count, 1.0)
     u, v = ((each - np.mean(each)) / np.std(each) for each in (first, second))
     value = float(np.clip(np.mean(u * v), -1, 1))
     if 1 - value**2 <= ROUNDING:
-        return Correlation(value, -1.0, 1.0, confidence, count, _permutation_p_value(first))
+        from scipy.special import gammaln
+
+        # The share of orders of the values in which all points lie on a line: this and its mirror.
+        ties = np.unique(first, return_counts=True)[1]
+        p_value = min(1.0, 2 * exp(float(np.sum(gammaln(ties + 1)) - gammaln(count + 1))))
+        return Correlation(value, -1.0, 1.0, confidence, count, p_value)
     contributions = (u * v - value / 2 * (u**2 + v**2)) / (1 - value**2)
     leverage = np.maximum(_leverage(u), _leverage(v))
     if np.max(leverage) >= 1 - ROUNDING or np.max(np.abs(contributions)) <= ROUNDING:
         error = inf  # all depends on one point, or the contributions happen to cancel
-    else:
-        rest = 1 - np.minimum(leverage, _MAX_LEVERAGE)
-        error = float(np.linalg.norm(contributions / rest)) / count
+    else:  # without a limit of 1/2, far points make intervals long, to no avail
+        error = float(np.linalg.norm(contributions / (1 - np.minimum(leverage, 0.5)))) / count
     middle, half = np.arctanh(value), t_quantile(count - 2, confidence) * error
     low, high = np.tanh((middle - half, middle + half)).tolist()
     return Correlation(value, low, high, confidence, count, t_p_value(middle / error, count - 2))
@@ -126,8 +124,7 @@ def regression(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> Line:
     Raises:
         ValueError: As for ``correlation``, or all of ``x`` are the same.
     """
-    error_rate(confidence)
-    first, second = _points(x, y)
+    first, second = _points(x, y, confidence)
     count = len(first)
     if is_constant(first):
         raise ValueError(f"a line through {count} points needs two that differ in x")
@@ -137,19 +134,18 @@ def regression(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> Line:
     residuals = second - np.mean(second) - gain * u
     residuals[np.abs(residuals) <= ROUNDING * np.max(np.abs(second))] = 0.0
     slope = gain / scale
-    rest = 1 - _leverage(u)
+    leverage = _leverage(u)
     half = inf
-    if count > 2 and np.min(rest) > ROUNDING and np.any(residuals):
-        power = np.minimum(4, count * _leverage(u) / 2)
-        weighted = u * residuals / rest ** (power / 2)
+    if count > 2 and np.max(leverage) < 1 - ROUNDING and np.any(residuals):
+        power = np.minimum(4, count * leverage / 2)
+        weighted = u * residuals / (1 - leverage) ** (power / 2)
         half = t_quantile(count - 2, confidence) * (float(np.linalg.norm(weighted)) / count / scale)
-    return Line(
-        Estimate(slope, slope - half, slope + half, confidence, count),
-        float(np.mean(second)) - slope * centre,
-    )
+    estimate = Estimate(slope, slope - half, slope + half, confidence, count)
+    return Line(estimate, float(np.mean(second)) - slope * centre)
 
 
-def _points(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _points(x: ArrayLike, y: ArrayLike, confidence: float) -> tuple[FloatArray, FloatArray]:
+    error_rate(confidence)
     first, second = as_pair(x, y)
     if len(first) < 2:
         raise ValueError("the relation of two variables cannot be estimated from a single point")
@@ -159,11 +155,3 @@ def _points(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
 def _leverage(standardised: FloatArray) -> FloatArray:
     """How far each point alone can move a line, from 0 to 1."""
     return (1 + standardised**2) / len(standardised)
-
-
-def _permutation_p_value(numbers: FloatArray) -> float:
-    """The share of orders of the values in which all points lie on a line: this and its mirror."""
-    from scipy.special import gammaln
-
-    ties = np.unique(numbers, return_counts=True)[1]
-    return min(1.0, 2 * exp(float(np.sum(gammaln(ties + 1)) - gammaln(len(numbers) + 1))))

@@ -24,8 +24,6 @@ UNBOUNDED: Support = (-inf, inf)
 ROUNDING = 1e-12
 """Relative differences up to this are rounding errors."""
 
-_BATCH_SIZE = 10_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -36,7 +34,7 @@ class Estimate:
         low: The lower end of the interval; minus infinity where it is unbounded.
         high: The upper end of the interval; infinity where it is unbounded.
         confidence: In which share of repetitions such an interval contains the true value.
-        count: The number of values behind it.
+        count: The number of values that it was computed from.
     """
 
     value: float
@@ -47,11 +45,7 @@ class Estimate:
 
 
 def as_sample(values: ArrayLike, support: Support | None = None) -> FloatArray:
-    """The values as a checked array; rounding errors beyond the support are clipped.
-
-    Raises:
-        ValueError: There is no value, one is not finite, or one lies outside the support.
-    """
+    """The values as a checked array; rounding errors beyond the support are clipped."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or not len(numbers):
         raise ValueError(f"a sample is a row of one value or more, not of shape {numbers.shape}")
@@ -67,11 +61,7 @@ def as_sample(values: ArrayLike, support: Support | None = None) -> FloatArray:
 def as_pair(
     first: ArrayLike, second: ArrayLike, support: Support | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Two samples with the same number of values.
-
-    Raises:
-        ValueError: As for ``as_sample``, for either, or the numbers of values differ.
-    """
+    """Two samples, checked to have the same number of values."""
     one, other = as_sample(first, support), as_sample(second, support)
     if len(one) != len(other):
         raise ValueError(f"{len(one)} values cannot be paired with {len(other)}")
@@ -81,7 +71,7 @@ def as_pair(
 def paired_differences(
     first: ArrayLike, second: ArrayLike, support: Support | None = None
 ) -> FloatArray:
-    """The differences ``first - second``, where rounding errors are 0; raises as ``as_pair``."""
+    """The differences ``first - second``, where rounding errors are 0."""
     one, other = as_pair(first, second, support)
     differences = one - other
     significant = np.abs(differences) > ROUNDING * np.maximum(np.abs(one), np.abs(other))
@@ -102,11 +92,7 @@ def standard_error(numbers: FloatArray) -> float:
 
 
 def error_rate(confidence: float) -> float:
-    """How often an interval of this confidence misses the true value.
-
-    Raises:
-        ValueError: The confidence is not above 0 and below 1.
-    """
+    """How often an interval of this confidence, which is checked, misses the true value."""
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence of an interval lies above 0 and below 1: {confidence}")
     return 1.0 - confidence
@@ -131,10 +117,7 @@ def interquartile_mean(values: ArrayLike, axis: int = -1) -> Any:
 
     Args:
         values: The values.
-        axis: Along which axis of an array.
-
-    Returns:
-        A number, or an array without that axis.
+        axis: Along which axis of an array; the result is an array without it.
     """
     ordered = np.moveaxis(np.sort(np.asarray(values, dtype=np.float64), axis=axis), axis, -1)
     count = ordered.shape[-1]
@@ -170,8 +153,7 @@ def bootstrap(
         support: The lowest and the highest possible value of the statistic.
 
     Raises:
-        ValueError: There is no value, one is not finite, or the confidence is not above 0 and
-            below 1.
+        ValueError: No value, one not finite, or a confidence not in (0, 1).
     """
     error = error_rate(confidence)
     numbers = as_sample(values)
@@ -187,7 +169,7 @@ def bootstrap(
                 (numbers,),
                 statistic,
                 n_resamples=resamples,
-                batch=max(1, _BATCH_SIZE // len(numbers)),
+                batch=max(1, 10_000_000 // len(numbers)),  # to limit memory
                 vectorized=True,
                 axis=-1,
                 confidence_level=1 - error,
@@ -213,7 +195,7 @@ def paired_test(first: ArrayLike, second: ArrayLike) -> float:
         second: As many, in the same order.
 
     Raises:
-        ValueError: There is no value, one is not finite, or the numbers of values differ.
+        ValueError: No value, one not finite, or not as many in both.
     """
     differences = paired_differences(first, second)
     count = len(differences)
@@ -224,9 +206,6 @@ def paired_test(first: ArrayLike, second: ArrayLike) -> float:
 
 def holm(p_values: ArrayLike) -> FloatArray:
     """Adjust the p-values of many comparisons so that all of them hold jointly (Holm's method).
-
-    Args:
-        p_values: The p-values.
 
     Returns:
         The adjusted p-values, in the same order: reject where they are at most the error rate.

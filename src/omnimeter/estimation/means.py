@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import hypot, inf, sqrt
+from math import frexp, hypot, inf, ldexp, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,12 +29,10 @@ def mean(values: ArrayLike, confidence: float = 0.95, support: Support | None = 
 
     Clipped to the support where one is given. When all n values are the same v, the t interval
     would have no width, as if what was not observed could not happen. Then, with a support (a, b),
-    error rate α and p = 1 - (α/2)^(1/n), the interval is [v - (v - a) p, v + (b - v) p]. Why this
-    holds: suppose the true mean lies above it, and call c the value at which it would just be
-    reached, c + (b - c) p = mean; then v < c. As no value exceeds b, a mean that high needs
-    values of c or more with a probability above p. That n values all fall below c then has a
-    probability under (1 - p)^n = α/2. The same holds below. An unbounded side of the support
-    makes that side of the interval infinite. The interval of a single value is the whole support.
+    error rate α and p = 1 - (α/2)^(1/n), the interval is [v - (v - a) p, v + (b - v) p]. Were the
+    true mean above it, take c > v with c + (b - c) p = mean: values of c or more then have a
+    probability above p, and n values below c one under (1 - p)^n = α/2; likewise below. Where the
+    support is unbounded, so is the interval. That of a single value is the whole support.
 
     Coverage of an interval of confidence 0.95, in simulations of 10,000 samples each: 94 to 96 % of
     normal, uniform and evenly three-valued samples, from 10 values on. Of skewed ones less:
@@ -50,8 +48,7 @@ def mean(values: ArrayLike, confidence: float = 0.95, support: Support | None = 
         support: The lowest and the highest possible value.
 
     Raises:
-        ValueError: There is no value, one is not finite or outside the support, or the confidence
-            is not above 0 and below 1.
+        ValueError: No value, one not finite or outside the support, or a confidence not in (0, 1).
     """
     error = error_rate(confidence)
     numbers = as_sample(values, support)
@@ -74,8 +71,7 @@ def paired_difference(
 ) -> Estimate:
     """The mean of ``first - second``, value by value, as of two agents on the same exercises.
 
-    Pairing removes the variance between exercises. The interval is that of ``mean`` over the
-    differences.
+    Pairing removes the variance between exercises. The interval is that of ``mean``.
 
     Args:
         first: One value or more.
@@ -101,12 +97,9 @@ def difference(
 
     Args:
         first: One value or more.
-        second: One value or more, not necessarily as many.
+        second: One value or more, not necessarily as many; ``count`` is that of both.
         confidence: The confidence of the interval.
         support: The lowest and the highest possible single value, of either.
-
-    Returns:
-        The estimate; ``count`` is the number of values of both samples.
 
     Raises:
         ValueError: As for ``mean``, for either sample.
@@ -152,8 +145,7 @@ def proportion(successes: int, count: int, confidence: float = 0.95) -> Estimate
         confidence: The confidence of the interval.
 
     Raises:
-        ValueError: There is no trial, the successes are negative or more than the trials, or the
-            confidence is not above 0 and below 1.
+        ValueError: Not 0 <= successes <= count, no trial, or a confidence not in (0, 1).
     """
     if not 0 <= successes <= count or count == 0:
         raise ValueError(f"there cannot be {successes} successes of {count}")
@@ -192,16 +184,15 @@ def stratified_mean(
     """
     groups = [as_sample(values, support) for values in strata]
     count = sum(map(len, groups))
-    spread = _spread(groups, support)
-    if spread is None:
-        share = 1 - error_rate(confidence) / len(groups)
-        parts = [mean(values, share, support) for values in groups]
-        ends = [(part.value, part.low, part.high) for part in parts]
-        value, low, high = (float(np.mean(column)) for column in zip(*ends, strict=True))
-        return Estimate(value, low, high, confidence, count)
-    value, error, degrees = spread
-    half = t_quantile(degrees, confidence) * error
-    return _clipped(Estimate(value, value - half, value + half, confidence, count), support)
+    if (spread := _spread(groups, support)) is not None:
+        value, error, degrees = spread
+        half = t_quantile(degrees, confidence) * error
+        return _clipped(Estimate(value, value - half, value + half, confidence, count), support)
+    share = 1 - error_rate(confidence) / len(groups)
+    parts = [mean(values, share, support) for values in groups]
+    ends = zip(*((part.value, part.low, part.high) for part in parts), strict=True)
+    value, low, high = (float(np.mean(column)) for column in ends)
+    return Estimate(value, low, high, confidence, count)
 
 
 def stratified_difference(
@@ -219,12 +210,10 @@ def stratified_difference(
 def stratified_test(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> float:
     """The p-value of equal means over strata, as ``paired_test`` of a single one."""
     groups = [paired_differences(ours, theirs) for ours, theirs in zip(first, second, strict=True)]
-    spread = _spread(groups, None)
-    if spread is None:
-        ours, theirs = (np.concatenate([*map(np.asarray, side)]) for side in (first, second))
-        return paired_test(ours, theirs)
-    value, error, degrees = spread
-    return t_p_value(value / error, degrees)
+    if (spread := _spread(groups, None)) is not None:
+        value, error, degrees = spread
+        return t_p_value(value / error, degrees)
+    return paired_test(*(np.concatenate([*map(np.asarray, side)]) for side in (first, second)))
 
 
 def _spread(
@@ -234,7 +223,9 @@ def _spread(
     if len(groups) < 2 or any(len(each) < 2 or is_constant(each, support) for each in groups):
         return None
     errors = np.array([standard_error(values) for values in groups]) / len(groups)
+    scale = ldexp(1.0, frexp(np.max(errors))[1] - 1)  # or powers of very small errors underflow
+    errors /= scale
     degrees = np.array([len(values) - 1 for values in groups])
     variance = float(np.sum(errors**2))
     freedom = variance**2 / float(np.sum(errors**4 / degrees))
-    return float(np.mean([np.mean(values) for values in groups])), variance**0.5, freedom
+    return float(np.mean([np.mean(values) for values in groups])), scale * variance**0.5, freedom

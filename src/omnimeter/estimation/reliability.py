@@ -11,7 +11,7 @@ from omnimeter.estimation.estimates import ROUNDING, Estimate, as_sample, error_
 
 
 def stability(running: ArrayLike, tail: float = 0.5, span: float = 2.0) -> float:
-    """How stable a running estimate is, from 0 (not at all) to 1 (it no longer moves).
+    """How stable a running estimate is, from 0 (not at all, or a single one) to 1 (unchanging).
 
     It is 1 - d / span, where d is the root mean square distance between the last estimate and
     those in the last part of the test. As d² is the variance in that part plus the square of how
@@ -28,11 +28,8 @@ def stability(running: ArrayLike, tail: float = 0.5, span: float = 2.0) -> float
         tail: The share of the steps, at the end, that is used; above 0 and at most 1.
         span: How far apart two estimates can lie: 2 for scores from -1 to 1.
 
-    Returns:
-        The stability; 0 when there is one estimate only.
-
     Raises:
-        ValueError: There is no estimate, one is not finite, or ``tail`` or ``span`` is invalid.
+        ValueError: No estimate, one not finite, or an invalid ``tail`` or ``span``.
     """
     if not (0 < tail <= 1 and span > 0):
         raise ValueError(f"a share lies in (0, 1] and a span is positive, not {tail} and {span}")
@@ -40,8 +37,7 @@ def stability(running: ArrayLike, tail: float = 0.5, span: float = 2.0) -> float
     if len(estimates) == 1:
         return 0.0
     *earlier, last = estimates[-max(2, ceil(tail * len(estimates))) :]
-    distance = sqrt(float(np.mean((np.array(earlier) - last) ** 2)))
-    return max(0.0, 1.0 - distance / span)
+    return max(0.0, 1.0 - sqrt(float(np.mean((np.array(earlier) - last) ** 2))) / span)
 
 
 def intraclass(values: ArrayLike, confidence: float = 0.95) -> Estimate:
@@ -73,8 +69,7 @@ def intraclass(values: ArrayLike, confidence: float = 0.95) -> Estimate:
         confidence: The confidence of the interval.
 
     Raises:
-        ValueError: The values are not a table, one of them is not finite, or the confidence is not
-            above 0 and below 1.
+        ValueError: No table, a value not finite, or a confidence not in (0, 1).
     """
     error = error_rate(confidence)
     table = np.asarray(values, dtype=np.float64)
@@ -99,7 +94,7 @@ def intraclass(values: ArrayLike, confidence: float = 0.95) -> Estimate:
     from scipy.special import fdtri  # much lighter than scipy.stats
 
     ratio = between / within
-    low_ratio = ratio / fdtri(*degrees, 1 - error / 2)
-    high_ratio = ratio * fdtri(*degrees[::-1], 1 - error / 2)
-    value, low, high = (max(0.0, 1.0 - 1.0 / each) for each in (ratio, low_ratio, high_ratio))
+    low = ratio / fdtri(*degrees, 1 - error / 2)
+    high = ratio * fdtri(*degrees[::-1], 1 - error / 2)
+    value, low, high = (max(0.0, 1.0 - 1.0 / each) for each in (ratio, low, high))
     return Estimate(value, low, high, confidence, table.size)

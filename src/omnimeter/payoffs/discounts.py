@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite, log
+from typing import Any, cast
 
 import numpy as np
 
 from omnimeter.contract import InvalidInputError, UnknownNameError
 from omnimeter.contract.agent import FloatArray, IntArray
-
-_UNDERFLOW = -745.2
-"""The exponential of this, and of anything below, is 0 in double precision."""
 
 DiscountFunction = Callable[[IntArray], FloatArray]
 DiscountSequence = DiscountFunction | FloatArray
@@ -25,7 +23,8 @@ DiscountSequence = DiscountFunction | FloatArray
 def geometric(cycles: IntArray, ratio: float) -> FloatArray:
     """γ_k = ratio^k. Late weights underflow to 0, which is harmless."""
     powers = np.zeros(len(cycles))
-    positive = cycles * log(ratio) > _UNDERFLOW  # powers that underflow take most of the time
+    # Powers that underflow take most of the time: exp(-745.2) is 0 in double precision.
+    positive = cycles * log(ratio) > -745.2
     powers[positive] = np.power(ratio, cycles[positive])
     return powers
 
@@ -57,10 +56,6 @@ def harmonic(cycles: IntArray) -> FloatArray:
 def weights(sequence: DiscountSequence, count: int) -> FloatArray:
     """The first weights of a sequence, checked.
 
-    Args:
-        sequence: The weights as an array, or as a function of k = 1 .. n.
-        count: The number of weights.
-
     Raises:
         InvalidInputError: There are too few, one is negative or not finite, or the first is 0.
     """
@@ -80,20 +75,19 @@ def weights(sequence: DiscountSequence, count: int) -> FloatArray:
     return first
 
 
-_FUNCTIONS: dict[str, Callable[..., FloatArray]] = {
-    "geometric": geometric,
-    "finite": finite,
-    "quadratic": quadratic,
-    "power": power,
-    "harmonic": harmonic,
+_SEQUENCES: dict[str, tuple[Any, ...]] = {
+    "geometric": (geometric, "the ratio, above 0 and below 1", lambda r: 0 < r < 1, 0.99),
+    "finite": (
+        finite,
+        "the horizon, a whole number of cycles",
+        lambda h: h >= 1 and h % 1 == 0,
+        None,
+    ),
+    "quadratic": (quadratic,),
+    "power": (power, "how far the exponent exceeds 1, above 0", lambda excess: excess > 0, 1.0),
+    "harmonic": (harmonic,),
 }
-
-_PARAMETERS: dict[str, tuple[str, Callable[[float], bool], float | None]] = {
-    "geometric": ("the ratio, above 0 and below 1", lambda ratio: 0 < ratio < 1, 0.99),
-    "finite": ("the horizon, a whole number of cycles", lambda h: h >= 1 and h == int(h), None),
-    "power": ("how far the exponent exceeds 1, above 0", lambda excess: excess > 0, 1.0),
-}
-"""What the parameter is, whether a finite number is a valid one, and its default, if it has one."""
+"""Functions; what a parameter is, whether a finite number is valid, and its default, if any."""
 
 
 def named_discount(name: str, parameter: float | None = None) -> DiscountFunction:
@@ -101,25 +95,24 @@ def named_discount(name: str, parameter: float | None = None) -> DiscountFunctio
 
     Args:
         name: ``geometric``, ``finite``, ``quadratic``, ``power`` or ``harmonic``.
-        parameter: The ratio of ``geometric`` (0.99 when not given), the horizon of ``finite``
-            (must be given), how far the exponent of ``power`` exceeds 1 (1 when not given). The
-            others have none.
+        parameter: The ratio of ``geometric`` (0.99 when not given), the horizon of ``finite`` (must
+            be given), the excess of the exponent of ``power`` over 1 (1 when not given).
 
     Raises:
         UnknownNameError: There is no sequence of that name.
         InvalidInputError: The parameter does not fit the sequence.
     """
-    if name not in _FUNCTIONS:
-        raise UnknownNameError("discount sequence", name, _FUNCTIONS)
-    function = _FUNCTIONS[name]
-    if name not in _PARAMETERS:
-        if parameter is not None:
-            raise InvalidInputError(
-                f"The discount sequence {name!r} has no parameter, but parameter={parameter!r}.",
-                "Leave the parameter out.",
-            )
-        return function
-    description, accepts, default = _PARAMETERS[name]
+    if name not in _SEQUENCES:
+        raise UnknownNameError("discount sequence", name, _SEQUENCES)
+    function, *details = _SEQUENCES[name]
+    if not details:
+        if parameter is None:
+            return cast("DiscountFunction", function)
+        raise InvalidInputError(
+            f"The discount sequence {name!r} has no parameter, but parameter={parameter!r}.",
+            "Leave the parameter out.",
+        )
+    description, accepts, default = details
     value = default if parameter is None else parameter
     if not (isinstance(value, (int, float)) and isfinite(value) and accepts(float(value))):
         raise InvalidInputError(

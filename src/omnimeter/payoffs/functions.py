@@ -13,21 +13,21 @@ from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs.discounts import DiscountSequence, weights
 
 
-def _compensated_sum(values: Any) -> Any:
-    total, lost = 0.0, 0.0
-    for value in values:
-        after = total + value
-        added = after - total
-        lost += (total - (after - added)) + (value - added)
-        total = after
-    return total + lost
-
-
 @cache
 def _compiled_sum() -> Any:
     from numba import njit
 
-    return njit(cache=True)(_compensated_sum)
+    @njit(cache=True)
+    def compensated_sum(values: Any) -> Any:
+        total, lost = 0.0, 0.0
+        for value in values:
+            after = total + value
+            added = after - total
+            lost += (total - (after - added)) + (value - added)
+            total = after
+        return total + lost
+
+    return compensated_sum
 
 
 def total(rewards: FloatArray) -> float:
@@ -47,12 +47,6 @@ def running_totals(values: FloatArray) -> FloatArray:
     of each addition is computed exactly (Knuth's two-sum) and added back, as if the sum had been
     carried out with twice the digits (the Sum2 of Ogita, Rump and Oishi). Index n depends on the
     first n values only.
-
-    Args:
-        values: Finite numbers.
-
-    Returns:
-        An array longer by one than ``values``, beginning with 0.
     """
     totals = np.zeros(len(values) + 1)
     before, after = totals[:-1], totals[1:]
@@ -72,35 +66,16 @@ def running_averages(rewards: FloatArray) -> FloatArray:
     return _within_rewards(running_totals(rewards)[1:] / cycles, rewards)
 
 
-def running_discounted(rewards: FloatArray, weights: FloatArray) -> FloatArray:
-    """The weighted average of the first n rewards at index n; 0 at index 0.
-
-    No weighted average leaves the range of its rewards, not even by rounding.
-
-    Args:
-        rewards: The rewards.
-        weights: As many weights, none negative, the first one positive.
-    """
-    weighted = running_totals(weights * rewards)[1:]
-    return _within_rewards(weighted / running_totals(weights)[1:], rewards)
-
-
 def counted(times: IntArray, ends: ArrayLike) -> IntArray:
-    """The number of actions performed until each end: the n_τ of the papers.
-
-    An action performed exactly at the end counts.
-    """
+    """The number of actions performed until each end, or exactly then: the n_τ of the papers."""
     return np.searchsorted(times, ends, side="right").astype(np.int64)
 
 
 def diminished(times: IntArray, ends: ArrayLike) -> IntArray:
-    """The number of cycles left of a diminishing history: n* = ⌊n_τ · t_last / τ⌋.
+    """The number of cycles left of a diminishing history at each end: n* = ⌊n_τ · t_last / τ⌋.
 
-    Computed on whole nanoseconds with Python's unbounded integers: a rounded quotient would lose
-    a cycle now and then, and n_τ · t_last does not fit into 64 bits after a long exercise.
-
-    Returns:
-        n* for each end; 0 where no action was performed or no time has passed.
+    It is 0 where no action was performed or no time has passed. Python's unbounded integers compute
+    it exactly: n_τ · t_last does not fit into 64 bits after a long exercise.
     """
     ends = np.asarray(ends, dtype=np.int64)
     counts = counted(times, ends)
@@ -129,11 +104,7 @@ def per_second(rewards: FloatArray, end: int) -> float:
     """The average reward per second, V↑τ / τ; 0 without any cycle, and 0 when no time has passed.
 
     Mentioned with the definition "average reward per cycle" (fixed-time payoffs), as (1/τ) V↑τ. The
-    paper leaves τ = 0 open; an exercise without time has the payoff 0 here.
-
-    Args:
-        rewards: The rewards.
-        end: τ in nanoseconds.
+    paper leaves τ = 0 open. ``end`` is τ in nanoseconds.
     """
     return total(rewards) / (end / NANOSECONDS) if end > 0 else 0.0
 
@@ -163,8 +134,7 @@ def diminishing(rewards: FloatArray, times: IntArray, end: int) -> float:
         times: When each action was performed, in nanoseconds.
         end: τ in nanoseconds.
     """
-    (count,) = diminished(times, [end])
-    return average(rewards[:count])
+    return average(rewards[: diminished(times, [end])[0]])
 
 
 def _average_within(rewards: FloatArray, total: float, weight: float) -> float:
@@ -195,8 +165,9 @@ def discounted_along(
     rewards: FloatArray, times: IntArray, ends: ArrayLike, sequence: DiscountSequence
 ) -> FloatArray:
     """The discounted reward at each end, in nanoseconds."""
-    running = running_discounted(rewards, weights(sequence, len(rewards)))
-    return running[counted(times, ends)]
+    first = weights(sequence, len(rewards))
+    averages = running_totals(first * rewards)[1:] / running_totals(first)[1:]
+    return _within_rewards(averages, rewards)[counted(times, ends)]
 
 
 def diminishing_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> FloatArray:

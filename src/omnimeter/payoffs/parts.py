@@ -138,12 +138,7 @@ class Adjustment(StructuralType):
     """A positive, pure function that never rises with the length nor falls with the complexity."""
 
     def __call__(self, length: float, complexity: float) -> float:
-        """The weight of a result.
-
-        Args:
-            length: How long the exercise is, in interactions or in seconds; 0 or more.
-            complexity: The complexity of its environment; 0 or more.
-        """
+        """The weight of a result in an exercise of so many interactions or seconds."""
         ...
 
     def bounds(self) -> Range:
