@@ -150,7 +150,7 @@ def test_nothing_is_stored_without_out(tmp_path, monkeypatch):
 def test_a_result_shows_itself():
     result = om.evaluate(["random", Guesser], "cups", **SMALL)
     lines = repr(result).splitlines()
-    assert lines[0].split() == ["agent", "score", "95", "%", "interval", "exercises", "faults"]
+    assert lines[0].split() == ["Agent", "Score", "95", "%", "interval", "Exercises", "Faults"]
     assert len(lines) == 3
     assert "<td>python:Guesser</td>" in result._repr_html_()
     (difference,) = result.differences
