@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache, partial
-from itertools import groupby
+from itertools import chain, groupby
 from multiprocessing import get_context
 
 import numpy as np
@@ -35,8 +35,10 @@ from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentHandle
 from omnimeter.interaction.process import AgentProcess, Limits
 
-QUICK = 5_000_000
-"""Interactions that compiled loops do in about a tenth of a second."""
+Finished = tuple[Outcome, Trace | None]
+
+TRIES = 3
+"""How often an exercise is tried that ends its worker process."""
 
 
 class Isolation(StrEnum):
@@ -89,7 +91,8 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
     agents = [make_agent(member) for member in members]
     if not can_run_compiled(environment_class, agents, exercise):
         return 1
-    return max(1, min(64, QUICK // max(1, exercise.budget.max_interactions * len(members))))
+    interactions = max(1, exercise.budget.max_interactions * len(members))
+    return max(1, min(64, 5_000_000 // interactions))  # as many as compiled loops do in that time
 
 
 def takers(exercise: Exercise) -> tuple[Spec, ...]:
@@ -103,12 +106,7 @@ def run_of(exercise: Exercise) -> str:
 
 
 class Conductor:
-    """Runs exercises of one agent, or joint runs, and keeps the agents' processes.
-
-    Args:
-        isolation: Whether agents run in processes of their own.
-        limits: What an agent in its own process may use.
-    """
+    """Runs exercises of one agent, or joint runs, and keeps the agents' processes."""
 
     def __init__(self, isolation: Isolation = Isolation.AUTO, limits: Limits | None = None) -> None:
         self.isolation = isolation
@@ -169,11 +167,10 @@ class Conductor:
     def _handle(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the handle of one in a process of its own."""
         if not is_isolated(agent, self.isolation):
-            if self._carried is None:
-                return make_agent(agent)
-            if agent not in self._carried:
-                self._carried[agent] = make_agent(agent)
-            return self._carried[agent]
+            kept = {} if self._carried is None else self._carried
+            if agent not in kept:
+                kept[agent] = make_agent(agent)
+            return kept[agent]
         if agent not in self._processes:
             carry = self._carried is not None
             self._processes[agent] = AgentProcess(agent, self.limits, carry=carry)
@@ -200,12 +197,6 @@ def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
     )
 
 
-Finished = tuple[Outcome, Trace | None]
-
-TRIES = 3
-"""How often an exercise is tried that ends its worker process."""
-
-
 @dataclass(frozen=True)
 class Options:
     """How to run, which does not change what comes out.
@@ -225,11 +216,8 @@ class Options:
 class Job:
     """Some exercises in one class, of one agent or of the same agents jointly.
 
-    Attributes:
-        exercises: The exercises. Those of a joint run are next to each other.
-        payoff: What judges their traces.
-        keep: Whether the traces are kept.
-        memory: ``carried`` when one agent takes all exercises, in this order and in any classes.
+    Those of a joint run are next to each other. If the memory is ``carried``, one agent takes all
+    exercises, in this order and in any classes. ``keep`` says whether the traces are kept.
     """
 
     exercises: tuple[Exercise, ...]
@@ -288,9 +276,8 @@ class _Crew:
             lost = yield from self._submit_all(lost)
         if lost:
             self._renew()
-        for job in lost:
-            for single in job.singly():
-                yield from self._insist(single)
+        for single in chain.from_iterable(job.singly() for job in lost):
+            yield from self._insist(single)
 
     def _submit_all(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
         """Do all jobs at once; give back those that were lost with a worker."""
@@ -314,9 +301,8 @@ class _Crew:
                 return self._pool.submit(_work, job).result()
             except BrokenProcessPool:
                 self._renew()
-        fault = Fault(
-            FaultKind.INFRASTRUCTURE, f"The process that carried it out died {TRIES} times."
-        )
+        message = f"The process that carried it out died {TRIES} times."
+        fault = Fault(FaultKind.INFRASTRUCTURE, message)
         empty = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
         return [(outcome_of(exercise, empty, job.payoff), None) for exercise in job.exercises]
 
