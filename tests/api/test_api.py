@@ -1,4 +1,4 @@
-"""The Python API: agents of all kinds, results, tests that can be left, and what is refused."""
+"""The Python API: agents of all kinds, results, tests that can be left, and errors."""
 
 import json
 import sys
@@ -93,8 +93,8 @@ def test_a_longer_evaluation_begins_with_the_same_outcomes():
     assert [each.payoff for each in few] == [each.payoff for each in many][:3]
 
 
-def command(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["omnimeter", *words, "--json"])
+def command(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["omnimeter", *arguments, "--json"])
     with suppress(SystemExit):
         main()
     return json.loads(capsys.readouterr().out)

@@ -52,8 +52,8 @@ class Definition(NamedTuple):
 _CLOCK = {"payoff": None, "clock": "wall", "tick": None}
 _SAMPLE = {"exercises": 20}
 _ADJUSTED = {**_SAMPLE, "adjustment": None, "unbalanced": None}
-_ADAPTIVE = dict.fromkeys(("start_complexity", "slot", "payoff", "unbalanced"))
-_ANYTIME: dict[str, Any] = {"repetitions": 10, **_ADAPTIVE}
+_ANYTIME: dict[str, Any] = dict.fromkeys(("start_complexity", "slot", "payoff", "unbalanced"))
+_ANYTIME["repetitions"] = 10
 _UNIVERSAL = "Universal intelligence"
 
 DEFINITIONS = {
@@ -74,8 +74,10 @@ class UniversalTest(Session):
     Iterate over it to see the result so far after each round, and leave the loop whenever you
     like: the result is valid at any time. ``run()`` gives the whole test.
 
+    Args:
+        definition: Which test; the other parameters are those of ``Session``.
+
     Attributes:
-        definition: Which test.
         balance: What a short audit says of the balance of the class, once it was made.
         harness: What the harness itself takes, once it was measured; only where real time counts.
     """

@@ -141,15 +141,19 @@ def _unused(
     raise AssertionError("the loop always returns")
 
 
-class _Position(NamedTuple):
-    """The state of a repetition: what comes next, and the keys of all that was chosen so far."""
-
-    choice: Choice | None
-    used: frozenset[str]
+_Position = tuple[Choice | None, frozenset[str]]
 
 
 class Anytime(DrawnProtocol):
-    """What both anytime tests have in common. Subclasses say how long each round lasts."""
+    """What both anytime tests have in common. Subclasses say how long each round lasts.
+
+    Attributes:
+        length: The planned length of a repetition, in interactions or seconds.
+        max_rounds: The most rounds that there can be, known before the first.
+    """
+
+    length: float
+    max_rounds: int
 
     def __init__(
         self,
@@ -185,6 +189,7 @@ class Anytime(DrawnProtocol):
                 "The payoff of an anytime test moves the level, and must lie between -1 and 1.",
                 "Choose an average, such as average, diminishing or discounted.",
             )
+        # What comes next in a repetition after some rewards, and the keys of all chosen so far.
         self._positions: dict[tuple[int, tuple[float, ...]], _Position] = {}
 
     @abstractmethod
@@ -193,11 +198,6 @@ class Anytime(DrawnProtocol):
 
         Must be a pure function of the rounds so far.
         """
-
-    @property
-    @abstractmethod
-    def max_rounds(self) -> int:
-        """The most rounds that there can be, known before the first."""
 
     def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
         """Whether a round that has begun takes so long that the test must end without it."""
@@ -228,7 +228,7 @@ class Anytime(DrawnProtocol):
 
     def drawn(self) -> list[tuple[EnvironmentClass, Instance]]:
         """The first environment of the first repetition, if there is one."""
-        first = self._position(0, ()).choice
+        first, _ = self._position(0, ())
         return [] if first is None else [(self.environment_class, first.instance)]
 
     def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
@@ -259,13 +259,15 @@ class Anytime(DrawnProtocol):
 
     def _choices(self, rounds: Sequence[Round]) -> list[Choice]:
         """What comes next in each repetition; empty if one has used all environments."""
-        positions = [
+        choices = []
+        for repetition in range(self.repetitions):
             # An exercise without a payoff counts as 0.
-            self._position(repetition, tuple(done[repetition].payoff or 0.0 for done in rounds))
-            for repetition in range(self.repetitions)
-        ]
-        known = [each.choice for each in positions if each.choice is not None]
-        return known if len(known) == len(positions) else []
+            rewards = tuple(done[repetition].payoff or 0.0 for done in rounds)
+            choice, _ = self._position(repetition, rewards)
+            if choice is None:
+                return []
+            choices.append(choice)
+        return choices
 
     def _taken(self, outcomes: Sequence[Outcome]) -> Repetitions:
         """The repetitions with what their exercises are worth in this test."""
@@ -288,16 +290,14 @@ class Anytime(DrawnProtocol):
             key = repetition, rewards[:place]
             level, used = self.start_level, frozenset[str]()
             if place:
-                before = self._positions[repetition, rewards[: place - 1]]
-                if before.choice is None:
-                    self._positions[key] = before
+                before, used = self._positions[repetition, rewards[: place - 1]]
+                if before is None:
+                    self._positions[key] = None, used
                     continue
-                reward = min(max(rewards[place - 1], -1.0), 1.0)
-                level, used = before.choice.level * (1 + self.step * reward), before.used
+                level = before.level * (1 + self.step * min(max(rewards[place - 1], -1.0), 1.0))
             rng = stream(self.seed, "choose", repetition, place).generator()
             choice = choose(self.environment_class, level, used, rng)
-            used = used | {choice.instance.key} if choice else used
-            self._positions[key] = _Position(choice, used)
+            self._positions[key] = choice, used | {choice.instance.key} if choice else used
         return self._positions[repetition, rewards]
 
     def course(self, outcomes: Sequence[Outcome]) -> list[Moment]:
@@ -327,11 +327,6 @@ class Anytime(DrawnProtocol):
         if watched := repetitions.score(self.bounds(), 1 - error).interval:
             more["watched"] = watched.low, watched.high
         return replace(score, parts=more)
-
-    @property
-    @abstractmethod
-    def length(self) -> float:
-        """The planned length of a repetition, in interactions or seconds."""
 
     def describe(self) -> Design:
         """Repetitions side by side, which are the independent units."""
@@ -404,21 +399,12 @@ class AnytimeUntimed(Anytime):
                 f"first slot is {slot}.",
                 f"Give at least {slot * repetitions} interactions, or fewer repetitions.",
             )
-        self.interactions = interactions
+        self.length = interactions // repetitions
         self.slots: list[int] = []  # each longer than the one before; the last is cut off
-        while (left := self.length - sum(self.slots)) > 0:
+        while (left := interactions // repetitions - sum(self.slots)) > 0:
             self.slots.append(min(slot, left))
             slot = max(slot + 1, ceil(slot + slot * growth))
-
-    @property
-    def max_rounds(self) -> int:
-        """As many as there are slots."""
-        return len(self.slots)
-
-    @property
-    def length(self) -> int:
-        """The interactions of a repetition."""
-        return self.interactions // self.repetitions
+        self.max_rounds = len(self.slots)
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
@@ -494,6 +480,10 @@ class AnytimeTimed(Anytime):
         self.time = time
         self.slot = slot
         self.clock = Clock(ClockKind(clock), tick)
+        self.length = time / repetitions
+        # All rounds whose slot is not longer than a repetition, and one that is cut off. By the
+        # wall clock there can be so many, since an agent that stops early leaves time over.
+        self.max_rounds = int(log(self.length / slot) / log1p(growth) + ROUNDING) + 2
 
     @cached_property
     def environment_class(self) -> EnvironmentClass:
@@ -506,11 +496,6 @@ class AnytimeTimed(Anytime):
                 choose(made, level, frozenset(), rng)
                 made.members(level - 1, level, LISTED)
         return made
-
-    @property
-    def length(self) -> float:
-        """The seconds of a repetition."""
-        return self.time / self.repetitions
 
     def describe(self) -> Design:
         """As without time, with a length in seconds and what is measured of time."""
@@ -542,14 +527,6 @@ class AnytimeTimed(Anytime):
     def _spent(self, done: Round) -> float:
         """The real seconds of a round or, under the virtual clock, those of its slots."""
         return sum(float(each.remarks.get("elapsed", _seconds(each))) for each in done.values())
-
-    @property
-    def max_rounds(self) -> int:
-        """All rounds whose slot is not longer than a repetition, and one that is cut off.
-
-        By the wall clock there can be so many, since an agent that stops early leaves time over.
-        """
-        return int(log(self.length / self.slot) / log1p(self.growth) + ROUNDING) + 2
 
     def expected(self) -> int | None:
         """How many exercises one agent takes, where no real time plays a part."""

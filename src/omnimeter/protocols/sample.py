@@ -148,9 +148,9 @@ def mean_score(outcomes: Sequence[Outcome], parts: int, bounds: tuple[float, flo
     hidden = [part for part, each in numbered if is_own_fault(each)]
     if hidden:
         worst, best = (paid + [(part, end) for part in hidden] for end in support)
-        least = _estimate(worst, parts, support).low if isfinite(bounds[0]) else -inf
-        most = _estimate(best, parts, support).high if isfinite(bounds[1]) else inf
-        low, high = min(low, least), max(high, most)
+        lowest = _estimate(worst, parts, support).low if isfinite(bounds[0]) else -inf
+        highest = _estimate(best, parts, support).high if isfinite(bounds[1]) else inf
+        low, high = min(low, lowest), max(high, highest)
     interval = Interval(low, high, estimate.confidence)
     return Score(estimate.value, interval, estimate.count, faults)
 
