@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from math import inf
@@ -87,11 +88,9 @@ def evaluate(
         observer: Is told of the progress.
     """
     run = Run(evaluation, writer, options, observer)
-    try:
+    with suppress(KeyboardInterrupt):
         for _ in run:
             pass
-    except KeyboardInterrupt:
-        pass
     return run.result
 
 

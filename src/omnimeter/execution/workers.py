@@ -114,23 +114,25 @@ class Conductor:
         self._processes: dict[Spec, AgentProcess] = {}
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
-    @contextmanager
-    def carrying(self, memory: Memory) -> Iterator[None]:
-        """Under ``carried``, let one agent take all exercises that are carried out meanwhile."""
-        if memory == "fresh":
-            yield
-            return
-        self._keep(())
-        self._carried = {}
-        try:
-            yield
-        finally:
-            self._keep(())
-            self._carried = None
+    def close(self, keep: Sequence[Spec] = ()) -> None:
+        """End the agents' processes, if there are any, but for those to keep."""
+        for agent in [each for each in self._processes if each not in keep]:
+            self._processes.pop(agent).close()
 
-    def close(self) -> None:
-        """End the agents' processes, if there are any."""
-        self._keep(())
+    def carry_out(self, job: Job) -> Iterator[Finished]:
+        """Do a job; under ``carried`` one agent takes all of its exercises."""
+        carried = job.memory == "carried"
+        if carried:
+            self.close()
+            self._carried = {}
+        try:
+            for _, alike in groupby(job.exercises, lambda exercise: exercise.environment_class):
+                for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=job.keep):
+                    yield outcome, trace if job.keep else None
+        finally:
+            if carried:
+                self.close()
+                self._carried = None
 
     def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
         """The traces of some exercises, in order.
@@ -143,7 +145,7 @@ class Conductor:
         first = exercises[0]
         specs = takers(first)
         if first.budget.wall_limit is None:  # real time would be lost by starting a new process
-            self._keep(specs)
+            self.close(keep=specs)
         runs = [[each] for each in exercises]
         if first.joint:
             runs = [list(group) for _, group in groupby(exercises, run_of)]
@@ -175,11 +177,6 @@ class Conductor:
             carry = self._carried is not None
             self._processes[agent] = AgentProcess(agent, self.limits, carry=carry)
         return self._processes[agent]
-
-    def _keep(self, agents: Sequence[Spec]) -> None:
-        """End the processes of all other agents."""
-        for agent in [each for each in self._processes if each not in agents]:
-            self._processes.pop(agent).close()
 
 
 def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
@@ -243,14 +240,7 @@ def workforce(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator[F
             crew.dismiss()
     else:
         with closing(Conductor(options.isolation, options.limits)) as conductor:
-            yield lambda jobs: (done for job in jobs for done in _carry_out(job, conductor))
-
-
-def _carry_out(job: Job, conductor: Conductor) -> Iterator[Finished]:
-    with conductor.carrying(job.memory):
-        for _, alike in groupby(job.exercises, lambda exercise: exercise.environment_class):
-            for outcome, trace in conductor.outcomes(tuple(alike), job.payoff, record=job.keep):
-                yield outcome, trace if job.keep else None
+            yield lambda jobs: (done for job in jobs for done in conductor.carry_out(job))
 
 
 class _Crew:
@@ -331,4 +321,4 @@ def _begin_shift(isolation: Isolation, limits: Limits, packed: bytes) -> None:
 
 def _work(job: Job) -> list[Finished]:
     assert _conductor is not None  # set at the beginning of the shift
-    return list(_carry_out(job, _conductor))
+    return list(_conductor.carry_out(job))

@@ -86,10 +86,8 @@ class Repetitions:
             first = done[0].exercise.budget
             slot = float(first.max_interactions if first.seconds is None else first.seconds)
             length += slot
-            known = Repetitions(
-                self.count, [each for one in complete[:place] for each in one.values()]
-            )
-            score = known.score(bounds)
+            known = [each for one in complete[:place] for each in one.values()]
+            score = Repetitions(self.count, known).score(bounds)
             level = float(np.mean([each.exercise.complexity for each in done.values()]))
             moments.append(Moment(length, slot, level, score.value or 0.0, score.interval))
         return moments
