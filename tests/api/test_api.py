@@ -1,4 +1,4 @@
-"""The Python API: agents of all kinds, results, tests that can be left, and what is refused."""
+"""The Python API: agents of all kinds, results, tests that can be left, and errors."""
 
 import json
 import sys
@@ -93,8 +93,8 @@ def test_a_longer_evaluation_begins_with_the_same_outcomes():
     assert [each.payoff for each in few] == [each.payoff for each in many][:3]
 
 
-def command(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["omnimeter", *words, "--json"])
+def command(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["omnimeter", *arguments, "--json"])
     with suppress(SystemExit):
         main()
     return json.loads(capsys.readouterr().out)
@@ -150,7 +150,7 @@ def test_nothing_is_stored_without_out(tmp_path, monkeypatch):
 def test_a_result_shows_itself():
     result = om.evaluate(["random", Guesser], "cups", **SMALL)
     lines = repr(result).splitlines()
-    assert lines[0].split() == ["agent", "score", "95", "%", "interval", "exercises", "faults"]
+    assert lines[0].split() == ["Agent", "Score", "95", "%", "interval", "Exercises", "Faults"]
     assert len(lines) == 3
     assert "<td>python:Guesser</td>" in result._repr_html_()
     (difference,) = result.differences

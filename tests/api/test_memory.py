@@ -115,13 +115,15 @@ def test_it_is_recorded_and_shown(tmp_path):
     assert "carried" not in repr(fresh)
 
 
-def command(tmp_path, *words):
-    words = [sys.executable, "-m", "omnimeter", "run", *words]
-    return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+def command(tmp_path, *arguments):
+    arguments = [sys.executable, "-m", "omnimeter", "run", *arguments]
+    return subprocess.run(
+        arguments, cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_the_command_line_carries_memory(tmp_path):
-    words = ("-a", PLACE, "-c", "cups", "-n", "3", "-i", "9", "--carry-memory")
-    assert "Memory is carried" in command(tmp_path, *words, "--out", "e")
-    assert json.loads(command(tmp_path, *words, "--out", "e", "--json"))["memory"] == "carried"
+    arguments = ("-a", PLACE, "-c", "cups", "-n", "3", "-i", "9", "--carry-memory")
+    assert "Memory is carried" in command(tmp_path, *arguments, "--out", "e")
+    assert json.loads(command(tmp_path, *arguments, "--out", "e", "--json"))["memory"] == "carried"
     assert counted(om.load(tmp_path / "e")) == [1, 2, 3]

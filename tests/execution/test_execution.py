@@ -45,9 +45,9 @@ def test_outcomes_are_on_disk_and_can_be_scored_again(tmp_path):
 def test_several_processes_give_the_same(tmp_path):
     what = evaluation(traces=True)
     alone = run(tmp_path / "one", what)
-    together = run(tmp_path / "two", what, Options(workers=2))
-    assert alone.scores == together.scores
-    assert alone.outcomes == together.outcomes
+    spread = run(tmp_path / "two", what, Options(workers=2))
+    assert alone.scores == spread.scores
+    assert alone.outcomes == spread.outcomes
     ours, theirs = (dict(Record(tmp_path / name).traces()) for name in ("one", "two"))
     assert ours.keys() == theirs.keys()
     assert all(ours[key].same_as(theirs[key]) for key in ours)
@@ -84,10 +84,10 @@ def test_a_finished_evaluation_runs_nothing_again(tmp_path, monkeypatch):
     what = evaluation()
     first = run(tmp_path / "e", what)
 
-    def refuse(*_, **__):
+    def fail(*_, **__):
         raise AssertionError("an exercise was run again")
 
-    monkeypatch.setattr(Conductor, "traces", refuse)
+    monkeypatch.setattr(Conductor, "traces", fail)
     assert run(tmp_path / "e", what).scores == first.scores
 
 
@@ -105,7 +105,7 @@ class Theirs(Agent):
 """
 
 
-def test_an_agent_has_the_same_luck_in_any_folder(tmp_path):
+def test_an_agent_has_the_same_random_numbers_in_any_folder(tmp_path):
     scores = []
     for folder in (tmp_path / "here", tmp_path / "there"):
         folder.mkdir()
@@ -234,13 +234,13 @@ class Broken(Cups):
 def test_a_class_that_cannot_build_is_an_infrastructure_failure(tmp_path, isolation):
     (tmp_path / "broken.py").write_text(BROKEN_CLASS.format(method="build"))
     what = evaluation(RANDOM, environment_class=f"{tmp_path}/broken.py:Broken", exercises=2)
-    monster = Options(isolation=isolation)
+    options = Options(isolation=isolation)
     with open_writer(tmp_path / "e", what.to_json()) as writer:
-        result = evaluate(what, writer, monster)
+        result = evaluate(what, writer, options)
     assert result.scores[RANDOM].faults == {"infrastructure": 2}
 
 
-def test_a_class_that_cannot_draw_is_refused(tmp_path):
+def test_a_class_that_cannot_draw_is_an_error(tmp_path):
     (tmp_path / "broken.py").write_text(BROKEN_CLASS.format(method="draw"))
     what = evaluation(RANDOM, environment_class=f"{tmp_path}/broken.py:Broken", exercises=2)
     with pytest.raises(InvalidInputError, match="no table"):

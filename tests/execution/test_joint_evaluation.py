@@ -1,4 +1,4 @@
-"""Evaluations of agents that are in the environments together, from the command to the store."""
+"""Evaluations of agents that are in the environments jointly, from the command to the store."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_several_processes_give_the_same_and_all_of_it_is_stored(tmp_path: Path)
     assert {outcome.ending for outcome in one.outcomes[STOPPER]} == {Ending.STOPPED}
 
 
-def test_one_of_a_company_can_be_evaluated_alone(tmp_path: Path) -> None:
+def test_one_joint_agent_can_be_evaluated_alone(tmp_path: Path) -> None:
     joint = (WANDERER, STOPPER)
     both = run(tmp_path / "both", evaluation(*joint))
     alone = run(tmp_path / "alone", evaluation(WANDERER, joint=joint))
@@ -107,7 +107,7 @@ def test_every_joint_run_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert np.array_equal(seen.observations[:, 2], own.observations[:, 0])  # where it was
 
 
-def test_a_company_goes_on_with_whoever_is_missing(tmp_path: Path) -> None:
+def test_a_joint_run_goes_on_with_missing_agents(tmp_path: Path) -> None:
     what = evaluation(WANDERER, NARROW, STOPPER)
     whole = run(tmp_path / "whole", what)
     with open_writer(tmp_path / "half", what.to_json()) as writer:
@@ -118,15 +118,15 @@ def test_a_company_goes_on_with_whoever_is_missing(tmp_path: Path) -> None:
     again = run(tmp_path / "half", what)
     assert again.complete
     assert again.outcomes == whole.outcomes
-    found = dict(Record(tmp_path / "half").traces())
-    assert all(found[key].same_as(traces[key]) for key in traces)
+    again_traces = dict(Record(tmp_path / "half").traces())
+    assert all(again_traces[key].same_as(traces[key]) for key in traces)
 
 
 def proposed(what: Evaluation) -> dict[Spec, list[Exercise]]:
     return {agent: what.make_protocol().propose(agent, []) for agent in what.agents}
 
 
-def test_a_job_has_whole_joint_runs_of_one_company_in_one_class() -> None:
+def test_a_job_has_whole_joint_runs_of_the_same_agents_in_one_class() -> None:
     what = evaluation(WANDERER, NARROW, exercises=12)
     everything = {agent: [*taken] for agent, taken in proposed(what).items()}
     for agent, taken in everything.items():  # some of each alone
@@ -136,8 +136,8 @@ def test_a_job_has_whole_joint_runs_of_one_company_in_one_class() -> None:
         assert len({(takers(each), each.environment_class) for each in job.exercises}) == 1
         for single in job.singly():
             assert [each.agent for each in single.exercises] == list(takers(single.exercises[0]))
-    found = [each.key for job in given for each in job.exercises]
-    assert sorted(found) == sorted(each.key for taken in everything.values() for each in taken)
+    keys = [each.key for job in given for each in job.exercises]
+    assert sorted(keys) == sorted(each.key for taken in everything.values() for each in taken)
 
 
 RAISES = """
@@ -163,9 +163,7 @@ class Theirs(Agent):
 
 
 @pytest.mark.parametrize("body", [RAISES, DIES])
-def test_a_stranger_in_a_process_of_its_own_costs_nobody_anything(
-    tmp_path: Path, body: str
-) -> None:
+def test_a_fault_of_an_isolated_agent_does_not_affect_others(tmp_path: Path, body: str) -> None:
     path = tmp_path / "their_agent.py"
     path.write_text(body)
     theirs = Spec(f"{path}:Theirs")
@@ -176,7 +174,7 @@ def test_a_stranger_in_a_process_of_its_own_costs_nobody_anything(
     assert all(outcome.fault is None for outcome in result.outcomes[WANDERER])
 
 
-def test_processes_are_kept_for_the_company(tmp_path: Path) -> None:
+def test_processes_are_kept_for_joint_agents(tmp_path: Path) -> None:
     path = tmp_path / "their_agent.py"
     path.write_text(RAISES)
     path.with_name("others.py").write_text(RAISES)
@@ -200,12 +198,12 @@ def test_processes_are_kept_for_the_company(tmp_path: Path) -> None:
         ({"joint": (WANDERER, WANDERER)}, "twice"),
     ],
 )
-def test_what_cannot_be_is_refused_at_once(given: dict[str, Any], said: str) -> None:
+def test_invalid_joint_runs_are_errors_at_once(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         check(evaluation(WANDERER, NARROW, **given), NONE)
 
 
-def test_a_member_that_cannot_be_made_is_found_beforehand() -> None:
+def test_a_member_that_cannot_be_made_is_an_error_beforehand() -> None:
     joint = (WANDERER, Spec("joint_parts:Reciter"))
     with pytest.raises(InvalidInputError, match="actions"):
         check(evaluation(WANDERER, joint=joint), NONE)
@@ -251,8 +249,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["run", "-c", "lambda", "--joint", "-n", "2", "-i", "50", "--json"]
     done = CliRunner().invoke(app, [*command, "-a", "random", "-a", "follower"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    spec = json.loads((tmp_path / found["directory"] / "spec.json").read_text())["spec"]
+    printed = json.loads(done.stdout)
+    spec = json.loads((tmp_path / printed["directory"] / "spec.json").read_text())["spec"]
     assert spec["protocol"]["parameters"]["joint"] == spec["agents"]
     with pytest.raises(InvalidInputError, match="joint run of 1"):
         CliRunner().invoke(app, [*command, "-a", "random"], catch_exceptions=False)

@@ -30,10 +30,10 @@ def jobs(proposed: dict[Spec, list[Exercise]], options: Options) -> list[Job]:
 def test_the_classes_take_turns(options: Options) -> None:
     battery = Battery("thesis-table-6-1", tests=40)
     (agent, *_) = AGENTS
-    found = jobs({agent: battery.propose(agent, [])}, options)
+    given = jobs({agent: battery.propose(agent, [])}, options)
     done: Counter[Spec] = Counter()
-    largest = max(len(job.exercises) for job in found)
-    for number, job in enumerate(found, start=1):
+    largest = max(len(job.exercises) for job in given)
+    for number, job in enumerate(given, start=1):
         done.update(each.environment_class for each in job.exercises)
         if number >= 7:  # every class has had its first turn
             assert len(done) == 7
@@ -57,6 +57,6 @@ def test_classes_with_more_exercises_have_more_turns() -> None:
 
 def test_one_agent_after_the_other_so_that_its_process_is_kept() -> None:
     battery = Battery("thesis-table-6-1", tests=3)
-    found = jobs({agent: battery.propose(agent, []) for agent in AGENTS}, Options())
-    takers = [agent for agent, _ in groupby(found, lambda job: job.exercises[0].agent)]
+    given = jobs({agent: battery.propose(agent, []) for agent in AGENTS}, Options())
+    takers = [agent for agent, _ in groupby(given, lambda job: job.exercises[0].agent)]
     assert takers == list(AGENTS)

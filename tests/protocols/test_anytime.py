@@ -307,8 +307,8 @@ def test_a_round_of_nothing_but_own_faults_ends_the_test():
     first = [outcome(each, None, fault) for each in test.propose(AGENT, [])]
     assert test.propose(AGENT, first) == []
     assert test.score(first).value is None
-    mended = [*first[:3], outcome(first[3].exercise, 0.0)]
-    assert len(test.propose(AGENT, mended)) == 4
+    repaired = [*first[:3], outcome(first[3].exercise, 0.0)]
+    assert len(test.propose(AGENT, repaired)) == 4
 
 
 def test_real_time_counts_and_the_last_round_is_cut_off():

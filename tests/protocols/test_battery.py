@@ -108,8 +108,8 @@ def test_a_test_that_is_broken_off_knows_nothing_of_what_was_to_come():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("tests", "fewest", "most"), [(1, 0.95, 1.0), (8, 0.93, 0.97)])
-def test_intervals_cover_the_mean(tests, fewest, most):
+@pytest.mark.parametrize(("tests", "lowest", "highest"), [(1, 0.95, 1.0), (8, 0.93, 0.97)])
+def test_intervals_cover_the_mean(tests, lowest, highest):
     """Unequal exercises with unequal spreads: one test alone is rather too careful."""
     battery = Battery(MIXED, tests=tests)
     exercises = battery.propose(AGENT, [])
@@ -121,7 +121,7 @@ def test_intervals_cover_the_mean(tests, fewest, most):
         done = [outcome(*each) for each in zip(exercises, drawn.ravel().tolist(), strict=True)]
         low, high, _ = battery.score(done).interval
         covered += low <= centres.mean() <= high
-    assert fewest <= covered / 2000 <= most
+    assert lowest <= covered / 2000 <= highest
 
 
 def test_a_fault_is_counted_separately():
@@ -164,9 +164,9 @@ def run(directory, what, options=None):
 
 def test_several_processes_give_the_same(tmp_path):
     what = evaluation(traces=True)
-    alone, together = run(tmp_path / "1", what), run(tmp_path / "2", what, Options(workers=2))
-    assert alone.scores == together.scores
-    assert alone.outcomes == together.outcomes
+    alone, spread = run(tmp_path / "1", what), run(tmp_path / "2", what, Options(workers=2))
+    assert alone.scores == spread.scores
+    assert alone.outcomes == spread.outcomes
     ours, theirs = (dict(Record(tmp_path / name).traces()) for name in ("1", "2"))
     assert all(ours[key].same_as(theirs[key]) for key in ours.keys() | theirs.keys())
 

@@ -194,7 +194,7 @@ def test_the_planned_average_is_the_average_if_the_plan_is_completed(rewards):
     assert AveragePlanned(len(rewards))(trace) == Average()(trace)
 
 
-def test_stopping_after_a_lucky_reward_gains_nothing():
+def test_stopping_after_a_good_reward_does_not_pay():
     trace = Trace(np.array([1.0]), np.array([1]), 1, Ending.STOPPED)
     test = UniversalAdjusted("cups-v1", 1, interactions=20)
     assert test.payoff()(trace) == 1 / 20
@@ -270,10 +270,10 @@ def test_the_agents_own_faults_widen_the_interval(protocol):
 
 @pytest.mark.parametrize("test", [UniversalAdjusted, UniversalTimed])
 def test_an_unbalanced_class_is_an_error_and_can_be_insisted_on(test):
-    refused = test(UNBALANCED, 1)
+    unbalanced = test(UNBALANCED, 1)
     for _ in range(2):  # asking again does not help
         with pytest.raises(InvalidInputError, match="not balanced") as caught:
-            refused.propose(AGENT, [])
+            unbalanced.propose(AGENT, [])
     assert "omnimeter audit" in caught.value.advice
     insisted = test(UNBALANCED, 1, unbalanced=True)
     assert insisted.score(paid(insisted, [0.5])).parts == {"unbalanced": True}

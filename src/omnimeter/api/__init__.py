@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from omnimeter.api.evaluation import (
     EnvironmentClassLike,
     Session,
@@ -68,10 +70,7 @@ def audit(
 
     spec, things = class_spec(environment_class)
     objects.use(things)
-    if complexity is None:
-        complexities: Sequence[float] = ()
-    else:
-        complexities = [complexity] if isinstance(complexity, int | float) else complexity
+    complexities = [] if complexity is None else np.atleast_1d(complexity).tolist()
     return examine(
         make(Kind.ENVIRONMENT, spec),
         instances=instances,

@@ -6,11 +6,12 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from contextlib import closing, nullcontext
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from omnimeter.api.result import MemoryRecord, Result, opened
 from omnimeter.catalogue import Kind, objects, parse
@@ -25,7 +26,8 @@ from omnimeter.contract.protocol import Memory
 from omnimeter.execution import Isolation, Observer, Options, Run, check
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.process import Limits
-from omnimeter.protocols import Evaluation
+from omnimeter.protocols import Evaluation, summarise
+from omnimeter.protocols.battery import snapshot
 
 AgentLike = Any
 """A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
@@ -38,31 +40,32 @@ Progress = Observer | bool
 """An observer; or whether to print one line per agent to the standard error."""
 
 
+def read_spec(kind: Kind, given: str | Spec) -> Spec:
+    """The spec of a part that is given as a text or as a spec."""
+    return parse(kind, given) if isinstance(given, str) else given
+
+
 def agent_specs(agents: AgentLike | Sequence[AgentLike]) -> tuple[tuple[Spec, ...], dict[str, Any]]:
     """The specs of some agents, and those that were given as Python objects, by their ids.
 
     Raises:
         InvalidInputError: Something is no agent, or two objects have the same name.
     """
-    given = agents if isinstance(agents, list | tuple) else [agents]
     specs, things = [], {}
-    for each in given:
-        if isinstance(each, str):
-            specs.append(parse(Kind.AGENT, each))
-        elif isinstance(each, Spec):
-            specs.append(each)
-        else:
-            if not isinstance(each, type):
-                adapt(each)  # what is no agent is refused here
-            spec = _object_spec(each)
-            if spec.id in things:
-                raise InvalidInputError(
-                    f"Two agents have the name {spec.id}, which would give them the same "
-                    "random numbers.",
-                    "Give their classes or functions different names.",
-                )
-            things[spec.id] = each
-            specs.append(spec)
+    for each in agents if isinstance(agents, list | tuple) else [agents]:
+        if isinstance(each, str | Spec):
+            specs.append(read_spec(Kind.AGENT, each))
+            continue
+        if not isinstance(each, type):
+            adapt(each)  # raises for what is no agent
+        specs.append(_object_spec(each))
+        if specs[-1].id in things:
+            raise InvalidInputError(
+                f"Two agents have the name {specs[-1].id}, which would give them the same "
+                "random numbers.",
+                "Give their classes or functions different names.",
+            )
+        things[specs[-1].id] = each
     return tuple(specs), things
 
 
@@ -72,10 +75,8 @@ def class_spec(environment_class: EnvironmentClassLike) -> tuple[Spec, dict[str,
     Raises:
         InvalidInputError: It is no environment class.
     """
-    if isinstance(environment_class, str):
-        return parse(Kind.ENVIRONMENT, environment_class), {}
-    if isinstance(environment_class, Spec):
-        return environment_class, {}
+    if isinstance(environment_class, str | Spec):
+        return read_spec(Kind.ENVIRONMENT, environment_class), {}
     kind = environment_class if isinstance(environment_class, type) else type(environment_class)
     if not issubclass(kind, EnvironmentClass):
         raise InvalidInputError(
@@ -116,10 +117,6 @@ class Session:
         things: Agents and environment class that were given as Python objects, by their ids.
         out: The directory to store it in; nothing is stored without one.
         options: How to run it.
-
-    Attributes:
-        evaluation: The protocol and the agents.
-        out: The directory to store it in, if there is one.
     """
 
     def __init__(
@@ -133,7 +130,7 @@ class Session:
         self.out = None if out is None else Path(out)
         self._things = dict(things or {})
         self._options = options
-        self._memory = MemoryRecord(evaluation.to_json())
+        self._memory = nullcontext(MemoryRecord(evaluation.to_json()))
         self._last: Result | None = None
         self._checked = False
         if self._things and options.isolation is Isolation.PROCESS:
@@ -150,13 +147,10 @@ class Session:
         """
         objects.use(self._things)
         if not self._checked:
-            self._check()
+            if self._options.workers > 1:
+                objects.pack()
+            check(self.evaluation, self._options)
             self._checked = True
-
-    def _check(self) -> None:
-        if self._options.workers > 1:
-            objects.pack()
-        check(self.evaluation, self._options)
 
     def run(self, progress: Progress = False) -> Result:
         """Carry out what is not finished yet; Ctrl-C ends it early with a valid result.
@@ -175,57 +169,46 @@ class Session:
 
     def __iter__(self) -> Iterator[Result]:
         """Carry it out; the result so far after each round. Leave the loop at any time."""
-        return self._rounds(False)
+        return self._rounds()
 
     @property
     def result(self) -> Result:
         """The result so far; what has not been started is run to its end first."""
         return self.run() if self._last is None else self._last
 
-    def _rounds(self, progress: Progress) -> Iterator[Result]:
-        observer = progress if isinstance(progress, Observer) else None
-        if progress is True:
-            observer = PrintedProgress()
+    def _rounds(self, progress: Progress = False) -> Iterator[Result]:
         self.check()
-        with self._store() as store:
+        new = self.out is not None and not self.out.exists()
+        stored: Any = self._memory if self.out is None else opened(self.evaluation, self.out)
+        with stored as store:
+            observer = _PrintedProgress() if progress is True else progress or None
             run = Run(self.evaluation, store, self._options, observer)
+
+            def so_far() -> Result:
+                return Result(self.evaluation, store, run.outcomes(), run.complete, self._things)
+
             try:
                 with closing(iter(run)) as rounds:
                     for _ in rounds:
-                        self._last = self._so_far(run, store)
+                        self._last = so_far()
                         yield self._last
                         objects.use(self._things)  # the caller may have run something else
-            finally:
-                self._last = self._so_far(run, store)
-
-    def _so_far(self, run: Run, store: Any) -> Result:
-        return Result(self.evaluation, store, run.outcomes(), run.complete, self._things)
-
-    @contextmanager
-    def _store(self) -> Iterator[Any]:
-        if self.out is None:
-            yield self._memory
-            return
-        new = not self.out.exists()
-        with opened(self.evaluation, self.out) as writer:
-            try:
-                yield writer
             except InvalidInputError:  # an agent that cannot even be loaded, in its own process
-                if new and not writer.keys():
+                if self.out is not None and new and not store.keys():
                     shutil.rmtree(self.out)
                 raise
+            finally:
+                self._last = so_far()
 
 
-class PrintedProgress(Observer):
+class _PrintedProgress(Observer):
     """Prints how many exercises each agent has done, on the standard error."""
 
     def started(self, agents: Sequence[Spec], expected: int | None) -> None:
-        """Begin to count."""
         self._done = dict.fromkeys(agents, 0)
         self._expected = "" if expected is None else f" of {expected}"
 
     def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
-        """Say how many are done."""
         self._done[agent] += len(outcomes)
         text = f"{agent.label}: {self._done[agent]}{self._expected} exercises"
         print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)
@@ -296,27 +279,21 @@ def evaluate(
     Raises:
         OmnimeterError: Something that was given cannot be used; the message says what to do.
     """
-    evaluation, things = plan(
-        agents,
-        environment_class,
-        battery,
-        {
-            "tests": tests,
-            "exercises": exercises,
-            "interactions": interactions,
-            "seconds": seconds,
-            "complexity": complexity,
-            "payoff": payoff,
-            "clock": clock,
-            "tick": tick,
-            "timeout": timeout,
-            "timeout_rule": timeout_rule,
-            "memory": memory,
-            "seed": seed,
-        },
-        joint=joint,
-        traces=traces,
-    )
+    given = {
+        "tests": tests,
+        "exercises": exercises,
+        "interactions": interactions,
+        "seconds": seconds,
+        "complexity": complexity,
+        "payoff": payoff,
+        "clock": clock,
+        "tick": tick,
+        "timeout": timeout,
+        "timeout_rule": timeout_rule,
+        "memory": memory,
+        "seed": seed,
+    }
+    evaluation, things = plan(agents, environment_class, battery, given, joint=joint, traces=traces)
     how = running_options(workers, isolation, action_timeout, memory_limit)
     return Session(evaluation, things, out, how).run(progress)
 
@@ -332,17 +309,10 @@ def plan(
 ) -> tuple[Evaluation, dict[str, Any]]:
     """The evaluation that ``evaluate`` carries out, and the Python objects in it.
 
-    Args:
-        agents: The agents.
-        environment_class: The environment class, or ``None`` for a battery.
-        battery: The battery, or ``None`` for a class.
-        given: The other parameters of ``evaluate`` that say what is evaluated.
-        joint: Whether all agents are in the environments at once.
-        traces: Whether every interaction is kept.
+    Its parameters are those of ``evaluate``; ``given`` are all that the protocol may take.
 
     Raises:
-        InvalidInputError: There is neither a class nor a battery, or both, or a number is not
-            finite.
+        InvalidInputError: There is not just a class or a battery, or a number is not finite.
     """
     if (environment_class is None) == (battery is None):
         raise InvalidInputError(
@@ -352,8 +322,7 @@ def plan(
         )
     specs, things = agent_specs(agents)
     parameters = {name: value for name, value in given.items() if value is not None}
-    payoff = parameters["payoff"]
-    parameters["payoff"] = as_json(Kind.PAYOFF, payoff)
+    parameters["payoff"] = read_spec(Kind.PAYOFF, parameters["payoff"]).to_json()
     if parameters.get("memory") == "fresh":  # the default, which old records do not mention
         del parameters["memory"]
     for name, value in parameters.items():
@@ -361,13 +330,10 @@ def plan(
         if not all(isfinite(each) for each in numbers if isinstance(each, float)):
             raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
     if battery is not None:
-        from omnimeter.protocols.battery import snapshot
-
+        chosen = sorted({"tests", "payoff", "seed", "memory"} & parameters.keys())
         content = snapshot(str(battery) if isinstance(battery, Path) else battery)
-        chosen = {"tests", "payoff", "seed", "memory"} & parameters.keys()
-        protocol = Spec("battery-v1", {name: parameters[name] for name in sorted(chosen)})
-        protocol = replace(protocol, parameters={**protocol.parameters, "battery": content})
-        return Evaluation(protocol, specs, traces), things
+        protocol = {**{name: parameters[name] for name in chosen}, "battery": content}
+        return Evaluation(Spec("battery-v1", protocol), specs, traces), things
     assert environment_class is not None  # one of both is given
     spec, own = class_spec(environment_class)
     parameters.pop("tests", None)
@@ -377,18 +343,11 @@ def plan(
     for name in {"seconds", "tick", "timeout"} & parameters.keys():
         parameters[name] = float(parameters[name])  # the same spec for 1 and 1.0
     if "complexity" in parameters:
-        given_one = isinstance(parameters["complexity"], int | float)
-        each = [parameters["complexity"]] if given_one else parameters["complexity"]
-        levels = [float(complexity) for complexity in each]
-        parameters["complexity"] = levels if len(levels) > 1 else levels[0]
+        complexities = np.atleast_1d(parameters["complexity"]).astype(float).tolist()
+        parameters["complexity"] = complexities if len(complexities) > 1 else complexities[0]
     if joint:
         parameters["joint"] = [agent.to_json() for agent in specs]
     return Evaluation(Spec("sample-v1", parameters), specs, traces), {**things, **own}
-
-
-def as_json(kind: Kind, given: str | Spec) -> dict[str, Any]:
-    """The spec of a part as plain data."""
-    return (parse(kind, given) if isinstance(given, str) else given).to_json()
 
 
 def load(
@@ -409,7 +368,6 @@ def load(
         StoreError: There is no evaluation, or it is damaged.
         InvalidInputError: Its environment class cannot be rebuilt, or no traces were kept.
     """
-    from omnimeter.protocols import summarise
     from omnimeter.reports.page import rejudge, with_payoff
     from omnimeter.results import Record
 
@@ -417,7 +375,7 @@ def load(
     evaluation = Evaluation.from_json(record.spec)
     things = {} if environment_class is None else class_spec(environment_class)[1]
     objects.use(things)
-    chosen = parse(Kind.PAYOFF, payoff) if isinstance(payoff, str) else payoff
+    chosen = None if payoff is None else read_spec(Kind.PAYOFF, payoff)
     if chosen is None:
         judged = summarise(evaluation, record.outcomes())
     else:
@@ -444,15 +402,11 @@ def compare(*results: Result | str | Path) -> Result:
         raise InvalidInputError("There is nothing to compare.", "Give results or directories.")
     first = loaded[0].evaluation.protocol
     outcomes: dict[Spec, Sequence[Outcome]] = {}
-    things: dict[str, Any] = {}
     for each in loaded:
         other = each.evaluation.protocol
         if other != first:
-            names = sorted(
-                name
-                for name in {*first.parameters, *other.parameters}
-                if first.parameters.get(name) != other.parameters.get(name)
-            )
+            here, there = first.parameters, other.parameters
+            names = [n for n in sorted({*here, *there}) if here.get(n) != there.get(n)]
             what = ", ".join(names) if first.id == other.id else "protocol"
             raise InvalidInputError(
                 f"These evaluations are not of the same test: they differ in {what}.",
@@ -460,12 +414,9 @@ def compare(*results: Result | str | Path) -> Result:
             )
         for agent, done in each.outcomes.items():
             if agent in outcomes:
-                raise InvalidInputError(
-                    f"The agent {agent.label} is in two of the evaluations.",
-                    "Give each agent once.",
-                )
+                twice = f"The agent {agent.label} is in two of the evaluations."
+                raise InvalidInputError(twice, "Give each agent once.")
             outcomes[agent] = done
-        things.update(each.objects)
     if len(outcomes) < 2:
         raise InvalidInputError(
             "A comparison needs at least two agents.", "Give another evaluation of the same test."
@@ -474,4 +425,5 @@ def compare(*results: Result | str | Path) -> Result:
     record = MemoryRecord(evaluation.to_json())
     record.append(outcome for done in outcomes.values() for outcome in done)
     complete = all(each.complete for each in loaded)
+    things = {name: thing for each in loaded for name, thing in each.objects.items()}
     return Result(evaluation, record, outcomes, complete, things)

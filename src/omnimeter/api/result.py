@@ -25,15 +25,7 @@ if TYPE_CHECKING:
 
 
 class MemoryRecord:
-    """The outcomes of an evaluation that is not on disk; reads like ``omnimeter.results.Record``.
-
-    Args:
-        spec: What is evaluated, as plain data.
-
-    Attributes:
-        path: There is none; a report needs a file name.
-        spec: What is evaluated, as plain data.
-    """
+    """Outcomes that are not on disk; reads and writes like ``omnimeter.results.Writer``."""
 
     path = Path()
 
@@ -224,10 +216,9 @@ class Result:
         from omnimeter.results import Record
 
         with opened(self.evaluation, Path(directory)) as writer:
-            kept = dict(self.record.traces())
             done = [outcome for outcomes in self.outcomes.values() for outcome in outcomes]
-            taken = {outcome.exercise.key for outcome in done}
-            writer.append(done, {key: trace for key, trace in kept.items() if key in taken})
+            keys = {outcome.exercise.key for outcome in done}
+            writer.append(done, {key: each for key, each in self.record.traces() if key in keys})
         record = Record(directory)
         return Result(self.evaluation, record, self.outcomes, self.complete, self.objects)
 
@@ -240,12 +231,11 @@ class Result:
         """The table of scores, for a notebook."""
         from omnimeter.reports import score_table
 
-        table = score_table(self.judged)
-
         def line(cells: Iterable[str], tag: str) -> str:
             written = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
             return f"<tr>{written}</tr>"
 
+        table = score_table(self.judged)
         body = "".join(line([cell.text for cell in row], "td") for row in table.rows)
         remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self._remarks())
         head = line(table.headings, "th")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnimeter.api.evaluation import (
     AgentLike,
     EnvironmentClassLike,
     Session,
     agent_specs,
-    as_json,
     class_spec,
+    read_spec,
     running_options,
 )
 from omnimeter.catalogue import Kind, objects
@@ -27,84 +26,46 @@ from omnimeter.reports.text import counted, duration
 if TYPE_CHECKING:
     from omnimeter.audits import Finding
 
-INSTANCES, INTERACTIONS, CONFIDENCE = 16, 1260, 0.999
-"""A short audit of balance: half as long as an audit, and hardly ever against a balanced class."""
 
+class Definition(NamedTuple):
+    """A test of the paper: its number (anytime test), the id of its protocol, and its title.
 
-@dataclass(frozen=True)
-class Definition:
-    """A test of the paper.
-
-    Attributes:
-        number: Its number (anytime test).
-        protocol: Its id in the catalogue.
-        title: What it is called.
-        length: The parameter of ``test`` that says how long it is.
-        takes: The other parameters that it takes, with their defaults.
-        balanced: Whether it is for balanced environments only.
-        names: What its protocol calls a parameter, where that is another name.
+    ``takes`` are the parameters that it takes apart from its length, with their defaults.
     """
 
     number: int
     protocol: str
     title: str
-    length: str
     takes: Mapping[str, Any]
-    balanced: bool = True
-    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """What messages call it."""
         return f"Definition {self.number}"
 
+    @property
+    def length(self) -> str:
+        """The parameter of ``test`` that says how long it is."""
+        return "time" if "clock" in self.takes else "interactions"
 
-_SAMPLE: dict[str, Any] = {"exercises": 20}
-_ADJUSTED = {**_SAMPLE, "adjustment": None, "unbalanced": None}
+
 _CLOCK = {"payoff": None, "clock": "wall", "tick": None}
-_ADAPTIVE = {
-    "repetitions": 10,
-    "start_complexity": None,
-    "slot": None,
-    "payoff": None,
-    "unbalanced": None,
-}
+_SAMPLE = {"exercises": 20}
+_ADJUSTED = {**_SAMPLE, "adjustment": None, "unbalanced": None}
+_ANYTIME: dict[str, Any] = dict.fromkeys(("start_complexity", "slot", "payoff", "unbalanced"))
+_ANYTIME["repetitions"] = 10
+_UNIVERSAL = "Universal intelligence"
 
 DEFINITIONS = {
-    each.number: each
+    each[0]: Definition(*each)
     for each in (
-        Definition(
-            10,
-            "universal-rewards-v1",
-            "Universal intelligence by accumulated rewards",
-            "interactions",
-            _SAMPLE,
-            balanced=False,
-        ),
-        Definition(
-            15,
-            "universal-adjusted-v1",
-            "Universal intelligence by adjusted rewards",
-            "interactions",
-            _ADJUSTED,
-        ),
-        Definition(
-            17,
-            "universal-timed-v1",
-            "Universal intelligence considering time",
-            "time",
-            {**_ADJUSTED, **_CLOCK},
-            names={"time": "seconds"},
-        ),
-        Definition(
-            18, "anytime-timed-v1", "Anytime test with time", "time", {**_ADAPTIVE, **_CLOCK}
-        ),
-        Definition(
-            19, "anytime-untimed-v1", "Anytime test without time", "interactions", _ADAPTIVE
-        ),
+        (10, "universal-rewards-v1", f"{_UNIVERSAL} by accumulated rewards", _SAMPLE),
+        (15, "universal-adjusted-v1", f"{_UNIVERSAL} by adjusted rewards", _ADJUSTED),
+        (17, "universal-timed-v1", f"{_UNIVERSAL} considering time", {**_ADJUSTED, **_CLOCK}),
+        (18, "anytime-timed-v1", "Anytime test with time", {**_ANYTIME, **_CLOCK}),
+        (19, "anytime-untimed-v1", "Anytime test without time", _ANYTIME),
     )
 }
-"""All of them, by their numbers."""
 
 
 class UniversalTest(Session):
@@ -114,14 +75,9 @@ class UniversalTest(Session):
     like: the result is valid at any time. ``run()`` gives the whole test.
 
     Args:
-        definition: Which test.
-        evaluation: The test with all its parameters, and its agents.
-        things: Agents and environment class that were given as Python objects, by their ids.
-        out: The directory to store it in; nothing is stored without one.
-        options: How to run it.
+        definition: Which test; the other parameters are those of ``Session``.
 
     Attributes:
-        definition: Which test.
         balance: What a short audit says of the balance of the class, once it was made.
         harness: What the harness itself takes, once it was measured; only where real time counts.
     """
@@ -175,7 +131,13 @@ class UniversalTest(Session):
         """Whether real time counts: not in tests by interactions or by the virtual clock."""
         return self.evaluation.protocol.parameters.get("clock") == ClockKind.WALL
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Find out whether everything can be made, and whether the class is balanced enough.
+
+        Raises:
+            OmnimeterError: What cannot be made or used, and why.
+        """
+        objects.use(self._things)
         if self._options.workers > 1 and self.real_time:
             raise InvalidInputError(
                 "There cannot be several workers= while real time counts: they would disturb "
@@ -183,9 +145,9 @@ class UniversalTest(Session):
                 "Leave out workers=, or give clock=virtual or interactions=N.",
             )
         insists = "unbalanced" in self.evaluation.protocol.parameters
-        if self.definition.balanced and not insists and self.balance is None:
+        if "unbalanced" in self.definition.takes and not insists and self.balance is None:
             self.balance = self._examine()
-        super()._check()
+        super().check()
 
     def _examine(self) -> Finding:
         """Audit the balance of the class in short (anytime test, Definition 13)."""
@@ -193,8 +155,9 @@ class UniversalTest(Session):
         from omnimeter.audits.subject import Subject
 
         spec = self.environment_spec
-        environment_class = make_environment_class(spec)
-        subject = Subject(environment_class, INSTANCES, INTERACTIONS, 0, CONFIDENCE, lambda _: None)
+        made = make_environment_class(spec)
+        # Half as long as an audit, and hardly ever against a balanced class.
+        subject = Subject(made, 16, 1260, seed=0, confidence=0.999)
         try:
             finding = check_balance(subject)
         except OmnimeterError:
@@ -280,7 +243,26 @@ def test(
     Raises:
         InvalidInputError: Something contradicts itself or cannot be used.
     """
-    chosen = choose(definition, time, interactions)
+    if definition is not None and definition not in DEFINITIONS:
+        known = ", ".join(map(str, DEFINITIONS))
+        raise InvalidInputError(f"There is no test definition={definition}.", f"Known: {known}.")
+    if time is not None and interactions is not None:
+        raise InvalidInputError(
+            "A test is as long as time= or as interactions= says, not both.",
+            "Give one of them; omnimeter test --timed-and-untimed gives two tests in turn.",
+        )
+    if time is None and interactions is None:
+        raise InvalidInputError(
+            "The test has no length.",
+            "Give time=SECONDS (time counts) or interactions=N (it does not).",
+        )
+    length = "interactions" if time is None else "time"
+    chosen = DEFINITIONS[definition or (19 if time is None else 18)]
+    if chosen.length != length:
+        raise InvalidInputError(
+            f"{chosen.name} takes {chosen.length}= and not {length}=.",
+            "Definitions 17 and 18 take time=SECONDS, 10, 15 and 19 take interactions=N.",
+        )
     specs, things = agent_specs(agents)
     spec, own = class_spec(environment_class)
     given = {
@@ -296,79 +278,42 @@ def test(
         "tick": tick,
         "unbalanced": unbalanced or None,
     }
-    protocol = Spec(
-        chosen.protocol,
-        {"environment_class": spec.to_json(), **_parameters(chosen, given), "seed": seed},
-    )
+    parameters = {"environment_class": spec.to_json(), **_parameters(chosen, given), "seed": seed}
+    evaluation = Evaluation(Spec(chosen.protocol, parameters), specs, traces)
     how = running_options(workers, isolation, action_timeout, memory_limit)
-    evaluation = Evaluation(protocol, specs, traces)
     return UniversalTest(chosen, evaluation, {**things, **own}, out, how)
 
 
 test.__test__ = False  # type: ignore[attr-defined] # so that pytest does not take it for one
 
 
-def choose(number: int | None, time: float | None, interactions: int | None) -> Definition:
-    """Which test is meant by a definition's number and a length.
-
-    Raises:
-        InvalidInputError: They contradict each other or say too little, or there is no such test.
-    """
-    if number is not None and number not in DEFINITIONS:
-        known = ", ".join(map(str, DEFINITIONS))
-        raise InvalidInputError(f"There is no test definition={number}.", f"Known: {known}.")
-    if time is not None and interactions is not None:
-        raise InvalidInputError(
-            "A test is as long as time= or as interactions= says, not both.",
-            "Give one of them; omnimeter test --timed-and-untimed gives two tests in turn.",
-        )
-    if time is None and interactions is None:
-        raise InvalidInputError(
-            "The test has no length.",
-            "Give time=SECONDS (time counts) or interactions=N (it does not).",
-        )
-    length = "interactions" if time is None else "time"
-    chosen = DEFINITIONS[number or (19 if time is None else 18)]
-    if chosen.length != length:
-        raise InvalidInputError(
-            f"{chosen.name} takes {chosen.length}= and not {length}=.",
-            "Definitions 17 and 18 take time=SECONDS, 10, 15 and 19 take interactions=N.",
-        )
-    return chosen
-
-
 def _parameters(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the protocol of a definition.
-
-    Raises:
-        InvalidInputError: The definition does not take something, or a number cannot be used.
-    """
-    parameters = {}
-    for name, value in given.items():
-        if name in (definition.length, *definition.takes):
-            chosen = definition.takes.get(name) if value is None else value
-            if chosen is not None:
-                usable = _usable(name, chosen, definition)
-                parameters[definition.names.get(name, name)] = usable
+    """The parameters of the protocol of a definition, checked."""
+    parameters: dict[str, Any] = {}
+    for name, each in given.items():
+        value = definition.takes.get(name) if each is None else each
+        if name not in (definition.length, *definition.takes):
+            if value is not None:
+                raise InvalidInputError(
+                    f"{definition.name} does not take {name}=.",
+                    "Leave it out, or choose another test.",
+                )
+        elif name in ("payoff", "adjustment") and value is not None:
+            parameters[name] = read_spec(Kind(name), value).to_json()
+        elif isinstance(value, bool | str):
+            parameters[name] = value
         elif value is not None:
-            raise InvalidInputError(
-                f"{definition.name} does not take {name}=.",
-                "Leave it out, or choose another test.",
-            )
+            if not (isfinite(value) and value > 0):
+                advice = "Give a finite number above 0."
+                raise InvalidInputError(f"{name}={value} cannot be used.", advice)
+            whole = name == "slot" and definition.length == "interactions"
+            if whole and value != int(value):
+                advice = "Give a whole number from 1 up."
+                raise InvalidInputError(f"slot={value:g} interactions cannot be used.", advice)
+            if name in ("interactions", "repetitions", "exercises"):
+                parameters[name] = value
+            else:
+                parameters[name] = int(value) if whole else float(value)
+    if definition.number == 17:  # whose protocol has another name for its length
+        parameters["seconds"] = parameters.pop("time")
     return parameters
-
-
-def _usable(name: str, value: Any, definition: Definition) -> Any:
-    if name in ("payoff", "adjustment"):
-        return as_json(Kind(name), value)
-    if isinstance(value, bool | str):
-        return value
-    if not (isfinite(value) and value > 0):
-        raise InvalidInputError(f"{name}={value} cannot be used.", "Give a finite number above 0.")
-    if name == "slot" and definition.length == "interactions":
-        if value != int(value):
-            raise InvalidInputError(
-                f"slot={value:g} interactions cannot be used.", "Give a whole number from 1 up."
-            )
-        return int(value)
-    return value if name in ("interactions", "repetitions", "exercises") else float(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from math import inf
@@ -87,11 +88,9 @@ def evaluate(
         observer: Is told of the progress.
     """
     run = Run(evaluation, writer, options, observer)
-    try:
+    with suppress(KeyboardInterrupt):
         for _ in run:
             pass
-    except KeyboardInterrupt:
-        pass
     return run.result
 
 
@@ -99,13 +98,8 @@ class Run:
     """An evaluation under way. Iterating over it carries it out, one round after the other.
 
     A round is what the protocol proposes at once. Leaving the iteration early keeps what is
-    finished; of agents that carry their memory only complete sequences count.
-
-    Args:
-        evaluation: The protocol and the agents.
-        writer: Where outcomes are stored; without it they are only kept in memory.
-        options: How to run it.
-        observer: Is told of the progress.
+    finished; of agents that carry their memory only complete sequences count. The parameters are
+    those of ``evaluate``.
 
     Attributes:
         complete: Whether all exercises are done.
@@ -144,41 +138,44 @@ class Run:
     def __iter__(self) -> Generator[None, None, None]:
         payoff = self.protocol.payoff()
         self._observer.started(self.evaluation.agents, self.protocol.expected())
-        self._recall()
+        for outcome in self._writer.outcomes() if self._writer else ():  # of earlier runs
+            self._stored[outcome.exercise.agent].append(outcome)
+        for agent, done in self._stored.items():
+            if done:
+                self._observer.finished(agent, done)
         try:
             with workforce(self._options) as work:
                 exercises = self._proposed()
                 rehearse(exercises, work, payoff)
-                watch = Stopwatch()
+                last = perf_counter()
                 while exercises:
-                    watch.begin(exercises)
+                    left = {agent: sum(map(_wall_limit, each)) for agent, each in exercises.items()}
                     keep, memory = self.evaluation.traces, self.protocol.memory
-                    for finished in work(jobs(exercises, payoff, keep, self._options, memory)):
-                        self._add(watch.timed(finished))
-                        if watch.late:  # the test decides anew whether the rest is to be done
-                            break
+                    portions = jobs(exercises, payoff, keep, self._options, memory)
+                    for outcome, trace in work(portions):
+                        # All that was done since the last one counts: choosing, building, storing.
+                        now = perf_counter()
+                        elapsed, last = now - last, now
+                        self._add(outcome, trace, elapsed)
+                        left[outcome.exercise.agent] -= elapsed
+                        if left[outcome.exercise.agent] < 0:
+                            break  # the test decides anew whether to do the rest
                     exercises = self._proposed()
                     self.complete = not exercises
                     paused = perf_counter()
                     yield
-                    watch.exclude(perf_counter() - paused)
+                    last += perf_counter() - paused  # the caller's time does not count
                 self._flush()
             self.complete = True
         finally:
             self._flush()
             self._waiting.clear()  # carried sequences that are not complete are taken again
 
-    def _recall(self) -> None:
-        """Take up what earlier runs finished."""
-        for outcome in self._writer.outcomes() if self._writer else ():
-            self._stored[outcome.exercise.agent].append(outcome)
-        for agent, done in self._stored.items():
-            if done:
-                self._observer.finished(agent, done)
-
-    def _add(self, finished: Finished) -> None:
-        self._waiting.append(finished)
-        self._missing[finished[0].exercise.agent] -= 1
+    def _add(self, outcome: Outcome, trace: Trace | None, elapsed: float) -> None:
+        if outcome.exercise.budget.wall_limit is not None:
+            outcome = replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed})
+        self._waiting.append((outcome, trace))
+        self._missing[outcome.exercise.agent] -= 1
         if len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS:
             self._flush()
 
@@ -221,14 +218,8 @@ def jobs(
     """Portions of work, small enough to be spread and to show progress.
 
     One agent or joint run after the other, so that processes can be kept for them. The classes
-    take turns, so that an interrupted evaluation has had about the same share of each.
-
-    Args:
-        proposed: What each agent takes next.
-        payoff: What judges traces.
-        keep: Whether traces are kept.
-        options: How to run it.
-        memory: A sequence whose memory is ``carried`` is one job.
+    take turns, so that an interrupted evaluation has had about the same share of each. A sequence
+    whose memory is ``carried`` is one job.
     """
     exercises = [exercise for each in proposed.values() for exercise in each]
     for taken in _grouped(exercises, takers):
@@ -236,8 +227,15 @@ def jobs(
             sequence = tuple(chain.from_iterable(_grouped(taken, run_of)))
             yield Job(sequence, payoff, keep, memory)
             continue
-        alike = _grouped(taken, lambda exercise: exercise.environment_class)
-        portions = [each for group in alike for each in _portions(group, options)]
+        portions = []  # with the share of the exercises in their class that comes before them
+        for alike in _grouped(taken, lambda exercise: exercise.environment_class):
+            runs = list(_grouped(alike, run_of))
+            longest = max(alike, key=lambda exercise: exercise.budget.max_interactions)
+            fair = max(1, len(runs) // (4 * options.workers))
+            size = min(fair, portion(longest, options.isolation))
+            for first in range(0, len(runs), size):
+                work = tuple(chain.from_iterable(runs[first : first + size]))
+                portions.append((first / len(runs), work))
         for _, work in sorted(portions, key=itemgetter(0)):
             yield Job(work, payoff, keep)
 
@@ -252,18 +250,6 @@ def _grouped(
     return groups.values()
 
 
-def _portions(
-    alike: Sequence[Exercise], options: Options
-) -> Iterator[tuple[float, tuple[Exercise, ...]]]:
-    """Portions of the exercises in one class, each with the share of them that comes before it."""
-    runs = list(_grouped(alike, run_of))
-    longest = max(alike, key=lambda exercise: exercise.budget.max_interactions)
-    fair = max(1, len(runs) // (4 * options.workers))
-    size = min(fair, portion(longest, options.isolation))
-    for first in range(0, len(runs), size):
-        yield first / len(runs), tuple(chain.from_iterable(runs[first : first + size]))
-
-
 def rehearse(
     proposed: Mapping[Spec, Sequence[Exercise]],
     work: Callable[[Iterable[Job]], Iterator[Finished]],
@@ -273,62 +259,15 @@ def rehearse(
 
     What happens only once is then done before the time runs: kernels are compiled, files read,
     processes started. It lasts as long as the test at the most, or as the time-out of an action.
-
-    Args:
-        proposed: The first exercises of each agent.
-        work: Carries out jobs.
-        payoff: What judges traces.
     """
-    trials = [
-        replace(
-            first,
-            budget=Budget(interactions=1, wall_limit=first.budget.wall_limit * len(exercises)),
-        )
-        for exercises in proposed.values()
-        if (first := exercises[0]).budget.wall_limit is not None
-    ]
-    for _ in work(Job((trial,), payoff, keep=False) for trial in trials):
+    trials = []
+    for first, *others in proposed.values():
+        if (limit := first.budget.wall_limit) is not None:
+            budget = Budget(interactions=1, wall_limit=limit * (1 + len(others)))
+            trials.append(Job((replace(first, budget=budget),), payoff, keep=False))
+    for _ in work(trials):
         pass
 
 
-class Stopwatch:
-    """Says of each finished exercise how much real time has passed since the one before.
-
-    Attributes:
-        late: Whether an agent has taken more real time for what was proposed to it than the limits
-            of all of it allow.
-    """
-
-    def __init__(self) -> None:
-        self._last = perf_counter()
-        self._left: dict[Spec, float] = {}
-        self.late = False
-
-    def begin(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> None:
-        """Note how much time the exercises of the next round may take."""
-        self.late = False
-        self._left = {
-            agent: sum(
-                inf if each.budget.wall_limit is None else each.budget.wall_limit
-                for each in exercises
-            )
-            for agent, exercises in proposed.items()
-        }
-
-    def exclude(self, seconds: float) -> None:
-        """Do not count some time that the caller took between two rounds."""
-        self._last += seconds
-
-    def timed(self, finished: Finished) -> Finished:
-        """The same, with the real time that it took where that matters: the remark ``elapsed``.
-
-        All that was done since the last one counts: choosing it, building it, storing others.
-        """
-        outcome, trace = finished
-        now = perf_counter()
-        elapsed, self._last = now - self._last, now
-        self._left[outcome.exercise.agent] -= elapsed
-        self.late = self.late or self._left[outcome.exercise.agent] < 0
-        if outcome.exercise.budget.wall_limit is None:
-            return finished
-        return replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed}), trace
+def _wall_limit(exercise: Exercise) -> float:
+    return inf if exercise.budget.wall_limit is None else exercise.budget.wall_limit

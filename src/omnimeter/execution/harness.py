@@ -20,20 +20,12 @@ from omnimeter.contract import (
     Observation,
     OmnimeterError,
     Spec,
-    Trace,
 )
 from omnimeter.interaction import run_single
-from omnimeter.interaction.handles import AgentHandle
 from omnimeter.interaction.process import AgentProcess
 
 RUNS = 8
 """Runs of which the median is taken, so that a disturbance of some of them does no harm."""
-
-INTERACTIONS = 500
-"""Interactions of a run: so many that its start hardly counts."""
-
-LONGEST = 60.0
-"""Seconds after which a run is over in any case."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +58,6 @@ class NoOp(Agent):
         return 0
 
 
-_NO_OP = Spec(f"{NoOp.__module__}:{NoOp.__name__}")
-"""What the no-op agent is called by in a process of its own."""
-
-
 def measure(
     environment_class: EnvironmentClass, exercise: Exercise, *, isolated: bool = False
 ) -> HarnessCost:
@@ -84,35 +72,21 @@ def measure(
     Raises:
         OmnimeterError: The environment fails.
     """
-    idle = replace(
-        exercise,
-        budget=Budget(
-            INTERACTIONS, seconds=LONGEST, wall_limit=LONGEST
-        ),  # as in a test with an end
-        clock=Clock(ClockKind.WALL),
-        timeout=None,
-        joint=(),
-    )
-    with AgentProcess(_NO_OP) if isolated else nullcontext(NoOp()) as agent:
-        return _measured(environment_class, agent, idle, isolated)
-
-
-def _measured(
-    environment_class: EnvironmentClass, agent: Agent | AgentHandle, idle: Exercise, isolated: bool
-) -> HarnessCost:
+    # Long enough that its start hardly counts; over after a minute; as in a test with an end.
+    budget = Budget(500, seconds=60.0, wall_limit=60.0)
+    clock = Clock(ClockKind.WALL)
+    idle = replace(exercise, budget=budget, clock=clock, timeout=None, joint=())
     steps: list[int] = []
     rests: list[float] = []
-    for number in range(RUNS + 1):
-        before = perf_counter_ns()
-        (trace,) = run_single(environment_class, agent, [idle])
-        elapsed = perf_counter_ns() - before
-        _refuse(trace)
-        if number:  # the first one is a warm-up
-            steps.extend(np.diff(trace.times, prepend=0).tolist())
-            rests.append((elapsed - int(trace.times[-1])) / len(trace))
+    place = Spec(f"{NoOp.__module__}:{NoOp.__name__}")
+    with AgentProcess(place) if isolated else nullcontext(NoOp()) as agent:
+        for number in range(RUNS + 1):
+            before = perf_counter_ns()
+            (trace,) = run_single(environment_class, agent, [idle])
+            elapsed = perf_counter_ns() - before
+            if trace.fault is not None:
+                raise OmnimeterError(trace.fault.message)
+            if number:  # the first one is a warm-up
+                steps.extend(np.diff(trace.times, prepend=0).tolist())
+                rests.append((elapsed - int(trace.times[-1])) / len(trace))
     return HarnessCost(float(median(steps)), median(rests), len(steps), isolated)
-
-
-def _refuse(trace: Trace) -> None:
-    if trace.fault is not None:
-        raise OmnimeterError(trace.fault.message)

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache, partial
-from itertools import groupby
+from itertools import chain, groupby
 from multiprocessing import get_context
 
 import numpy as np
@@ -35,8 +35,10 @@ from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentHandle
 from omnimeter.interaction.process import AgentProcess, Limits
 
-QUICK = 5_000_000
-"""Interactions that compiled loops do in about a tenth of a second."""
+Finished = tuple[Outcome, Trace | None]
+
+TRIES = 3
+"""How often an exercise is tried that ends its worker process."""
 
 
 class Isolation(StrEnum):
@@ -89,7 +91,8 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
     agents = [make_agent(member) for member in members]
     if not can_run_compiled(environment_class, agents, exercise):
         return 1
-    return max(1, min(64, QUICK // max(1, exercise.budget.max_interactions * len(members))))
+    interactions = max(1, exercise.budget.max_interactions * len(members))
+    return max(1, min(64, 5_000_000 // interactions))  # as many as compiled loops do in that time
 
 
 def takers(exercise: Exercise) -> tuple[Spec, ...]:
@@ -103,12 +106,7 @@ def run_of(exercise: Exercise) -> str:
 
 
 class Conductor:
-    """Runs exercises of one agent, or joint runs, and keeps the agents' processes.
-
-    Args:
-        isolation: Whether agents run in processes of their own.
-        limits: What an agent in its own process may use.
-    """
+    """Runs exercises of one agent, or joint runs, and keeps the agents' processes."""
 
     def __init__(self, isolation: Isolation = Isolation.AUTO, limits: Limits | None = None) -> None:
         self.isolation = isolation
@@ -116,23 +114,25 @@ class Conductor:
         self._processes: dict[Spec, AgentProcess] = {}
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
-    @contextmanager
-    def carrying(self, memory: Memory) -> Iterator[None]:
-        """Under ``carried``, let one agent take all exercises that are carried out meanwhile."""
-        if memory == "fresh":
-            yield
-            return
-        self._keep(())
-        self._carried = {}
-        try:
-            yield
-        finally:
-            self._keep(())
-            self._carried = None
+    def close(self, keep: Sequence[Spec] = ()) -> None:
+        """End the agents' processes, if there are any, but for those to keep."""
+        for agent in [each for each in self._processes if each not in keep]:
+            self._processes.pop(agent).close()
 
-    def close(self) -> None:
-        """End the agents' processes, if there are any."""
-        self._keep(())
+    def carry_out(self, job: Job) -> Iterator[Finished]:
+        """Do a job; under ``carried`` one agent takes all of its exercises."""
+        carried = job.memory == "carried"
+        if carried:
+            self.close()
+            self._carried = {}
+        try:
+            for _, alike in groupby(job.exercises, lambda exercise: exercise.environment_class):
+                for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=job.keep):
+                    yield outcome, trace if job.keep else None
+        finally:
+            if carried:
+                self.close()
+                self._carried = None
 
     def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
         """The traces of some exercises, in order.
@@ -145,7 +145,7 @@ class Conductor:
         first = exercises[0]
         specs = takers(first)
         if first.budget.wall_limit is None:  # real time would be lost by starting a new process
-            self._keep(specs)
+            self.close(keep=specs)
         runs = [[each] for each in exercises]
         if first.joint:
             runs = [list(group) for _, group in groupby(exercises, run_of)]
@@ -169,20 +169,14 @@ class Conductor:
     def _handle(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the handle of one in a process of its own."""
         if not is_isolated(agent, self.isolation):
-            if self._carried is None:
-                return make_agent(agent)
-            if agent not in self._carried:
-                self._carried[agent] = make_agent(agent)
-            return self._carried[agent]
+            kept = {} if self._carried is None else self._carried
+            if agent not in kept:
+                kept[agent] = make_agent(agent)
+            return kept[agent]
         if agent not in self._processes:
             carry = self._carried is not None
             self._processes[agent] = AgentProcess(agent, self.limits, carry=carry)
         return self._processes[agent]
-
-    def _keep(self, agents: Sequence[Spec]) -> None:
-        """End the processes of all other agents."""
-        for agent in [each for each in self._processes if each not in agents]:
-            self._processes.pop(agent).close()
 
 
 def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
@@ -198,12 +192,6 @@ def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
         first_reward=trace.first_reward,
         fault=trace.fault,
     )
-
-
-Finished = tuple[Outcome, Trace | None]
-
-TRIES = 3
-"""How often an exercise is tried that ends its worker process."""
 
 
 @dataclass(frozen=True)
@@ -225,11 +213,8 @@ class Options:
 class Job:
     """Some exercises in one class, of one agent or of the same agents jointly.
 
-    Attributes:
-        exercises: The exercises. Those of a joint run are next to each other.
-        payoff: What judges their traces.
-        keep: Whether the traces are kept.
-        memory: ``carried`` when one agent takes all exercises, in this order and in any classes.
+    Those of a joint run are next to each other. If the memory is ``carried``, one agent takes all
+    exercises, in this order and in any classes. ``keep`` says whether the traces are kept.
     """
 
     exercises: tuple[Exercise, ...]
@@ -255,14 +240,7 @@ def workforce(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator[F
             crew.dismiss()
     else:
         with closing(Conductor(options.isolation, options.limits)) as conductor:
-            yield lambda jobs: (done for job in jobs for done in _carry_out(job, conductor))
-
-
-def _carry_out(job: Job, conductor: Conductor) -> Iterator[Finished]:
-    with conductor.carrying(job.memory):
-        for _, alike in groupby(job.exercises, lambda exercise: exercise.environment_class):
-            for outcome, trace in conductor.outcomes(tuple(alike), job.payoff, record=job.keep):
-                yield outcome, trace if job.keep else None
+            yield lambda jobs: (done for job in jobs for done in conductor.carry_out(job))
 
 
 class _Crew:
@@ -288,9 +266,8 @@ class _Crew:
             lost = yield from self._submit_all(lost)
         if lost:
             self._renew()
-        for job in lost:
-            for single in job.singly():
-                yield from self._insist(single)
+        for single in chain.from_iterable(job.singly() for job in lost):
+            yield from self._insist(single)
 
     def _submit_all(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
         """Do all jobs at once; give back those that were lost with a worker."""
@@ -314,9 +291,8 @@ class _Crew:
                 return self._pool.submit(_work, job).result()
             except BrokenProcessPool:
                 self._renew()
-        fault = Fault(
-            FaultKind.INFRASTRUCTURE, f"The process that carried it out died {TRIES} times."
-        )
+        message = f"The process that carried it out died {TRIES} times."
+        fault = Fault(FaultKind.INFRASTRUCTURE, message)
         empty = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
         return [(outcome_of(exercise, empty, job.payoff), None) for exercise in job.exercises]
 
@@ -345,4 +321,4 @@ def _begin_shift(isolation: Isolation, limits: Limits, packed: bytes) -> None:
 
 def _work(job: Job) -> list[Finished]:
     assert _conductor is not None  # set at the beginning of the shift
-    return list(_carry_out(job, _conductor))
+    return list(_conductor.carry_out(job))

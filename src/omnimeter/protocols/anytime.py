@@ -41,33 +41,23 @@ from omnimeter.protocols.sample import (
 )
 
 DRAWS = 8
-"""Draws in a band that were all used already, before the band is listed.
-
-A repetition uses a few dozen environments. So this many in a row are used ones only where a band
-has few members, which are listed sooner than more of them are drawn.
-"""
-
-PATIENCE = 7.0
-"""How sure it must be that a band which cannot be listed is exhausted.
-
-Of d equally likely members, after d (ln d + c) draws one was not drawn yet with a probability of
-about exp(-c).
-"""
+"""Draws of used environments, one after the other, before a band is listed: it has few members."""
 
 LISTED = 20_000
 """Instances of a band that are listed at most."""
 
-EMPTY_BANDS = 1000
-"""Empty bands, one after the other, before a class counts as exhausted."""
+OVERRUN = 0.02
+"""By which part the real time of a test may be exceeded to complete its last round."""
+
+ROUNDING = 1e-9
+"""As parts of a whole, times that differ by less than this are the same: sums are rounded."""
+
+REPETITIONS = 10
+"""Repetitions of a test by default: enough for an interval, few enough to leave each some time."""
 
 
 class Choice(NamedTuple):
-    """An environment that was chosen.
-
-    Attributes:
-        instance: The environment.
-        level: The level xi at which it was chosen, which may be higher than the one asked for.
-    """
+    """An environment, and the level xi at which it was chosen (at least the one asked for)."""
 
     instance: Instance
     level: float
@@ -98,7 +88,7 @@ def choose(
     level = min(level, highest)
     if level < lowest:  # all the bands up to there are empty
         level = min(level + ceil(lowest - level), highest)
-    for _ in range(EMPTY_BANDS):
+    for _ in range(1000):  # after so many empty bands a class counts as exhausted
         instance = _unused(environment_class, level, used, rng)
         if instance is not None:
             return Choice(instance, level)
@@ -106,18 +96,6 @@ def choose(
             return None
         level = min(level + 1, highest)
     return None
-
-
-def warm_up(environment_class: EnvironmentClass) -> None:
-    """Choose once at each of the levels that a test begins with.
-
-    What is counted and listed there for the first time is then done before an agent's time runs.
-    """
-    lowest, _ = environment_class.complexity_range()
-    rng = np.random.default_rng(0)
-    for level in range(ceil(lowest), 2 * ceil(lowest)):
-        choose(environment_class, level, frozenset(), rng)
-        environment_class.members(level - 1, level, LISTED)
 
 
 def _unused(
@@ -134,57 +112,48 @@ def _unused(
     low, high = level - 1, level
     seen: set[str] = set()
     for draws in count(1):
-        instance = _drawn(environment_class, low, high, rng)
-        if instance is None:
-            return None
-        if instance.key not in used:
+        try:
+            instance = environment_class.draw_between(rng, low, high)
+        except OmnimeterError:
+            raise
+        except Exception as error:
+            raise InvalidInputError(
+                f"{type(environment_class).__name__} raised {type(error).__name__} when it was "
+                f"asked for complexities from {low:g} to {high:g}: {error}",
+                "A class raises InvalidInputError for complexities that it does not have. "
+                "omnimeter audit examines it.",
+            ) from error
+        if instance is None or instance.key not in used:
             return instance
         seen.add(instance.key)
-        if draws > DRAWS and draws > len(seen) * (log(len(seen)) + PATIENCE):
+        # Of d equally likely members, after d (ln d + 7) draws one was not drawn yet with a
+        # probability of about exp(-7).
+        if draws > DRAWS and draws > len(seen) * (log(len(seen)) + 7):
             return None
-        if draws == DRAWS:
-            members = environment_class.members(low, high, LISTED)
-            if members is not None:
-                left = [each for each in members if each.key not in used]
-                return _by_weight(environment_class, left, rng)
+        members = environment_class.members(low, high, LISTED) if draws == DRAWS else None
+        if members is not None:
+            left = [each for each in members if each.key not in used]
+            if not left:
+                return None
+            complexities = np.array([environment_class.complexity(each) for each in left])
+            weights = 2.0 ** (complexities.min() - complexities)
+            return left[int(rng.choice(len(left), p=weights / weights.sum()))]
     raise AssertionError("the loop always returns")
 
 
-def _drawn(
-    environment_class: EnvironmentClass, low: float, high: float, rng: np.random.Generator
-) -> Instance | None:
-    try:
-        return environment_class.draw_between(rng, low, high)
-    except OmnimeterError:
-        raise
-    except Exception as error:
-        raise InvalidInputError(
-            f"{type(environment_class).__name__} raised {type(error).__name__} when it was asked "
-            f"for complexities from {low:g} to {high:g}: {error}",
-            "A class raises InvalidInputError for complexities that it does not have. "
-            "omnimeter audit examines it.",
-        ) from error
-
-
-def _by_weight(
-    environment_class: EnvironmentClass, instances: list[Instance], rng: np.random.Generator
-) -> Instance | None:
-    if not instances:
-        return None
-    complexities = np.array([environment_class.complexity(each) for each in instances])
-    weights = 2.0 ** (complexities.min() - complexities)
-    return instances[int(rng.choice(len(instances), p=weights / weights.sum()))]
-
-
-class _Position(NamedTuple):
-    """The state of a repetition: what comes next, and the keys of all that was chosen so far."""
-
-    choice: Choice | None
-    used: frozenset[str]
+_Position = tuple[Choice | None, frozenset[str]]
 
 
 class Anytime(DrawnProtocol):
-    """What both anytime tests have in common. Subclasses say how long each round lasts."""
+    """What both anytime tests have in common. Subclasses say how long each round lasts.
+
+    Attributes:
+        length: The planned length of a repetition, in interactions or seconds.
+        max_rounds: The most rounds that there can be, known before the first.
+    """
+
+    length: float
+    max_rounds: int
 
     def __init__(
         self,
@@ -220,6 +189,7 @@ class Anytime(DrawnProtocol):
                 "The payoff of an anytime test moves the level, and must lie between -1 and 1.",
                 "Choose an average, such as average, diminishing or discounted.",
             )
+        # What comes next in a repetition after some rewards, and the keys of all chosen so far.
         self._positions: dict[tuple[int, tuple[float, ...]], _Position] = {}
 
     @abstractmethod
@@ -228,11 +198,6 @@ class Anytime(DrawnProtocol):
 
         Must be a pure function of the rounds so far.
         """
-
-    @property
-    @abstractmethod
-    def max_rounds(self) -> int:
-        """The most rounds that there can be, known before the first."""
 
     def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
         """Whether a round that has begun takes so long that the test must end without it."""
@@ -263,31 +228,29 @@ class Anytime(DrawnProtocol):
 
     def drawn(self) -> list[tuple[EnvironmentClass, Instance]]:
         """The first environment of the first repetition, if there is one."""
-        first = self._position(0, ()).choice
+        first, _ = self._position(0, ())
         return [] if first is None else [(self.environment_class, first.instance)]
 
     def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
         """The next round: one exercise in each repetition."""
-        *complete, begun = self._taken(outcomes).rounds()
+        *complete, begun = self._taken(outcomes).rounds
         budget = self.budget(complete)
         # After a round in which the agent failed everywhere, the next would be the same.
         failed = bool(complete) and all(map(is_own_fault, complete[-1].values()))
         if budget is None or self.is_late(begun, budget) or failed:
             return []
-        choices = self._choices(complete)
-        place = len(complete)
-        order = sorted(
-            range(self.repetitions), key=lambda repetition: (repetition - place) % self.repetitions
-        )
-        return [
-            self.exercise(
-                agent,
-                place * self.repetitions + repetition,
-                self._planned(choices[repetition], budget),
-            )
-            for repetition in order  # each is the first in turn, and then meets cold caches
-            if choices and repetition not in begun
-        ]
+        choices, made = self._choices(complete), self.environment_class
+        exercises = []
+        for turn in range(self.repetitions if choices else 0):
+            # Each repetition is the first in turn, and then meets cold caches.
+            repetition = (len(complete) + turn) % self.repetitions
+            if repetition not in begun:
+                instance = choices[repetition].instance
+                complexity = made.complexity(instance)
+                planned = Planned(self.environment_spec, made, instance, budget, complexity)
+                number = len(complete) * self.repetitions + repetition
+                exercises.append(self.exercise(agent, number, planned))
+        return exercises
 
     def is_exhausted(self, outcomes: Sequence[Outcome]) -> bool:
         """Whether the test is over because the class has no environment left for a repetition."""
@@ -296,13 +259,15 @@ class Anytime(DrawnProtocol):
 
     def _choices(self, rounds: Sequence[Round]) -> list[Choice]:
         """What comes next in each repetition; empty if one has used all environments."""
-        positions = [
+        choices = []
+        for repetition in range(self.repetitions):
             # An exercise without a payoff counts as 0.
-            self._position(repetition, tuple(done[repetition].payoff or 0.0 for done in rounds))
-            for repetition in range(self.repetitions)
-        ]
-        known = [each.choice for each in positions if each.choice is not None]
-        return known if len(known) == len(positions) else []
+            rewards = tuple(done[repetition].payoff or 0.0 for done in rounds)
+            choice, _ = self._position(repetition, rewards)
+            if choice is None:
+                return []
+            choices.append(choice)
+        return choices
 
     def _taken(self, outcomes: Sequence[Outcome]) -> Repetitions:
         """The repetitions with what their exercises are worth in this test."""
@@ -312,37 +277,28 @@ class Anytime(DrawnProtocol):
         """The outcome with what it is worth in this test in the place of its payoff."""
         return outcome
 
-    def _planned(self, choice: Choice, budget: Budget) -> Planned:
-        made, instance = self.environment_class, choice.instance
-        return Planned(self.environment_spec, made, instance, budget, made.complexity(instance))
-
     def _position(self, repetition: int, rewards: tuple[float, ...]) -> _Position:
         """The state of a repetition after some rewards: lines 10 to 17, 20 and 22.
 
         All randomness is that of the repetition and the round. So two agents that are at the same
         level in the same round get the same environment, unless one of them had it before.
         """
-        known = len(rewards)
-        while known and (repetition, rewards[:known]) not in self._positions:
+        known = len(rewards) + 1
+        while known and (repetition, rewards[: known - 1]) not in self._positions:
             known -= 1
         for place in range(known, len(rewards) + 1):
             key = repetition, rewards[:place]
-            if key not in self._positions:
-                self._positions[key] = self._next(*key)
+            level, used = self.start_level, frozenset[str]()
+            if place:
+                before, used = self._positions[repetition, rewards[: place - 1]]
+                if before is None:
+                    self._positions[key] = None, used
+                    continue
+                level = before.level * (1 + self.step * min(max(rewards[place - 1], -1.0), 1.0))
+            rng = stream(self.seed, "choose", repetition, place).generator()
+            choice = choose(self.environment_class, level, used, rng)
+            self._positions[key] = choice, used | {choice.instance.key} if choice else used
         return self._positions[repetition, rewards]
-
-    def _next(self, repetition: int, rewards: tuple[float, ...]) -> _Position:
-        """The same, where the state before the last reward is known."""
-        level, used = self.start_level, frozenset[str]()
-        if rewards:
-            before = self._positions[repetition, rewards[:-1]]
-            if before.choice is None:
-                return before
-            level = before.choice.level * (1 + self.step * min(max(rewards[-1], -1.0), 1.0))
-            used = before.used
-        rng = stream(self.seed, "choose", repetition, len(rewards)).generator()
-        choice = choose(self.environment_class, level, used, rng)
-        return _Position(choice, used | {choice.instance.key} if choice else used)
 
     def course(self, outcomes: Sequence[Outcome]) -> list[Moment]:
         """The state of the test after each complete round."""
@@ -364,26 +320,13 @@ class Anytime(DrawnProtocol):
         more: dict[str, Any] = parts(repetitions)
         if self.unbalanced:
             more["unbalanced"] = True
-        if score.interval is not None:
-            more["watched"] = self._watched(repetitions)
-        return replace(score, parts=more)
-
-    def _watched(self, repetitions: Repetitions) -> tuple[float, float]:
-        """The 95 % interval that holds even if the score was the reason for stopping.
-
-        A person who watches may stop after any round. So the error rate is divided among all the
-        rounds that there can be (Bonferroni). Then the intervals of all of them hold at once, and
-        so does that of the last, whatever made it the last.
-        """
+        # The 95 % interval that holds even if the score was the reason for stopping. The error rate
+        # is divided among all the rounds that there can be (Bonferroni): then the intervals of all
+        # of them hold at once, and so does that of the last, whatever made it the last.
         error = max(0.05 / self.max_rounds, 1e-12)  # so that the confidence is below 1
-        interval = repetitions.score(self.bounds(), 1 - error).interval
-        assert interval is not None, "there is one at every confidence, or at none"
-        return interval.low, interval.high
-
-    @property
-    @abstractmethod
-    def length(self) -> float:
-        """The planned length of a repetition, in interactions or seconds."""
+        if watched := repetitions.score(self.bounds(), 1 - error).interval:
+            more["watched"] = watched.low, watched.high
+        return replace(score, parts=more)
 
     def describe(self) -> Design:
         """Repetitions side by side, which are the independent units."""
@@ -406,16 +349,6 @@ class Anytime(DrawnProtocol):
             f"{self.step * 100:g} %, a reward of \N{MINUS SIGN}1 lowers it by as much",
             **balance_setting(self.environment_class),
         }
-
-
-OVERRUN = 0.02
-"""By which part the real time of a test may be exceeded to complete its last round."""
-
-ROUNDING = 1e-9
-"""As parts of a whole, times that differ by less than this are the same: sums are rounded."""
-
-REPETITIONS = 10
-"""Repetitions of a test by default: enough for an interval, few enough to leave each some time."""
 
 
 class AnytimeUntimed(Anytime):
@@ -466,18 +399,12 @@ class AnytimeUntimed(Anytime):
                 f"first slot is {slot}.",
                 f"Give at least {slot * repetitions} interactions, or fewer repetitions.",
             )
-        self.interactions = interactions
-        self.slots = _slots(interactions // repetitions, slot, growth)
-
-    @property
-    def max_rounds(self) -> int:
-        """As many as there are slots."""
-        return len(self.slots)
-
-    @property
-    def length(self) -> int:
-        """The interactions of a repetition."""
-        return self.interactions // self.repetitions
+        self.length = interactions // repetitions
+        self.slots: list[int] = []  # each longer than the one before; the last is cut off
+        while (left := interactions // repetitions - sum(self.slots)) > 0:
+            self.slots.append(min(slot, left))
+            slot = max(slot + 1, ceil(slot + slot * growth))
+        self.max_rounds = len(self.slots)
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
@@ -493,16 +420,6 @@ class AnytimeUntimed(Anytime):
     def expected(self) -> int:
         """How many exercises one agent takes, unless the class is exhausted before."""
         return self.max_rounds * self.repetitions
-
-
-def _slots(total: int, first: int, growth: float) -> list[int]:
-    """Whole slots, each longer than the one before, cut off where they reach the total."""
-    slots, slot = [], first
-    while total > 0:
-        slots.append(min(slot, total))
-        total -= slots[-1]
-        slot = max(slot + 1, ceil(slot + slot * growth))
-    return slots
 
 
 class AnytimeTimed(Anytime):
@@ -563,19 +480,22 @@ class AnytimeTimed(Anytime):
         self.time = time
         self.slot = slot
         self.clock = Clock(ClockKind(clock), tick)
+        self.length = time / repetitions
+        # All rounds whose slot is not longer than a repetition, and one that is cut off. By the
+        # wall clock there can be so many, since an agent that stops early leaves time over.
+        self.max_rounds = int(log(self.length / slot) / log1p(growth) + ROUNDING) + 2
 
     @cached_property
     def environment_class(self) -> EnvironmentClass:
         """The class that the environments are chosen from: the machine U."""
         made = super().environment_class
         if self.clock.kind is ClockKind.WALL:
-            warm_up(made)
+            # What is counted and listed for the first time is done before an agent's time runs.
+            lowest, rng = ceil(made.complexity_range()[0]), np.random.default_rng(0)
+            for level in range(lowest, 2 * lowest):
+                choose(made, level, frozenset(), rng)
+                made.members(level - 1, level, LISTED)
         return made
-
-    @property
-    def length(self) -> float:
-        """The seconds of a repetition."""
-        return self.time / self.repetitions
 
     def describe(self) -> Design:
         """As without time, with a length in seconds and what is measured of time."""
@@ -607,14 +527,6 @@ class AnytimeTimed(Anytime):
     def _spent(self, done: Round) -> float:
         """The real seconds of a round or, under the virtual clock, those of its slots."""
         return sum(float(each.remarks.get("elapsed", _seconds(each))) for each in done.values())
-
-    @property
-    def max_rounds(self) -> int:
-        """All rounds whose slot is not longer than a repetition, and one that is cut off.
-
-        By the wall clock there can be so many, since an agent that stops early leaves time over.
-        """
-        return int(log(self.length / self.slot) / log1p(self.growth) + ROUNDING) + 2
 
     def expected(self) -> int | None:
         """How many exercises one agent takes, where no real time plays a part."""

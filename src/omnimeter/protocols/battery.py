@@ -34,13 +34,7 @@ _FORMAT = (
 
 @dataclass(frozen=True)
 class Item(JsonData):
-    """One exercise of a battery, before an environment is drawn for it.
-
-    Attributes:
-        environment_class: The environment class.
-        interactions: How long it lasts.
-        complexity: The complexity of the environment; by default the class draws it too.
-    """
+    """One exercise of a battery; without a ``complexity`` the class draws that too."""
 
     environment_class: Spec
     interactions: Annotated[int, Field(ge=1, le=FOREVER)]
@@ -49,67 +43,45 @@ class Item(JsonData):
 
 @dataclass(frozen=True)
 class Plan(JsonData):
-    """A battery.
-
-    Attributes:
-        title: Its name for readers.
-        exercises: Its exercises, in order.
-    """
+    """A battery: its title for readers, and its exercises in order."""
 
     title: Annotated[str, Field(pattern=r"\S")]
     exercises: Annotated[tuple[Item, ...], Field(min_length=1)]
 
 
-def read_plan(data: Any, where: str) -> Plan:
-    """The battery that some JSON data describes, with full ids: enough to take it elsewhere.
-
-    Args:
-        data: The data.
-        where: What the user calls it, for messages.
-
-    Raises:
-        OmnimeterError: It is no battery; the message says which exercise and which field.
-    """
+def _read_plan(data: Any, where: str) -> Plan:
+    """The battery that some JSON data describes, with full ids: enough to take it elsewhere."""
     if isinstance(data, Mapping) and isinstance(data.get("exercises"), list):
-        data = {**data, "exercises": [_with_spec(each) for each in data["exercises"]]}
+        exercises = [
+            dict(each) if isinstance(each, Mapping) else each for each in data["exercises"]
+        ]
+        for each in exercises:
+            if isinstance(each, dict) and isinstance(each.get("environment_class"), str):
+                each["environment_class"] = {"id": each["environment_class"]}
+        data = {**data, "exercises": exercises}
     plan = Plan.from_json(json.dumps(data), where, _FORMAT)
-    exercises = [
-        _resolved(item, f"{where}: exercises[{number}]")
-        for number, item in enumerate(plan.exercises)
-    ]
-    return replace(plan, exercises=tuple(exercises))
-
-
-def _with_spec(exercise: Any) -> Any:
-    """An exercise whose environment class is written as a text, with a spec instead."""
-    if not isinstance(exercise, Mapping) or not isinstance(exercise.get("environment_class"), str):
-        return exercise
-    return {**exercise, "environment_class": {"id": exercise["environment_class"]}}
-
-
-def _resolved(item: Item, where: str) -> Item:
-    """The exercise with full id and digest, after checking that it can be drawn."""
-    spec, field = item.environment_class, "environment_class"
-    try:
-        if not spec.digest:  # else it was written by us
-            parsed = parse(Kind.ENVIRONMENT, spec.id)
-            spec = replace(parsed, parameters={**parsed.parameters, **spec.parameters})
-        environment_class = make(Kind.ENVIRONMENT, spec)
-        if item.complexity is not None:
-            field = "complexity"
-            draw(environment_class, spec, seed=0, number=0, complexity=item.complexity)
-    except OmnimeterError as error:
-        raise InvalidInputError(f"{where}.{field}: {error.message}", error.advice) from error
-    return replace(item, environment_class=spec)
-
-
-_ENDING = ".json"
+    items = []
+    for number, item in enumerate(plan.exercises):
+        spec, field = item.environment_class, "environment_class"
+        try:
+            if not spec.digest:  # else it was written by us
+                parsed = parse(Kind.ENVIRONMENT, spec.id)
+                spec = replace(parsed, parameters={**parsed.parameters, **spec.parameters})
+            environment_class = make(Kind.ENVIRONMENT, spec)
+            if item.complexity is not None:
+                field = "complexity"
+                draw(environment_class, spec, seed=0, number=0, complexity=item.complexity)
+        except OmnimeterError as error:
+            message = f"{where}: exercises[{number}].{field}: {error.message}"
+            raise InvalidInputError(message, error.advice) from error
+        items.append(replace(item, environment_class=spec))
+    return replace(plan, exercises=tuple(items))
 
 
 def battery_names() -> list[str]:
     """The batteries that come with the package."""
     names = (file.name for file in _folder().iterdir())
-    return sorted(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
+    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
 
 
 def find_battery(given: str | Mapping[str, Any]) -> Plan:
@@ -120,18 +92,18 @@ def find_battery(given: str | Mapping[str, Any]) -> Plan:
 
     Raises:
         UnknownNameError: There is no battery of that name.
-        InvalidInputError: The file cannot be read, or is no battery.
+        InvalidInputError: It is no battery; the message says which exercise and which field.
     """
     if not isinstance(given, str):
         title = given.get("title")
-        return read_plan(given, f"The battery {title!r}" if title else "The battery")
-    if is_file(given):
-        advice = f"Give the JSON file of a battery, or one of: {', '.join(battery_names())}."
-        return read_plan(read_json(given, advice), given)
+        return _read_plan(given, f"The battery {title!r}" if title else "The battery")
     names = battery_names()
+    if _is_file(given):
+        advice = f"Give the JSON file of a battery, or one of: {', '.join(names)}."
+        return _read_plan(read_json(given, advice), given)
     if given not in names:
         raise UnknownNameError("battery", given, names)
-    return read_plan(json.loads((_folder() / f"{given}{_ENDING}").read_text("utf-8")), given)
+    return _read_plan(json.loads((_folder() / f"{given}.json").read_text("utf-8")), given)
 
 
 def snapshot(given: str | Mapping[str, Any]) -> str | dict[str, Any]:
@@ -143,12 +115,11 @@ def snapshot(given: str | Mapping[str, Any]) -> str | dict[str, Any]:
         OmnimeterError: As for ``find_battery``.
     """
     plan = find_battery(given)
-    return given if isinstance(given, str) and not is_file(given) else plan.to_json()
+    return given if isinstance(given, str) and not _is_file(given) else plan.to_json()
 
 
-def is_file(given: str) -> bool:
-    """Whether a text is a path, and not a name."""
-    return given.endswith(_ENDING) or "/" in given or "\\" in given
+def _is_file(given: str) -> bool:
+    return given.endswith(".json") or "/" in given or "\\" in given
 
 
 def _folder() -> Any:
@@ -198,10 +169,8 @@ class Battery(FixedProtocol):
     @cached_property
     def planned(self) -> list[Planned]:
         """The exercises of all tests, test after test."""
-        made: dict[Spec, EnvironmentClass] = {
-            spec: make(Kind.ENVIRONMENT, spec)
-            for spec in dict.fromkeys(item.environment_class for item in self.plan.exercises)
-        }
+        specs = {item.environment_class for item in self.plan.exercises}
+        made: dict[Spec, EnvironmentClass] = {each: make(Kind.ENVIRONMENT, each) for each in specs}
         planned = []
         for number, item in enumerate(self.plan.exercises * self.tests):
             spec, environment_class = item.environment_class, made[item.environment_class]

@@ -81,42 +81,27 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
         agent: sorted(done, key=lambda outcome: (outcome.exercise.number, outcome.exercise.key))
         for agent, done in outcomes.items()
     }
-    scores = {agent: protocol.score(done) for agent, done in ordered.items()}
-    strata = {
-        outcome.exercise.number: protocol.stratum(outcome.exercise)
-        for done in ordered.values()
-        for outcome in done
-    }
+    every = [outcome for done in ordered.values() for outcome in done]
+    support = protocol.bounds()
+    if support is not None:  # and what a class that breaks its own range paid beyond it
+        payoffs = [each.payoff for each in every if each.payoff is not None]
+        support = min([support[0], *payoffs]), max([support[1], *payoffs])
     courses = {agent: protocol.course(done) for agent, done in ordered.items()}
     # Of a test that was interrupted, agents are compared by what all of them have had.
     moments = None if complete else min(map(len, courses.values()), default=None)
     values = {agent: protocol.values(done, moments) for agent, done in ordered.items()}
-    values = {agent: units for agent, units in values.items() if units}
-    support = _support(protocol, ordered)
-    exhausted = tuple(agent for agent, done in ordered.items() if protocol.is_exhausted(done))
     return Result(
-        scores=scores,
+        scores={agent: protocol.score(done) for agent, done in ordered.items()},
         outcomes=ordered,
         complete=complete,
         support=support,
-        strata=strata,
-        values=values,
+        strata={each.exercise.number: protocol.stratum(each.exercise) for each in every},
+        values={agent: units for agent, units in values.items() if units},
         courses=courses,
         memory=protocol.memory,
         design=protocol.describe(),
-        exhausted=exhausted,
+        exhausted=tuple(agent for agent, done in ordered.items() if protocol.is_exhausted(done)),
     )
-
-
-def _support(
-    protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]]
-) -> tuple[float, float] | None:
-    """The bounds of payoffs, and what a class that breaks its own range paid beyond them."""
-    bounds = protocol.bounds()
-    if bounds is None:
-        return None
-    seen = [each.payoff for done in outcomes.values() for each in done if each.payoff is not None]
-    return min(bounds[0], *seen, bounds[0]), max(bounds[1], *seen, bounds[1])
 
 
 def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:

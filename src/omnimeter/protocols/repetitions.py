@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 from typing import Any
@@ -24,22 +24,14 @@ Round = Mapping[int, Outcome]
 
 @dataclass(frozen=True)
 class Repetitions:
-    """The outcomes of one agent in all its repetitions. Exercise k is the ``k % count``-th one's.
-
-    Attributes:
-        count: How many repetitions there are.
-        outcomes: What came of the exercises so far.
-    """
+    """The outcomes of one agent in ``count`` repetitions; exercise k is in the ``k % count``-th."""
 
     count: int
     outcomes: Sequence[Outcome]
 
-    def rounds(self) -> list[Round]:
-        """Round after round, up to the first that is not complete, which comes last."""
-        return list(self._rounds)
-
     @cached_property
-    def _rounds(self) -> list[Round]:
+    def rounds(self) -> Sequence[Round]:
+        """Round after round, up to the first that is not complete, which comes last."""
         known: dict[int, dict[int, Outcome]] = {}
         for outcome in self.outcomes:
             place, repetition = divmod(outcome.exercise.number, self.count)
@@ -49,9 +41,9 @@ class Repetitions:
             rounds.append(known.get(len(rounds), {}))
         return rounds
 
-    def complete(self) -> list[Round]:
+    def complete(self) -> Sequence[Round]:
         """The complete rounds."""
-        return self._rounds[:-1]
+        return self.rounds[:-1]
 
     def table(self, instead: float | None = None) -> FloatArray:
         """The payoff of each complete round (row) in each repetition (column).
@@ -60,10 +52,14 @@ class Repetitions:
             instead: The payoff of exercises that ended in the agent's own fault. Whatever else is
                 missing is NaN.
         """
-        rows = [
-            [_payoff(done[repetition], instead) for repetition in range(self.count)]
-            for done in self.complete()
-        ]
+        missing = np.nan if instead is None else instead
+
+        def worth(outcome: Outcome) -> float:
+            if outcome.payoff is not None:
+                return outcome.payoff
+            return missing if is_own_fault(outcome) else np.nan
+
+        rows = [[worth(done[each]) for each in range(self.count)] for done in self.complete()]
         return np.array(rows, dtype=np.float64).reshape(-1, self.count)
 
     def values(self, instead: float | None = None) -> dict[int, float]:
@@ -90,17 +86,11 @@ class Repetitions:
             first = done[0].exercise.budget
             slot = float(first.max_interactions if first.seconds is None else first.seconds)
             length += slot
-            known = Repetitions(
-                self.count, [each for one in complete[:place] for each in one.values()]
-            )
-            score = known.score(bounds)
+            known = [each for one in complete[:place] for each in one.values()]
+            score = Repetitions(self.count, known).score(bounds)
             level = float(np.mean([each.exercise.complexity for each in done.values()]))
             moments.append(Moment(length, slot, level, score.value or 0.0, score.interval))
         return moments
-
-    def faults(self) -> dict[str, int]:
-        """How many exercises ended in each kind of fault."""
-        return dict(Counter(str(o.fault.kind) for o in self.outcomes if o.fault is not None))
 
     def score(self, bounds: Support, confidence: float = 0.95) -> Score:
         """The mean over the repetitions with its interval, from the complete rounds.
@@ -113,39 +103,32 @@ class Repetitions:
             bounds: Between which numbers every payoff lies.
             confidence: The confidence of the interval.
         """
+        faults = dict(Counter(str(o.fault.kind) for o in self.outcomes if o.fault is not None))
         values = list(self.values().values())
         if not values:
-            return Score(None, None, 0, self.faults())
-        count = sum(each.payoff is not None for done in self.complete() for each in done.values())
-        interval = self._interval(values, bounds, confidence)
-        return Score(float(np.mean(values)), interval, count, self.faults())
-
-    def _interval(self, values: list[float], bounds: Support, confidence: float) -> Interval | None:
+            return Score(None, None, 0, faults)
+        outcomes = [each for done in self.complete() for each in done.values()]
+        score = Score(
+            float(np.mean(values)), None, sum(each.payoff is not None for each in outcomes), faults
+        )
         if len(values) < 2:
-            return None
+            return score
         support = min(bounds[0], *values), max(bounds[1], *values)
         estimate = mean(values, confidence, support)
         low, high = estimate.low, estimate.high
-        if any(is_own_fault(each) for done in self.complete() for each in done.values()):
-            worst, best = (self._if_worth(end, support, confidence) for end in support)
+        if any(map(is_own_fault, outcomes)):
+            worst, best = (
+                mean(list(self.values(end).values()), confidence, support)
+                if isfinite(end)
+                else Estimate(end, end, end, confidence, 0)
+                for end in support
+            )
             low, high = min(low, worst.low), max(high, best.high)
-        return Interval(low, high, confidence)
-
-    def _if_worth(self, payoff: float, support: Support, confidence: float) -> Estimate:
-        """The mean if every exercise that the agent failed in had this payoff."""
-        if not isfinite(payoff):
-            return Estimate(payoff, payoff, payoff, confidence, 0)
-        return mean(list(self.values(payoff).values()), confidence, support)
-
-
-def _payoff(outcome: Outcome, instead: float | None) -> float:
-    if outcome.payoff is not None:
-        return outcome.payoff
-    return instead if instead is not None and is_own_fault(outcome) else float("nan")
+        return replace(score, interval=Interval(low, high, confidence))
 
 
 def parts(repetitions: Repetitions) -> dict[str, Any]:
-    """The secondary metrics of an adaptive test, from its complete rounds.
+    """The secondary metrics of an adaptive test (section 7.2), from its complete rounds.
 
     ``rounds`` is how many are complete; ``metrics`` explains the others.
     """
@@ -156,16 +139,18 @@ def parts(repetitions: Repetitions) -> dict[str, Any]:
     last = list(complete[-1].values())
     values = list(repetitions.values().values())
     budget = last[0].exercise.budget
-    timed = {} if budget.seconds is None else {"speed": speed(outcomes)}
+    acted = [each.total / each.interactions for each in outcomes if each.interactions]
+    spent = sum(each.last_time for each in outcomes)
+    speed = sum(each.interactions for each in outcomes) * NANOSECONDS / spent if spent else None
     return {
         "rounds": len(complete),
         "level": float(np.mean([each.exercise.complexity for each in last])),
         "slot": budget.seconds if budget.interactions is None else budget.interactions,
         "stability": stability(repetitions.running()),
         "spread": float(np.std(values, ddof=1)) if len(values) > 1 else None,
-        "potential": potential(outcomes),
+        "potential": float(np.mean(acted)) if acted else None,
         "idle": sum(not each.interactions for each in outcomes) / len(outcomes),
-        **timed,
+        **({} if budget.seconds is None else {"speed": speed}),
     }
 
 
@@ -202,19 +187,3 @@ def metrics(*, timed: bool) -> tuple[Metric, ...]:
         ),
     )
     return shown if timed else shown[:-2]
-
-
-def potential(outcomes: Sequence[Outcome]) -> float | None:
-    """How well the agent did where it had time to act, however long it took (section 7.2).
-
-    The mean over these exercises of the average reward (Definition 14).
-    """
-    acted = [each.total / each.interactions for each in outcomes if each.interactions]
-    return float(np.mean(acted)) if acted else None
-
-
-def speed(outcomes: Sequence[Outcome]) -> float | None:
-    """How many actions the agent completed per second of its own time (section 7.2)."""
-    actions = sum(each.interactions for each in outcomes)
-    spent = sum(each.last_time for each in outcomes)
-    return actions * NANOSECONDS / spent if spent else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+from itertools import cycle, islice
 from math import inf, isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -60,7 +61,7 @@ def draw(
 
     Args:
         environment_class: The class that it is drawn from.
-        spec: The spec of that class, for messages.
+        spec: Its spec, for messages.
         seed: The root of all randomness.
         number: The number of the exercise.
         complexity: The complexity that it must have, if any.
@@ -121,87 +122,67 @@ def balance_setting(environment_class: EnvironmentClass) -> dict[str, str]:
     return {"Balance": "the class does not claim it (--unbalanced)"}
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """How the outcomes of a test with fixed parts become a score.
+def mean_score(outcomes: Sequence[Outcome], parts: int, bounds: tuple[float, float]) -> Score:
+    """The mean payoff with its 95 % interval, in a test with fixed parts of the same weight.
 
-    Exercise k belongs to part ``k % parts``. All parts have the same weight.
+    Parts are strata: how far they lie apart is no uncertainty. A fault of the agent's own may
+    well hide a bad payoff, or a good one. So its exercise has no payoff, and the interval
+    reaches from where it lies if all of these had been worth the least, to where it lies if
+    they had been worth the most: an agent gains nothing by failing.
 
-    Attributes:
+    Args:
+        outcomes: What came of one agent's exercises; exercise k belongs to part ``k % parts``.
         parts: How many parts there are, such as complexities.
         bounds: Between which numbers every payoff lies.
     """
+    faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
+    numbered = [(each.exercise.number % parts, each) for each in outcomes]
+    paid = [(part, each.payoff) for part, each in numbered if each.payoff is not None]
+    if not paid:
+        return Score(None, None, 0, faults)
+    payoffs = [payoff for _, payoff in paid]
+    # An audit finds a class that breaks its own range.
+    support = min(bounds[0], *payoffs), max(bounds[1], *payoffs)
+    estimate = _estimate(paid, parts, support)
+    low, high = estimate.low, estimate.high
+    hidden = [part for part, each in numbered if is_own_fault(each)]
+    if hidden:
+        worst, best = (paid + [(part, end) for part in hidden] for end in support)
+        lowest = _estimate(worst, parts, support).low if isfinite(bounds[0]) else -inf
+        highest = _estimate(best, parts, support).high if isfinite(bounds[1]) else inf
+        low, high = min(low, lowest), max(high, highest)
+    interval = Interval(low, high, estimate.confidence)
+    return Score(estimate.value, interval, estimate.count, faults)
 
-    parts: int
-    bounds: tuple[float, float]
 
-    def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean payoff with its 95 % interval.
+def _estimate(
+    paid: Sequence[tuple[int, float]], parts: int, support: tuple[float, float]
+) -> Estimate:
+    """The mean over the parts. A part without any payoff may be worth anything.
 
-        Parts are strata: how far they lie apart is no uncertainty. A fault of the agent's own may
-        well hide a bad payoff, or a good one. So its exercise has no payoff, and the interval
-        reaches from where it lies if all of these had been worth the least, to where it lies if
-        they had been worth the most: an agent gains nothing by failing.
-        """
-        faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
-        paid = [(self._part(each), each.payoff) for each in outcomes if each.payoff is not None]
-        if not paid:
-            return Score(None, None, 0, faults)
-        hidden = [self._part(each) for each in outcomes if is_own_fault(each)]
-        lowest, highest = self.bounds
-        support = (  # an audit finds a class that breaks its own range
-            min(lowest, *(payoff for _, payoff in paid)),
-            max(highest, *(payoff for _, payoff in paid)),
-        )
-        estimate = self._estimate(paid, support)
-        low, high = estimate.low, estimate.high
-        if hidden:
-            worst, best = ([(part, end) for part in hidden] for end in support)
-            least = self._estimate(paid + worst, support).low if isfinite(lowest) else -inf
-            most = self._estimate(paid + best, support).high if isfinite(highest) else inf
-            low, high = min(low, least), max(high, most)
-        interval = Interval(low, high, estimate.confidence)
-        return Score(estimate.value, interval, estimate.count, faults)
-
-    def _part(self, outcome: Outcome) -> int:
-        return outcome.exercise.number % self.parts
-
-    def _estimate(
-        self, paid: Sequence[tuple[int, float]], support: tuple[float, float]
-    ) -> Estimate:
-        """The mean over the parts. A part without any payoff may be worth anything.
-
-        As long as no part has two payoffs, the spread inside parts is not known, and all are taken
-        as one sample. How far the parts lie apart then counts as uncertainty too: the interval is
-        rather too long than too short.
-        """
-        present: dict[int, list[float]] = {}
-        for part, payoff in paid:
-            present.setdefault(part, []).append(payoff)
-        groups = [present[part] for part in sorted(present)]
-        if all(len(group) == 1 for group in groups):
-            groups = [[payoff for group in groups for payoff in group]]
-        estimate = stratified_mean(groups, support=support)
-        unknown = self.parts - len(present)
-        if not unknown:
-            return estimate
-        low, high = (
-            (end * len(present) + edge * unknown) / self.parts
-            for end, edge in zip((estimate.low, estimate.high), support, strict=True)
-        )
-        return replace(estimate, low=min(low, estimate.low), high=max(high, estimate.high))
+    As long as no part has two payoffs, the spread inside parts is not known, and all are taken
+    as one sample. How far the parts lie apart then counts as uncertainty too: the interval is
+    rather too long than too short.
+    """
+    present: dict[int, list[float]] = {}
+    for part, payoff in paid:
+        present.setdefault(part, []).append(payoff)
+    groups = [present[part] for part in sorted(present)]
+    if all(len(group) == 1 for group in groups):
+        groups = [[payoff for group in groups for payoff in group]]
+    estimate = stratified_mean(groups, support=support)
+    unknown = parts - len(present)
+    if not unknown:
+        return estimate
+    low, high = (
+        (end * len(present) + edge * unknown) / parts
+        for end, edge in zip((estimate.low, estimate.high), support, strict=True)
+    )
+    return replace(estimate, low=min(low, estimate.low), high=max(high, estimate.high))
 
 
 class Planned(NamedTuple):
-    """An exercise before an agent takes it.
-
-    Attributes:
-        spec: The spec of the environment class.
-        environment_class: The environment class.
-        instance: The environment.
-        budget: How long the exercise lasts.
-        complexity: The complexity of the environment.
-    """
+    """An exercise before an agent takes it."""
 
     spec: Spec
     environment_class: EnvironmentClass
@@ -211,12 +192,7 @@ class Planned(NamedTuple):
 
 
 class DrawnProtocol(Protocol):
-    """A test in drawn environments: its payoff, the bounds of payoffs, and its exercises.
-
-    Args:
-        payoff: What turns a trace into a number.
-        seed: The root of all randomness.
-    """
+    """A test in drawn environments: its payoff, the bounds of payoffs, and its exercises."""
 
     clock = Clock()
     timeout: Timeout | None = None
@@ -286,7 +262,7 @@ class FixedProtocol(DrawnProtocol):
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean payoff over the parts, which are strata, with its 95 % interval."""
-        return Scoring(self.parts, self.bounds()).score(outcomes)
+        return mean_score(outcomes, self.parts, self.bounds())
 
     def stratum(self, exercise: Exercise) -> int:
         """The part that an exercise belongs to."""
@@ -359,22 +335,15 @@ class Sample(FixedProtocol):
         """The class that the environments are drawn from."""
         made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
         if self.joint:
-            made.with_views([None] * len(self.joint))  # refuses if there is no room for them
+            made.with_views([None] * len(self.joint))  # raises if it has not so many seats
         return made
 
     @cached_property
     def instances(self) -> list[Instance]:
         """The drawn environments."""
-        return [
-            draw(
-                self.environment_class,
-                self.environment_spec,
-                self.seed,
-                number,
-                self.complexities[number % self.parts],
-            )
-            for number in range(self.exercises)
-        ]
+        made, spec = self.environment_class, self.environment_spec
+        complexities = islice(cycle(self.complexities), self.exercises)
+        return [draw(made, spec, self.seed, *each) for each in enumerate(complexities)]
 
     @cached_property
     def planned(self) -> list[Planned]:

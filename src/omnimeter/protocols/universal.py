@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,17 +26,20 @@ from omnimeter.payoffs import Average
 from omnimeter.payoffs.parts import Adjustment
 from omnimeter.protocols.sample import (
     Sample,
-    Scoring,
     SpecLike,
     balance_setting,
     check_balanced,
     draw,
+    mean_score,
     payoff_bounds,
     read_spec,
 )
 
-MOST_REPEATS = 1000
+MAX_REPEATS = 1000
 """Draws in a row without a new environment before a class counts as exhausted."""
+
+Range = tuple[float, float]
+"""The lowest and the highest of some numbers."""
 
 
 def distinct_instances(
@@ -49,25 +53,23 @@ def distinct_instances(
 
     Args:
         environment_class: The class that they are drawn from.
-        spec: The spec of that class, for messages.
+        spec: Its spec, for messages.
         seed: The root of all randomness.
         count: How many.
 
     Raises:
-        InvalidInputError: The class has not so many different ones, or those that are left are so
-            rare that none of them was drawn in a thousand draws.
+        InvalidInputError: The class has not so many, or the rest is too rare to be drawn.
     """
     distinct: dict[str, Instance] = {}
-    draws = repeats = 0
+    draws, repeats = itertools.count(), 0
     while len(distinct) < count:
-        instance = draw(environment_class, spec, seed, draws)
+        instance = draw(environment_class, spec, seed, next(draws))
         repeats = repeats + 1 if instance.key in distinct else 0
         distinct.setdefault(instance.key, instance)
-        draws += 1
-        if repeats == MOST_REPEATS:
+        if repeats == MAX_REPEATS:
             raise InvalidInputError(
                 f"{count} different environments cannot be drawn from {spec.label}: after "
-                f"{len(distinct)} there was no new one in {MOST_REPEATS} draws.",
+                f"{len(distinct)} there was no new one in {MAX_REPEATS} draws.",
                 f"Ask for {len(distinct)} exercises or fewer, or for a wider class.",
             )
     instances = list(distinct.values())
@@ -75,14 +77,12 @@ def distinct_instances(
     return [instances[place] for place in order]
 
 
-Range = tuple[float, float]
-"""The lowest and the highest of some numbers."""
-
-
 class Universal(Sample):
     """A sample of different environments whose results are adjusted.
 
     The value of an exercise is Φ(length, complexity) times its payoff. Outcomes keep the payoff.
+    ``unbalanced`` says whether a class must claim to be balanced, so that a random agent is
+    expected to get 0 (``False``); ``None`` where that does not matter.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class Universal(Sample):
         clock: Literal["wall", "virtual"] = "virtual",
         tick: float = 1.0,
         seed: int = 0,
+        unbalanced: bool | None = None,
     ) -> None:
         super().__init__(
             environment_class,
@@ -114,19 +115,23 @@ class Universal(Sample):
                 f"There cannot be {length} {unit} in each environment.", "Give more than 0."
             )
         self.length: float = length
+        self.unbalanced = unbalanced
         self.adjustment: Adjustment = make(Kind.ADJUSTMENT, read_spec(Kind.ADJUSTMENT, adjustment))
 
     @cached_property
     def instances(self) -> list[Instance]:
         """The drawn environments, all different."""
-        return distinct_instances(
-            self.environment_class, self.environment_spec, self.seed, self.exercises
-        )
+        made, spec = self.environment_class, self.environment_spec
+        if self.unbalanced is False:
+            check_balanced(made, spec)
+        return distinct_instances(made, spec, self.seed, self.exercises)
 
     @cached_property
     def _value_range(self) -> Range:
-        """Between which numbers every adjusted value lies."""
-        return _product(self.adjustment.bounds(), self._payoff_range)
+        """Between which numbers every adjusted value lies; 0 times infinity counts as 0."""
+        pairs = itertools.product(self.adjustment.bounds(), self._payoff_range)
+        ends = [factor * payoff if factor and payoff else 0.0 for factor, payoff in pairs]
+        return min(ends), max(ends)
 
     def bounds(self) -> Range:
         """Between which numbers every payoff lies, adjusted or not."""
@@ -155,8 +160,13 @@ class Universal(Sample):
         }
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean adjusted value with its 95 % interval."""
-        return Scoring(1, self._value_range).score([*map(self._adjusted, outcomes)])
+        """The mean adjusted value with its 95 % interval; says so if balance was waived."""
+        score = mean_score([*map(self._adjusted, outcomes)], 1, self._value_range)
+        return replace(score, parts={"unbalanced": True}) if self.unbalanced else score
+
+    def settings(self) -> dict[str, str]:
+        """Whether the class claims to be balanced, where that matters."""
+        return {} if self.unbalanced is None else balance_setting(self.environment_class)
 
     def _adjusted(self, outcome: Outcome) -> Outcome:
         """The outcome with its adjusted value in the place of its payoff."""
@@ -174,38 +184,6 @@ class Universal(Sample):
                 "An adjustment is positive and finite; omnimeter.testing.AdjustmentSuite tests it.",
             )
         return factor
-
-
-class BalancedUniversal(Universal):
-    """A universal test for balanced environments, in which a random agent is expected to get 0."""
-
-    unbalanced: bool
-
-    @cached_property
-    def instances(self) -> list[Instance]:
-        """The drawn environments, all different."""
-        if not self.unbalanced:
-            check_balanced(self.environment_class, self.environment_spec)
-        return super().instances
-
-    def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean adjusted value with its 95 % interval; says so if balance was waived."""
-        score = super().score(outcomes)
-        if not self.unbalanced:
-            return score
-        return replace(score, parts={**score.parts, "unbalanced": True})
-
-    def settings(self) -> dict[str, str]:
-        """Whether the class claims to be balanced."""
-        return balance_setting(self.environment_class)
-
-
-def _product(factors: Range, numbers: Range) -> Range:
-    """Where the products of positive factors and numbers lie; 0 times infinity counts as 0."""
-    ends = [
-        factor * number if factor and number else 0.0 for factor in factors for number in numbers
-    ]
-    return min(ends), max(ends)
 
 
 @dataclass(frozen=True)
@@ -266,7 +244,7 @@ class UniversalRewards(Universal):
         return self.length * low, self.length * high
 
 
-class UniversalAdjusted(BalancedUniversal):
+class UniversalAdjusted(Universal):
     """Universal intelligence by adjusted average rewards (anytime test, Definition 15).
 
     Every agent meets the same m different balanced environments, for n interactions in each. The
@@ -295,9 +273,13 @@ class UniversalAdjusted(BalancedUniversal):
         unbalanced: bool = False,
     ) -> None:
         super().__init__(
-            environment_class, exercises, interactions, adjustment=adjustment, seed=seed
+            environment_class,
+            exercises,
+            interactions,
+            adjustment=adjustment,
+            seed=seed,
+            unbalanced=unbalanced,
         )
-        self.unbalanced = unbalanced
         self._average = AveragePlanned(interactions)
 
     def payoff(self) -> Payoff:
@@ -305,7 +287,7 @@ class UniversalAdjusted(BalancedUniversal):
         return self._average
 
 
-class UniversalTimed(BalancedUniversal):
+class UniversalTimed(Universal):
     """Universal intelligence considering time (anytime test, Definition 17).
 
     Every agent meets the same m different balanced environments, for tau seconds each. The score
@@ -347,5 +329,5 @@ class UniversalTimed(BalancedUniversal):
             clock=clock,
             tick=tick,
             seed=seed,
+            unbalanced=unbalanced,
         )
-        self.unbalanced = unbalanced
