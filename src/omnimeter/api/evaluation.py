@@ -316,8 +316,7 @@ def plan(
     """
     if (environment_class is None) == (battery is None):
         raise InvalidInputError(
-            "Exercises come from an environment class or from a battery, and one of them must be "
-            "given.",
+            "Exercises come from either an environment class or a battery.",
             "Give environment_class= or battery=, for example environment_class=cups.",
         )
     specs, things = agent_specs(agents)
@@ -375,11 +374,11 @@ def load(
     evaluation = Evaluation.from_json(record.spec)
     things = {} if environment_class is None else class_spec(environment_class)[1]
     objects.use(things)
-    chosen = None if payoff is None else read_spec(Kind.PAYOFF, payoff)
-    if chosen is None:
+    if payoff is None:
         judged = summarise(evaluation, record.outcomes())
-    else:
-        judged, evaluation = rejudge(record, chosen), with_payoff(evaluation, chosen)
+        return Result(evaluation, record, judged.outcomes, judged.complete, things)
+    chosen = read_spec(Kind.PAYOFF, payoff)
+    judged, evaluation = rejudge(record, chosen), with_payoff(evaluation, chosen)
     return Result(evaluation, record, judged.outcomes, judged.complete, things, chosen)
 
 

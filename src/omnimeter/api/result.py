@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,13 +173,13 @@ class Result:
         Raises:
             InvalidInputError: There is no such figure of this evaluation.
         """
-        from omnimeter.reports import comparisons, score_rows
+        from omnimeter.reports import score_rows
         from omnimeter.reports.page import figures_of
         from omnimeter.reports.plotting import matplotlib_figure
 
-        rows, compared = score_rows(self.judged), comparisons(self.judged)
-        readable: Any = self.record
-        figures = {each.name: each for each in figures_of(self.judged, readable, rows, compared)}
+        record: Any = self.record
+        drawn = figures_of(self.judged, record, score_rows(self.judged), self.differences)
+        figures = {each.name: each for each in drawn}
         if name not in figures:
             raise InvalidInputError(
                 f"This evaluation has no figure {name!r}.", f"Known: {', '.join(figures)}."
@@ -219,8 +219,7 @@ class Result:
             done = [outcome for outcomes in self.outcomes.values() for outcome in outcomes]
             keys = {outcome.exercise.key for outcome in done}
             writer.append(done, {key: each for key, each in self.record.traces() if key in keys})
-        record = Record(directory)
-        return Result(self.evaluation, record, self.outcomes, self.complete, self.objects)
+        return replace(self, record=Record(directory), payoff=None)
 
     def __repr__(self) -> str:
         from omnimeter.reports import score_table
