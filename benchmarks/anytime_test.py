@@ -19,7 +19,7 @@ from time import perf_counter, process_time
 
 from omnimeter.contract import Outcome, Spec
 from omnimeter.execution import evaluate
-from omnimeter.execution.workers import Conductor
+from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.anytime import AnytimeUntimed
 from omnimeter.protocols.evaluation import Evaluation
 from omnimeter.results import open_writer
@@ -51,9 +51,9 @@ def take_test(interactions: int, seed: int = 0) -> Cost:
     before, used = perf_counter(), process_time()
     protocol = AnytimeUntimed(ENVIRONMENTS, interactions, seed=seed)
     outcomes: list[Outcome] = []
-    with closing(Conductor()) as conductor:
+    with closing(ExerciseRunner()) as runner:
         while exercises := protocol.propose(AGENT, outcomes):
-            done = conductor.outcomes(exercises, protocol.payoff())
+            done = runner.outcomes(exercises, protocol.payoff())
             outcomes += [outcome for outcome, _ in done]
     score = protocol.score(outcomes).value
     seconds, waiting = process_time() - used, perf_counter() - before

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Outcome, Spec
-from omnimeter.execution.workers import Conductor
+from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.reports.style import INK, LINE, MUTED, SERIES, STYLE, WIDTH
 
 TEST = Spec(
@@ -23,9 +23,14 @@ TEST = Spec(
 
 
 def repetition() -> list[Outcome]:
-    test, agent, conductor, done = make(Kind.PROTOCOL, TEST), Spec("q-learning-v1"), Conductor(), []
+    test, agent, runner, done = (
+        make(Kind.PROTOCOL, TEST),
+        Spec("q-learning-v1"),
+        ExerciseRunner(),
+        [],
+    )
     while proposed := test.propose(agent, done):
-        done += [outcome for outcome, _ in conductor.outcomes(proposed, test.payoff())]
+        done += [outcome for outcome, _ in runner.outcomes(proposed, test.payoff())]
     return done
 
 

@@ -7,7 +7,7 @@ import pytest
 from omnimeter.catalogue import Kind, parse
 from omnimeter.contract import FaultKind, InvalidInputError, Spec
 from omnimeter.execution import Isolation, Observer, Options, evaluate
-from omnimeter.execution.workers import Conductor, is_isolated
+from omnimeter.execution.workers import ExerciseRunner, is_isolated
 from omnimeter.interaction.process import Limits
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.results import Record, open_writer
@@ -87,7 +87,7 @@ def test_a_finished_evaluation_runs_nothing_again(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise AssertionError("an exercise was run again")
 
-    monkeypatch.setattr(Conductor, "traces", fail)
+    monkeypatch.setattr(ExerciseRunner, "traces", fail)
     assert run(tmp_path / "e", what).scores == first.scores
 
 
@@ -264,15 +264,15 @@ def test_ctrl_c_while_storing_loses_nothing(tmp_path, monkeypatch):
 
 
 def test_jobs_are_small_enough_to_show_progress_and_lose_little():
-    from omnimeter.execution.workers import portion
+    from omnimeter.execution.workers import batch_size
 
     def first(agent, **parameters):
         return evaluation(agent, **parameters).make_protocol().propose(agent, [])[0]
 
-    assert portion(first(RANDOM), Isolation.AUTO) == 64
-    assert portion(first(RANDOM, interactions=10**9), Isolation.AUTO) == 1
-    assert portion(first(RANDOM), Isolation.PROCESS) == 1
-    assert portion(first(RANDOM, clock="wall"), Isolation.AUTO) == 1
+    assert batch_size(first(RANDOM), Isolation.AUTO) == 64
+    assert batch_size(first(RANDOM, interactions=10**9), Isolation.AUTO) == 1
+    assert batch_size(first(RANDOM), Isolation.PROCESS) == 1
+    assert batch_size(first(RANDOM, clock="wall"), Isolation.AUTO) == 1
 
 
 def test_errors_reach_the_main_process_whole():

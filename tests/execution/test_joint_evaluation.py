@@ -18,7 +18,7 @@ from omnimeter.cli.app import app
 from omnimeter.contract import Budget, Ending, Exercise, FaultKind, InvalidInputError, Spec, stream
 from omnimeter.execution import Isolation, Options, check, evaluate, workers
 from omnimeter.execution.evaluation import jobs
-from omnimeter.execution.workers import Conductor, make_agent, portion, takers
+from omnimeter.execution.workers import ExerciseRunner, agents_of, batch_size, make_agent
 from omnimeter.interaction import dispatch
 from omnimeter.interaction.loop import run_stepwise
 from omnimeter.protocols import Evaluation, Result, summarise
@@ -133,9 +133,9 @@ def test_a_job_has_whole_joint_runs_of_the_same_agents_in_one_class() -> None:
         taken += [replace(each, joint=()) for each in proposed(what)[agent][:5]]
     given = list(jobs(everything, what.make_protocol().payoff(), False, NONE))
     for job in given:
-        assert len({(takers(each), each.environment_class) for each in job.exercises}) == 1
+        assert len({(agents_of(each), each.environment_class) for each in job.exercises}) == 1
         for single in job.singly():
-            assert [each.agent for each in single.exercises] == list(takers(single.exercises[0]))
+            assert [each.agent for each in single.exercises] == list(agents_of(single.exercises[0]))
     keys = [each.key for job in given for each in job.exercises]
     assert sorted(keys) == sorted(each.key for taken in everything.values() for each in taken)
 
@@ -179,13 +179,13 @@ def test_processes_are_kept_for_joint_agents(tmp_path: Path) -> None:
     path.write_text(RAISES)
     path.with_name("others.py").write_text(RAISES)
     members = (Spec(f"{path}:Theirs"), Spec(f"{path.with_name('others.py')}:Theirs"), WANDERER)
-    conductor = Conductor(Isolation.AUTO)
+    runner = ExerciseRunner(Isolation.AUTO)
     what = evaluation(*members)
     for agent in members:
-        list(conductor.traces(what.make_protocol().propose(agent, [])[:2]))
-        assert set(conductor._processes) == set(members)
-    conductor.close()
-    assert conductor._processes == {}
+        list(runner.traces(what.make_protocol().propose(agent, [])[:2]))
+        assert set(runner._processes) == set(members)
+    runner.close()
+    assert runner._processes == {}
 
 
 @pytest.mark.parametrize(
@@ -211,10 +211,10 @@ def test_a_member_that_cannot_be_made_is_an_error_beforehand() -> None:
 
 def test_quick_exercises_are_done_in_portions() -> None:
     (first, *_) = evaluation(WANDERER, NARROW).make_protocol().propose(WANDERER, [])
-    assert portion(first, Isolation.NONE) == 64
-    assert portion(first, Isolation.PROCESS) == 1
+    assert batch_size(first, Isolation.NONE) == 64
+    assert batch_size(first, Isolation.PROCESS) == 1
     long = evaluation(WANDERER, NARROW, interactions=10**6).make_protocol()
-    assert portion(long.propose(WANDERER, [])[0], Isolation.NONE) == 2
+    assert batch_size(long.propose(WANDERER, [])[0], Isolation.NONE) == 2
 
 
 LEARNERS = [Spec("q-learning-v1"), Spec("follower-v1"), Spec("random-v1")]

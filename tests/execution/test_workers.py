@@ -58,5 +58,5 @@ def test_classes_with_more_exercises_have_more_turns() -> None:
 def test_one_agent_after_the_other_so_that_its_process_is_kept() -> None:
     battery = Battery("thesis-table-6-1", tests=3)
     given = jobs({agent: battery.propose(agent, []) for agent in AGENTS}, Options())
-    takers = [agent for agent, _ in groupby(given, lambda job: job.exercises[0].agent)]
-    assert takers == list(AGENTS)
+    agents_of = [agent for agent, _ in groupby(given, lambda job: job.exercises[0].agent)]
+    assert agents_of == list(AGENTS)

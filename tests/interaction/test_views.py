@@ -7,7 +7,7 @@ from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import Agent, Budget, Exercise, FaultKind, InvalidInputError, Spec, stream
 from omnimeter.environments.cups import Cups
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.execution.workers import Conductor, Isolation
+from omnimeter.execution.workers import ExerciseRunner, Isolation
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.loop import run_stepwise
 
@@ -161,12 +161,12 @@ class Method(Agent):
 )
 def test_agents_that_cannot_name_their_view_are_at_fault(tmp_path, isolation, name, said):
     (tmp_path / "strange.py").write_text(STRANGE)
-    conductor = Conductor(isolation)
+    runner = ExerciseRunner(isolation)
     try:
         agent = Spec(f"{tmp_path / 'strange.py'}:{name}")
-        (trace,) = conductor.traces([exercise(Lambda(), agent)])
+        (trace,) = runner.traces([exercise(Lambda(), agent)])
     finally:
-        conductor.close()
+        runner.close()
     assert trace.fault is not None
     assert trace.fault.kind is FaultKind.AGENT_ERROR
     assert said in trace.fault.message
@@ -190,11 +190,11 @@ def test_a_class_that_fails_to_seat_is_no_fault_of_the_agent():
 def test_isolation_changes_nothing(tmp_path, isolation):
     (tmp_path / "asking.py").write_text(ASKING)
     agent = Spec(f"{tmp_path / 'asking.py'}:Asking")
-    conductor = Conductor(isolation)
+    runner = ExerciseRunner(isolation)
     try:
-        (trace,) = conductor.traces([exercise(Lambda(), agent)], record=True)
+        (trace,) = runner.traces([exercise(Lambda(), agent)], record=True)
     finally:
-        conductor.close()
+        runner.close()
     assert trace.fault is None
     assert trace.observations.shape[1] < 20
 
@@ -202,21 +202,21 @@ def test_isolation_changes_nothing(tmp_path, isolation):
 def test_an_isolated_agent_that_cannot_be_made_is_refused_when_asked_for_its_view(tmp_path):
     (tmp_path / "asking.py").write_text(ASKING)
     agent = Spec(f"{tmp_path / 'asking.py'}:Wrong")
-    conductor = Conductor(Isolation.PROCESS)
+    runner = ExerciseRunner(Isolation.PROCESS)
     try:
         with pytest.raises(InvalidInputError, match="not today"):
-            list(conductor.traces([exercise(Lambda(), agent)]))
+            list(runner.traces([exercise(Lambda(), agent)]))
     finally:
-        conductor.close()
+        runner.close()
 
 
 def test_an_isolated_agent_that_ends_its_process_is_at_fault(tmp_path):
     (tmp_path / "gone.py").write_text("import os\nos._exit(3)\n")
-    conductor = Conductor(Isolation.PROCESS)
+    runner = ExerciseRunner(Isolation.PROCESS)
     try:
-        (trace,) = conductor.traces([exercise(Lambda(), Spec(f"{tmp_path / 'gone.py'}:Gone"))])
+        (trace,) = runner.traces([exercise(Lambda(), Spec(f"{tmp_path / 'gone.py'}:Gone"))])
     finally:
-        conductor.close()
+        runner.close()
     assert trace.fault is not None
     assert trace.fault.kind is FaultKind.AGENT_ERROR
 

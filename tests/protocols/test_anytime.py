@@ -23,7 +23,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.estimation import mean
-from omnimeter.execution.workers import Conductor
+from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed, choose
 from omnimeter.protocols.evaluation import judge
 from omnimeter.protocols.repetitions import Repetitions
@@ -249,7 +249,7 @@ def test_an_agent_that_stops_early_gets_0_for_the_rest():
 def test_stopping_when_lucky_does_not_pay(protocol):
     test, agent, done = make(Kind.PROTOCOL, protocol), Spec("stopper-v1"), []
     while proposed := test.propose(agent, done):
-        done += [each for each, _ in Conductor().outcomes(proposed, test.payoff())]
+        done += [each for each, _ in ExerciseRunner().outcomes(proposed, test.payoff())]
     assert any(each.ending is Ending.STOPPED for each in done)
     assert test.score(done).interval.low <= 0
 

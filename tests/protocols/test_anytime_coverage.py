@@ -13,7 +13,7 @@ from scipy.stats import t
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import Spec
 from omnimeter.estimation import mean
-from omnimeter.execution.workers import Conductor
+from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.repetitions import Repetitions
 
 ALL, REPETITIONS, TESTS = 3000, 10, 20_000
@@ -23,9 +23,9 @@ AT_LEAST, AT_MOST = 0.93, 0.97
 def taken(protocol: Spec, agent: Spec) -> Repetitions:
     """All repetitions of a test that is taken in this process."""
     test = make(Kind.PROTOCOL, protocol)
-    conductor, done = Conductor(), []
+    runner, done = ExerciseRunner(), []
     while proposed := test.propose(agent, done):
-        done += [outcome for outcome, _ in conductor.outcomes(proposed, test.payoff())]
+        done += [outcome for outcome, _ in runner.outcomes(proposed, test.payoff())]
     return Repetitions(test.repetitions, done)
 
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from omnimeter.execution.workers import Conductor
+from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.battery import Battery
 from omnimeter.reproductions.lambda_thesis import battery, tuning
 from omnimeter.reproductions.lambda_thesis.battery import Results, density, statements
@@ -41,12 +41,12 @@ def verdict(given, word):
 def test_what_agents_get_is_what_the_protocol_scores():
     test = Battery("thesis-table-6-1", tests=3)
     results = battery.run_battery(test, [RANDOM, Q_LEARNING])
-    conductor = Conductor()
+    runner = ExerciseRunner()
     proposed = test.propose(Q_LEARNING.spec, [])
     outcomes = [
         outcome
         for place in range(7)
-        for outcome, _ in conductor.outcomes(proposed[place::7], test.payoff())
+        for outcome, _ in runner.outcomes(proposed[place::7], test.payoff())
     ]
     assert results.mean("q-learning").value == pytest.approx(test.score(outcomes).value)
     assert results.cells.tolist() == CELLS.tolist()

@@ -419,7 +419,7 @@ def compiled_and_stepwise_agree(subject: Subject) -> Violations:
             )
 
 
-def _seatings(subject: Subject) -> Iterator[tuple[list[str | None], EnvironmentClass]]:
+def _with_all_views(subject: Subject) -> Iterator[tuple[list[str | None], EnvironmentClass]]:
     """The class for each view alone and, where it has two seats, for two views that differ."""
     views = [None, *subject.environment_class.views]
     for seats in [*([view] for view in views), [None, views[-1]]]:
@@ -462,7 +462,7 @@ def views_do_not_change_instances(subject: Subject) -> Violations:
     """What is drawn, and its complexity, do not depend on the agents' views."""
     instance = subject.draw(0)
     complexity = subject.environment_class.complexity(instance)
-    for views, seated in _seatings(subject):
+    for views, seated in _with_all_views(subject):
         again = seated.draw(subject.stream("instance", 0).generator())
         same = canonical_json(again.data) == canonical_json(instance.data)
         if not same or seated.complexity(instance) != complexity:
@@ -475,7 +475,7 @@ def views_do_not_change_instances(subject: Subject) -> Violations:
 
 def seats_keep_the_contract(subject: Subject) -> Violations:
     """With several agents each gets a reward in the range and what its space says."""
-    for views, seated in _seatings(subject):
+    for views, seated in _with_all_views(subject):
         environment = seated.build(subject.instances[0])
         if environment.seats != len(views):
             yield violation(f"An environment for {len(views)} seats has {environment.seats}.")

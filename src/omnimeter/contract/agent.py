@@ -108,7 +108,7 @@ STOP = Move(-1)
 class Agent(ABC):
     """Takes exercises. A new object is made for every exercise.
 
-    Set ``kernels`` (see ``omnimeter.interaction.KernelAgent``) to run compiled, and ``view`` to ask
+    Set ``kernels`` (see ``omnimeter.kernels.KernelAgent``) to run compiled, and ``view`` to ask
     for one of several views of an environment class.
     """
 

@@ -104,7 +104,7 @@ class EnvironmentClass(ABC):
     """Draws instances, says how complex they are and builds them: the papers' reference machine.
 
     The constructor's keyword arguments are the class's parameters; with them and its id it is
-    rebuilt exactly. Set ``kernels`` (see ``omnimeter.interaction.KernelEnvironmentClass``) to run
+    rebuilt exactly. Set ``kernels`` (see ``omnimeter.kernels.KernelEnvironmentClass``) to run
     compiled. Views, seats and, for adaptive tests, bands of complexity are optional.
 
     Attributes:

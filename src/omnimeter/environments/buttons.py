@@ -122,7 +122,7 @@ class Buttons(KernelEnvironmentClass):
             )
         return instance
 
-    def members(self, low: float, high: float, most: int) -> list[Instance]:  # noqa: ARG002
+    def members(self, low: float, high: float, limit: int) -> list[Instance]:  # noqa: ARG002
         """The example, if its complexity is asked for."""
         example = Instance(EXAMPLES[self.example])
         return [example] if low <= self.complexity(example) <= high else []

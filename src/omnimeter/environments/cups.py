@@ -111,10 +111,10 @@ class Cups(KernelEnvironmentClass):
         colours = "".join(LETTERS[colour] for colour in rng.integers(2, size=cups))
         return Instance({"colours": colours, "rule": self.rule})
 
-    def members(self, low: float, high: float, most: int) -> list[Instance] | None:
+    def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
         """All colours of all numbers of cups."""
         numbers = range(max(ceil(low), MIN_CUPS), min(floor(high), MAX_CUPS) + 1)
-        if sum(2**cups for cups in numbers) > most:
+        if sum(2**cups for cups in numbers) > limit:
             return None
         colours = ("".join(each) for cups in numbers for each in product(LETTERS, repeat=cups))
         return [Instance({"colours": each, "rule": self.rule}) for each in colours]

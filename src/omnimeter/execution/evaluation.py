@@ -17,12 +17,12 @@ from omnimeter.execution.workers import (
     Finished,
     Job,
     Options,
+    agents_of,
+    batch_size,
     is_isolated,
     make_agent,
-    portion,
     run_of,
-    takers,
-    workforce,
+    worker_pool,
 )
 from omnimeter.protocols.evaluation import Evaluation, Result, judge
 
@@ -144,9 +144,9 @@ class Run:
             if done:
                 self._observer.finished(agent, done)
         try:
-            with workforce(self._options) as work:
+            with worker_pool(self._options) as work:
                 exercises = self._proposed()
-                rehearse(exercises, work, payoff)
+                warm_up_agents(exercises, work, payoff)
                 last = perf_counter()
                 while exercises:
                     left = {agent: sum(map(_wall_limit, each)) for agent, each in exercises.items()}
@@ -222,7 +222,7 @@ def jobs(
     whose memory is ``carried`` is one job.
     """
     exercises = [exercise for each in proposed.values() for exercise in each]
-    for taken in _grouped(exercises, takers):
+    for taken in _grouped(exercises, agents_of):
         if memory == "carried":
             sequence = tuple(chain.from_iterable(_grouped(taken, run_of)))
             yield Job(sequence, payoff, keep, memory)
@@ -232,7 +232,7 @@ def jobs(
             runs = list(_grouped(alike, run_of))
             longest = max(alike, key=lambda exercise: exercise.budget.max_interactions)
             fair = max(1, len(runs) // (4 * options.workers))
-            size = min(fair, portion(longest, options.isolation))
+            size = min(fair, batch_size(longest, options.isolation))
             for first in range(0, len(runs), size):
                 work = tuple(chain.from_iterable(runs[first : first + size]))
                 portions.append((first / len(runs), work))
@@ -250,7 +250,7 @@ def _grouped(
     return groups.values()
 
 
-def rehearse(
+def warm_up_agents(
     proposed: Mapping[Spec, Sequence[Exercise]],
     work: Callable[[Iterable[Job]], Iterator[Finished]],
     payoff: Payoff,

@@ -79,12 +79,12 @@ def make_agent(spec: Spec) -> Agent:
     return adapt(make(Kind.AGENT, spec))
 
 
-def portion(exercise: Exercise, isolation: Isolation) -> int:
+def batch_size(exercise: Exercise, isolation: Isolation) -> int:
     """How many runs like that of this exercise make a job of about a tenth of a second.
 
     Only compiled ones are quick enough for more than one.
     """
-    members = takers(exercise)
+    members = agents_of(exercise)
     if any(is_isolated(member, isolation) for member in members):
         return 1
     environment_class = make_environment_class(exercise.environment_class)
@@ -95,7 +95,7 @@ def portion(exercise: Exercise, isolation: Isolation) -> int:
     return max(1, min(64, 5_000_000 // interactions))  # as many as compiled loops do in that time
 
 
-def takers(exercise: Exercise) -> tuple[Spec, ...]:
+def agents_of(exercise: Exercise) -> tuple[Spec, ...]:
     """The agents in the environment: those of a joint run, or one agent."""
     return exercise.joint or (exercise.agent,)
 
@@ -105,7 +105,7 @@ def run_of(exercise: Exercise) -> str:
     return exercise.for_agent(exercise.joint[0]).key if exercise.joint else exercise.key
 
 
-class Conductor:
+class ExerciseRunner:
     """Runs exercises of one agent, or joint runs, and keeps the agents' processes."""
 
     def __init__(self, isolation: Isolation = Isolation.AUTO, limits: Limits | None = None) -> None:
@@ -143,7 +143,7 @@ class Conductor:
             record: Whether to keep actions and observations too.
         """
         first = exercises[0]
-        specs = takers(first)
+        specs = agents_of(first)
         if first.budget.wall_limit is None:  # real time would be lost by starting a new process
             self.close(keep=specs)
         runs = [[each] for each in exercises]
@@ -230,31 +230,31 @@ class Job:
 
 
 @contextmanager
-def workforce(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator[Finished]]]:
+def worker_pool(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator[Finished]]]:
     """A function that carries out jobs and gives each finished exercise as soon as it is there."""
     if options.workers > 1:
-        crew = _Crew(options)
+        pool = _WorkerPool(options)
         try:
-            yield crew.work
+            yield pool.work
         finally:
-            crew.dismiss()
+            pool.dismiss()
     else:
-        with closing(Conductor(options.isolation, options.limits)) as conductor:
-            yield lambda jobs: (done for job in jobs for done in conductor.carry_out(job))
+        with closing(ExerciseRunner(options.isolation, options.limits)) as runner:
+            yield lambda jobs: (done for job in jobs for done in runner.carry_out(job))
 
 
-class _Crew:
+class _WorkerPool:
     """Worker processes. Jobs that end one are tried again, one at a time, and then given up."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._pool = self._hire()
+        self._pool = self._start()
 
-    def _hire(self) -> ProcessPoolExecutor:
+    def _start(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             self._options.workers,
             mp_context=get_context("spawn"),
-            initializer=_begin_shift,
+            initializer=_init_worker,
             initargs=(self._options.isolation, self._options.limits, objects.pack()),
         )
 
@@ -267,7 +267,7 @@ class _Crew:
         if lost:
             self._renew()
         for single in chain.from_iterable(job.singly() for job in lost):
-            yield from self._insist(single)
+            yield from self._retry(single)
 
     def _submit_all(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
         """Do all jobs at once; give back those that were lost with a worker."""
@@ -285,7 +285,7 @@ class _Crew:
                 lost.append(futures[future])
         return lost
 
-    def _insist(self, job: Job) -> list[Finished]:
+    def _retry(self, job: Job) -> list[Finished]:
         for _ in range(TRIES):
             try:
                 return self._pool.submit(_work, job).result()
@@ -298,7 +298,7 @@ class _Crew:
 
     def _renew(self) -> None:
         self.dismiss()
-        self._pool = self._hire()
+        self._pool = self._start()
 
     def dismiss(self) -> None:
         """End all processes at once."""
@@ -308,17 +308,17 @@ class _Crew:
             process.terminate()
 
 
-_conductor: Conductor | None = None
-"""The conductor of a process of the crew."""
+_runner: ExerciseRunner | None = None
+"""The runner of a process of the pool."""
 
 
-def _begin_shift(isolation: Isolation, limits: Limits, packed: bytes) -> None:
-    global _conductor  # noqa: PLW0603 - a worker process has no other place for what it keeps
+def _init_worker(isolation: Isolation, limits: Limits, packed: bytes) -> None:
+    global _runner  # noqa: PLW0603 - a worker process has no other place for what it keeps
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
-    _conductor = Conductor(isolation, limits)
+    _runner = ExerciseRunner(isolation, limits)
     objects.receive(packed)
 
 
 def _work(job: Job) -> list[Finished]:
-    assert _conductor is not None  # set at the beginning of the shift
-    return list(_conductor.carry_out(job))
+    assert _runner is not None  # set at the beginning of the shift
+    return list(_runner.carry_out(job))

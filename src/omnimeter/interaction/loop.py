@@ -121,7 +121,7 @@ def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> 
     try:
         result = environment_class.with_views(views)
         if not isinstance(result, EnvironmentClass):
-            raise TypeError(f"seating gave {shown(result)} instead of an environment class")
+            raise TypeError(f"with_views gave {shown(result)} instead of an environment class")
     except OmnimeterError:
         raise
     except BaseException as error:
@@ -285,8 +285,10 @@ class _Participant:
 
     def choose(self, conditions: _Conditions, actions: int, now: int, count: int) -> int:
         """Set the next action; give the nanoseconds until it happens, or ``GONE``."""
-        spent, latest = self._spent, conditions.latest
-        if spent <= latest and self._chosen >= 0 and not self._busy:  # free, and has not stopped
+        spent, timeout_ns = self._spent, conditions.timeout_ns
+        if (
+            spent <= timeout_ns and self._chosen >= 0 and not self._busy
+        ):  # free, and has not stopped
             try:
                 if conditions.wall:
                     spent += self._ask_timed(conditions, actions, now, count)
@@ -299,11 +301,11 @@ class _Participant:
                     spent += declared or conditions.tick
             except AgentFault as trouble:
                 return self.end(now, Ending.FAULT, trouble.fault)
-        if spent > latest:
+        if spent > timeout_ns:
             rng = conditions.rng
             self.action = -1 if rng is None else int(rng.integers(actions))
-            self._spent = spent - latest
-            return latest
+            self._spent = spent - timeout_ns
+            return timeout_ns
         if self._busy or self._chosen < 0:
             self._spent = spent
             ending = Ending.BUDGET if self._busy else Ending.STOPPED
@@ -316,9 +318,9 @@ class _Participant:
         """The nanoseconds of its answer under a wall clock; what it declares is waited for."""
         left = conditions.left(now, self._spent, count)
         answer: object = None
-        if left > 0 or conditions.stop == FOREVER:
+        if left > 0 or conditions.wall_deadline == FOREVER:
             answer, elapsed = self._ask(self._reward, self.observation, left)
-            if elapsed > left and conditions.stop != FOREVER:
+            if elapsed > left and conditions.wall_deadline != FOREVER:
                 answer = None
         if answer is None:  # the exercise was over before there was an answer
             self._busy = True
@@ -349,7 +351,7 @@ class _Participant:
             self._handle.finish(self._reward, self.observation)
         except AgentFault as trouble:
             return self.end(now, Ending.FAULT, trouble.fault)
-        if conditions is not None and conditions.stop <= time.perf_counter_ns():
+        if conditions is not None and conditions.wall_deadline <= time.perf_counter_ns():
             now = min(now + self._spent, conditions.end)
         elif conditions is not None and conditions.timed:
             now = conditions.end
@@ -386,18 +388,20 @@ class _Conditions:
         self.tick = nanoseconds(clock.tick)
         # The length of a slot; an action that takes longer is replaced, once for every slot, by a
         # drawn one, or else the environment stands still. Time must pass.
-        self.latest = FOREVER if timeout is None else max(1, nanoseconds(timeout.seconds))
+        self.timeout_ns = FOREVER if timeout is None else max(1, nanoseconds(timeout.seconds))
         self.rng = streams("harness").generator() if drawn else None
         # when the real time is over, by the clock that perf_counter_ns reads
-        self.stop = FOREVER if limit is None else time.perf_counter_ns() + nanoseconds(limit)
+        self.wall_deadline = (
+            FOREVER if limit is None else time.perf_counter_ns() + nanoseconds(limit)
+        )
 
     def left(self, now: int, spent: int, count: int) -> int:
         """How long a busy agent can be waited for until its exercise is over without it."""
         left = self.end - now - spent
-        if self.latest != FOREVER:
-            left = min(left, (self.max_interactions - count) * self.latest - spent)
-        if self.stop != FOREVER:
-            left = min(left, self.stop - time.perf_counter_ns())
+        if self.timeout_ns != FOREVER:
+            left = min(left, (self.max_interactions - count) * self.timeout_ns - spent)
+        if self.wall_deadline != FOREVER:
+            left = min(left, self.wall_deadline - time.perf_counter_ns())
         return max(left, 0)
 
 

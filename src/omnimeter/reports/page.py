@@ -428,6 +428,7 @@ def render(contents: Contents) -> str:
         # Cut around the names of agents, which are at the odd places.
         summary=re.split(f"({'|'.join(map(re.escape, longest_first))})", contents.summary),
         text=text,
+        colours=style.NAMES,
         most_faults=40,
         score_places=text.decimals(n for row in rows for n in (row.value, row.low, row.high)),
         signs=dict(signs),

@@ -81,7 +81,7 @@ def open_shard(path: Path) -> Iterator[Shard]:
         # The system's errors have a number; those of a decoder do not.
         if isinstance(error, OSError) and error.errno is not None:
             raise read_error(error, path) from error
-        advice = "Remove that file and run the same command again"
+        advice = "Remove that file and run the evaluation again"
         if path.parent.name == "traces":
             advice = (
                 "Remove that file to continue without its traces; remove the file of the same name "

@@ -124,9 +124,9 @@ class Automata(KernelEnvironmentClass):
         automaton = self._population.draw_between(rng, low, high)
         return None if automaton is None else automaton.instance()
 
-    def members(self, low: float, high: float, most: int) -> Sequence[Instance] | None:
+    def members(self, low: float, high: float, limit: int) -> Sequence[Instance] | None:
         """All automata of a band, the simplest first, without isomorphic copies."""
-        members = self._population.members(low, high, most)
+        members = self._population.members(low, high, limit)
         return None if members is None else [_instance(automaton) for automaton in members]
 
     def build(self, instance: Instance) -> KernelEnvironment:

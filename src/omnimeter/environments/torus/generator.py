@@ -96,9 +96,9 @@ class Torus(KernelEnvironmentClass):
         """Draw two paths whose complexity lies in a band, exactly in proportion to 2^-Kt-max."""
         return self._population.draw(rng, low, high)
 
-    def members(self, low: float, high: float, most: int) -> Sequence[Instance] | None:
+    def members(self, low: float, high: float, limit: int) -> Sequence[Instance] | None:
         """All pairs of paths of a band, by complexity, if they are not too many."""
-        return self._population.members(low, high, most)
+        return self._population.members(low, high, limit)
 
     def build(self, instance: Instance) -> KernelEnvironment:
         """Make the grid, and put Good and Evil on their paths."""

@@ -25,7 +25,7 @@ from omnimeter.estimation import (
     paired_difference,
     regression,
 )
-from omnimeter.execution.workers import Job, Options, workforce
+from omnimeter.execution.workers import Job, Options, worker_pool
 from omnimeter.protocols.battery import Battery
 from omnimeter.reports.style import INK, LINE
 from omnimeter.reproductions import plots, shared
@@ -178,10 +178,10 @@ def run_battery(
             for place in range(len(items)):
                 alike = proposed[place :: len(items)]
                 for first in range(0, len(alike), PORTION):
-                    portion = tuple(alike[first : first + PORTION])
-                    yield Job(portion, battery.payoff(), keep=False)
+                    batch_size = tuple(alike[first : first + PORTION])
+                    yield Job(batch_size, battery.payoff(), keep=False)
 
-    with workforce(Options(workers=workers)) as work:
+    with worker_pool(Options(workers=workers)) as work:
         for done, (outcome, _) in enumerate(work(jobs()), start=1):
             exercise = outcome.exercise
             if outcome.payoff is None:
