@@ -110,6 +110,12 @@ def statements(curves: dict[tuple[str, str], Curve]) -> list[Statement]:
     )
     above = average.low > 0
     highest = int(np.argmax(diminishing.value))
+    stopper, constant = (curves[agent, "diminishing"] for agent in ("stopper", "random"))
+    lowest = int(np.argmin(stopper.value))
+    tenfold = (3, 30, 300, 3000)
+    distances = np.abs(np.interp(tenfold, stopper.seconds, stopper.value))
+    shrinks = np.diff(distances) < 0
+    contains_0 = bool(constant.low[-1] <= 0 <= constant.high[-1])
     total_contains_0 = (total.low <= 0) & (total.high >= 0)
     return [
         Statement(
@@ -130,7 +136,16 @@ def statements(curves: dict[tuple[str, str], Curve]) -> list[Statement]:
             f"it is {diminishing.last()}.",
             bool((diminishing.value <= 0).all()),
         ),
-        _tends_to_0(curves["stopper", "diminishing"], curves["random", "diminishing"]),
+        Statement(
+            "Theorem 3: with diminishing history a constant-rate random agent tends to 0, "
+            "whatever its stopping policy.",
+            f"Without stopping the value at {LONGEST:g} s is {constant.last()}, which "
+            f"{'contains' if contains_0 else 'does not contain'} 0. With stopping it is lowest at "
+            f"{stopper.seconds[lowest]:.2g} s ({stopper.value[lowest]:.3f}); its distance to 0 "
+            f"after {join(tenfold, 'd')} s is {join(distances, '.3f')}, and shrinks in "
+            f"{shrinks.sum()} of {len(shrinks)} steps.",
+            contains_0 and bool(shrinks.all()),
+        ),
         Statement(
             "The total reward has no theorem; by optional stopping its expectation is 0 at every "
             "tau.",
@@ -140,24 +155,6 @@ def statements(curves: dict[tuple[str, str], Curve]) -> list[Statement]:
             None,
         ),
     ]
-
-
-def _tends_to_0(stopper: Curve, constant: Curve) -> Statement:
-    lowest = int(np.argmin(stopper.value))
-    tenfold = (3, 30, 300, 3000)
-    distances = np.abs(np.interp(tenfold, stopper.seconds, stopper.value))
-    shrinks = np.diff(distances) < 0
-    contains_0 = bool(constant.low[-1] <= 0 <= constant.high[-1])
-    return Statement(
-        "Theorem 3: with diminishing history a constant-rate random agent tends to 0, "
-        "whatever its stopping policy.",
-        f"Without stopping the value at {LONGEST:g} s is {constant.last()}, which "
-        f"{'contains' if contains_0 else 'does not contain'} 0. With stopping it is lowest at "
-        f"{stopper.seconds[lowest]:.2g} s ({stopper.value[lowest]:.3f}); its distance to 0 "
-        f"after {join(tenfold, 'd')} s is {join(distances, '.3f')}, and shrinks in "
-        f"{shrinks.sum()} of {len(shrinks)} steps.",
-        contains_0 and bool(shrinks.all()),
-    )
 
 
 def reproduce(out: Path, report: Report = silent) -> Reproduced:

@@ -19,7 +19,7 @@ from omnimeter.reproductions.anytime.shared import part_of, run_test
 from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 PACE = 0.001  # seconds per action of the first
 ACTIONS = 256  # how many it has time for in each environment of Definition 17
@@ -184,7 +184,20 @@ def _draw(results: Results, out: Path) -> dict[str, Path]:
                 panel.set_yticklabels([])
             else:
                 panel.set_ylabel("score")
-        _label_definitions(panel, results)
+        # All definitions at the right, in the order in which their lines begin.
+        fastest = _slowness(results)[0]
+        start = {each: results[AGENTS[0], each.number].score(fastest).value for each in DEFINITIONS}
+        for place, each in enumerate(sorted(DEFINITIONS, key=lambda each: -start[each])):
+            height = 0.85 - 0.15 * place
+            panel.plot(
+                [1.04, 1.12], [height] * 2, each.line, color=each.colour, lw=1.6,
+                marker=each.marker, ms=4, transform=panel.transAxes, clip_on=False,
+            )  # fmt: skip
+            panel.annotate(
+                each.title.replace(", ", "\n", 1), (1.15, height), xycoords="axes fraction",
+                va="center", fontsize=SMALL, color=each.colour, linespacing=1.05,
+                annotation_clip=False,
+            )  # fmt: skip
         plots.add_header(
             figure,
             "The same agent, slower and slower",
@@ -192,23 +205,6 @@ def _draw(results: Results, out: Path) -> dict[str, Path]:
             f"The fastest copy takes {1000 * PACE:g} ms per action.",
         )
         return plots.write_figure(figure, out / "speed")
-
-
-def _label_definitions(axes: Axes, results: Results) -> None:
-    """Label all definitions at the right, in the order in which their lines begin."""
-    fastest = _slowness(results)[0]
-    start = {each: results[AGENTS[0], each.number].score(fastest).value for each in DEFINITIONS}
-    for place, each in enumerate(sorted(DEFINITIONS, key=lambda each: -start[each])):
-        height = 0.85 - 0.15 * place
-        axes.plot(
-            [1.04, 1.12], [height] * 2, each.line, color=each.colour, lw=1.6,
-            marker=each.marker, ms=4, transform=axes.transAxes, clip_on=False,
-        )  # fmt: skip
-        axes.annotate(
-            each.title.replace(", ", "\n", 1), (1.15, height), xycoords="axes fraction",
-            va="center", fontsize=SMALL, color=each.colour, linespacing=1.05,
-            annotation_clip=False,
-        )  # fmt: skip
 
 
 BAD = 0.05  # scores below this are very bad

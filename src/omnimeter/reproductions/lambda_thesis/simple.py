@@ -137,6 +137,8 @@ def _draw(results: Results, out: Path) -> dict[str, Path]:
 
 def _draw_space(axes: Axes, description: str) -> None:
     """Draw a space; action 0, which stays everywhere, is left out."""
+    from matplotlib.patches import FancyArrowPatch
+
     paths = read_space(description).successors()
     cells, actions = paths.shape
     # Clockwise, the first one at the top on the left.
@@ -148,7 +150,27 @@ def _draw_space(axes: Axes, description: str) -> None:
             # The ring itself bends outwards, unless an arrow leads back on it.
             along_the_ring = target == (cell + 1) % cells and cell not in paths[target]
             bend = -BEND if along_the_ring else BEND
-            _draw_arrow(axes, points[cell], points[target], leading, bend)
+            colour = COLOURS[(leading[0] - 1) % len(COLOURS)]
+            arrow = FancyArrowPatch(
+                points[cell], points[target], connectionstyle=f"arc3,rad={bend}",
+                arrowstyle="-|>,head_length=4.5,head_width=2.2", shrinkA=11, shrinkB=12,
+                color=colour, lw=1.1, zorder=1,
+            )  # fmt: skip
+            axes.add_patch(arrow)
+            # The label is at a point on the curve that ``arc3`` draws, about as far from every
+            # start. Cells are at distance 1 from the middle.
+            (x0, y0), (x2, y2) = points[cell], points[target]
+            x1 = (x0 + x2) / 2 + bend * (y2 - y0)
+            y1 = (y0 + y2) / 2 - bend * (x2 - x0)
+            part = min(0.5, 0.4 / hypot(x2 - x0, y2 - y0))
+            rest = 1 - part
+            axes.text(
+                rest**2 * x0 + 2 * rest * part * x1 + part**2 * x2,
+                rest**2 * y0 + 2 * rest * part * y1 + part**2 * y2,
+                ",".join(f"a{action}" for action in leading),
+                ha="center", va="center", fontsize=SMALL - 1, color=colour, zorder=2,
+                bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none"},
+            )  # fmt: skip
         axes.plot(*points[cell], "o", ms=21, mfc="white", mec=INK, mew=1.3, zorder=3)
         axes.text(
             *points[cell], f"c{cell + 1}", ha="center", va="center", fontsize=9.5, color=INK,
@@ -162,38 +184,6 @@ def _draw_space(axes: Axes, description: str) -> None:
             axes.text(x, y, text, ha=side, va="center", fontsize=7.5, color=MUTED)
     axes.set(xlim=(-1.45, 1.45), ylim=(-1.4, 1.4), aspect="equal")
     axes.axis("off")
-
-
-def _draw_arrow(
-    axes: Axes,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    leading: list[int],
-    bend: float,
-) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    colour = COLOURS[(leading[0] - 1) % len(COLOURS)]
-    axes.add_patch(
-        FancyArrowPatch(
-            start, end, connectionstyle=f"arc3,rad={bend}",
-            arrowstyle="-|>,head_length=4.5,head_width=2.2", shrinkA=11, shrinkB=12,
-            color=colour, lw=1.1, zorder=1,
-        )
-    )  # fmt: skip
-    # A point on the curve that ``arc3`` draws, about as far from every start.
-    (x0, y0), (x2, y2) = start, end
-    x1 = (x0 + x2) / 2 + bend * (y2 - y0)
-    y1 = (y0 + y2) / 2 - bend * (x2 - x0)
-    part = min(0.5, 0.4 / hypot(x2 - x0, y2 - y0))  # cells are at distance 1 from the middle
-    rest = 1 - part
-    axes.text(
-        rest**2 * x0 + 2 * rest * part * x1 + part**2 * x2,
-        rest**2 * y0 + 2 * rest * part * y1 + part**2 * y2,
-        ",".join(f"a{action}" for action in leading),
-        ha="center", va="center", fontsize=SMALL - 1, color=colour, zorder=2,
-        bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none"},
-    )  # fmt: skip
 
 
 NEAR_ZERO = 0.01  # an interval within this distance of 0 counts as 0
