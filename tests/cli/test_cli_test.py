@@ -195,8 +195,8 @@ def test_compare_prints_stored_evaluations_in_one_table(omnimeter):
     assert "worse" in out
     assert "Reliability of the comparison" in out
     _, apart, _ = omnimeter("compare", "one", "two", "--reference", "random", "--json")
-    _, together, _ = omnimeter("compare", "both", "--reference", "random", "--json")
-    assert json.loads(apart) == json.loads(together)
+    _, joint, _ = omnimeter("compare", "both", "--reference", "random", "--json")
+    assert json.loads(apart) == json.loads(joint)
     (difference,) = json.loads(apart)["comparisons"]
     assert difference["verdict"] == "better"
     assert difference["count"] == 10

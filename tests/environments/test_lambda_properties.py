@@ -147,11 +147,11 @@ def test_an_agent_that_stays_behind_lives_on_the_trace() -> None:
 @pytest.mark.parametrize(
     ("consumption", "behind", "together"), [("before", 1.0, 0.0), ("after", 1 / 2, 1.0)]
 )
-def test_when_the_whole_reward_is_where(consumption: str, behind: float, together: float) -> None:
+def test_when_the_whole_reward_is_where(consumption: str, behind: float, joint: float) -> None:
     """Before the update one step behind Good, after it only together with Good (4.1.5)."""
     rules = {"consumption": consumption, "division": 2, "vanish": False, "drop_on_agents": True}
     environment = arranged(ring(12, agents=2, **rules), [4, 10, 3, 4])
-    assert step(environment, 1, 1) == [behind, together]
+    assert step(environment, 1, 1) == [behind, joint]
 
 
 @pytest.mark.parametrize(("vanish", "second"), [(True, 0.0), (False, 1 / 2)])

@@ -140,15 +140,15 @@ def test_good_and_evil_never_share_a_cell() -> None:
 def test_good_and_evil_begin_in_different_cells_drawn_evenly() -> None:
     environment = Torus(3).build(Instance({"good": "S", "evil": "S"}))
     counts = np.zeros((3, 9))
-    together = 0
+    joint = 0
     for number in range(2000):
         environment.start(stream(1, number).generator())
         places = environment.state.places.reshape(3, 2) @ [1, 3]
         assert places[1] != places[2]
-        together += places[0] == places[1]
+        joint += places[0] == places[1]
         counts[range(3), places] += 1
     assert np.abs(counts / 2000 - 1 / 9).max() < 0.03
-    assert together / 2000 == pytest.approx(1 / 9, abs=0.03)
+    assert joint / 2000 == pytest.approx(1 / 9, abs=0.03)
 
 
 def test_which_one_gives_way_is_random() -> None:

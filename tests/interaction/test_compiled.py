@@ -105,9 +105,9 @@ def test_nothing_to_do() -> None:
 def test_no_exercise_depends_on_its_neighbours() -> None:
     cups, rng = Cups(), stream(2).generator()
     taken = [exercise(cups.draw(rng), number) for number in range(30)]
-    together = run_single(cups, RandomAgent(), taken, record=True)
+    joint = run_single(cups, RandomAgent(), taken, record=True)
     backwards = list(run_single(cups, RandomAgent(), taken[::-1], record=True))[::-1]
-    for each, one, other in zip(taken, together, backwards, strict=True):
+    for each, one, other in zip(taken, joint, backwards, strict=True):
         (alone,) = run_single(cups, RandomAgent(), [each], record=True)
         assert one.same_as(other)
         assert one.same_as(alone)
