@@ -145,7 +145,7 @@ def test_an_agent_that_stays_behind_lives_on_the_trace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("consumption", "behind", "together"), [("before", 1.0, 0.0), ("after", 1 / 2, 1.0)]
+    ("consumption", "behind", "joint"), [("before", 1.0, 0.0), ("after", 1 / 2, 1.0)]
 )
 def test_when_the_whole_reward_is_where(consumption: str, behind: float, joint: float) -> None:
     """Before the update one step behind Good, after it only together with Good (4.1.5)."""

@@ -95,7 +95,7 @@ def test_a_disk_that_refuses(
     assert "Everything stored so far is safe." in caught.value.advice
     if number in FULL:
         assert "no space" in caught.value.message
-        assert "run the evaluation again" in caught.value.advice
+        assert "run the same command again" in caught.value.advice
     if number in FORBIDDEN:
         assert "--out" in caught.value.advice
     assert Record(tmp_path).outcomes() == [make_outcome(number) for number in (1, 2, 3)]
