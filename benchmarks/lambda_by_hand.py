@@ -47,7 +47,7 @@ class QParameters(ctypes.Structure):
 
     _fields_ = (
         ("alpha", REAL), ("gamma", REAL), ("initial", REAL), ("lowest", REAL),
-        ("exploration", REAL), ("first", WHOLE), ("seed", SEED),
+        ("epsilon", REAL), ("first", WHOLE), ("seed", SEED),
     )  # fmt: skip
 
 

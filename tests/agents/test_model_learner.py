@@ -37,7 +37,7 @@ TWO = Briefing(2, Space((2,), single=True))
 
 
 def test_by_hand() -> None:
-    agent = ModelLearner(gamma=0.5, hope=1.0)
+    agent = ModelLearner(gamma=0.5, optimism=1.0)
     state = begun(agent, TWO)
     assert state.table.tolist() == [2, 2, 2, 2]  # 1 for ever
     first = agent.act(0.7, 0)  # the first reward is not attributed to any action
@@ -82,7 +82,9 @@ def test_values_are_what_the_model_says(
 
 
 def test_one_action_takes_no_more_than_its_effort() -> None:
-    lazy = begun(agent := ModelLearner(effort=1, gamma=0.9), Briefing(1, Space((5,), single=True)))
+    lazy = begun(
+        agent := ModelLearner(max_updates=1, gamma=0.9), Briefing(1, Space((5,), single=True))
+    )
     for seen in (0, 1, 2, 3, 4, 0):
         agent.act(0.0, seen)
     planned = lazy.table.copy()
@@ -186,10 +188,10 @@ def tried(trace: Trace) -> int:
         ({"gamma": 1.0}, "gamma is 1.0"),
         ({"gamma": -0.1}, "gamma is -0.1"),
         ({"gamma": nan}, "gamma is nan"),
-        ({"hope": 1.1}, "hope is 1.1"),
-        ({"hope": nan}, "hope is nan"),
-        ({"effort": 0}, "effort is 0"),
-        ({"effort": 2**70}, "effort is 1180591620717411303424"),
+        ({"optimism": 1.1}, "optimism is 1.1"),
+        ({"optimism": nan}, "optimism is nan"),
+        ({"max_updates": 0}, "max_updates is 0"),
+        ({"max_updates": 2**70}, "max_updates is 1180591620717411303424"),
     ],
 )
 def test_invalid_parameters_are_rejected(wrong: dict[str, Any], message: str) -> None:

@@ -95,7 +95,7 @@ def moves(agent: Agent, count: int = 200) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize(
     "agent",
-    ["q-learning", "q-learning(exploration=0.5)", "random", "random(rate=8)", "policy(rate=3)"],
+    ["q-learning", "q-learning(epsilon=0.5)", "random", "random(rate=8)", "policy(rate=3)"],
 )
 def test_the_same_actions_and_more_time(agent: str) -> None:
     original = moves(agent_of(agent))

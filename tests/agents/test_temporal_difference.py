@@ -53,7 +53,7 @@ def test_q_learning_by_hand() -> None:
 
 def test_q_learning_counts_on_the_best_although_it_explores() -> None:
     for seed in range(8):
-        agent = QLearning(**HALVES, exploration=1.0)
+        agent = QLearning(**HALVES, epsilon=1.0)
         table = begun(agent, TWO, seed).table
         table[:] = [1, 3, 5, 7]
         action = agent.act(0.0, 0)
@@ -67,7 +67,7 @@ def test_q_learning_counts_on_the_best_although_it_explores() -> None:
 def test_sarsa_counts_on_what_it_does_next(ending: bool) -> None:
     learnt = set()
     for seed in range(20):
-        agent = Sarsa(**HALVES, exploration=1.0)
+        agent = Sarsa(**HALVES, epsilon=1.0)
         table = begun(agent, TWO, seed).table
         table[:] = [1, 1, 5, 7]
         action = agent.act(0.0, 0)
@@ -82,7 +82,7 @@ def test_sarsa_counts_on_what_it_does_next(ending: bool) -> None:
 
 @pytest.mark.parametrize("ending", [False, True])
 def test_expected_sarsa_counts_on_the_average(ending: bool) -> None:
-    agent = ExpectedSarsa(**HALVES, exploration=0.2)
+    agent = ExpectedSarsa(**HALVES, epsilon=0.2)
     table = begun(agent, TWO).table
     table[:] = [1, 1, 5, 7]
     action = agent.act(0.0, 0)
@@ -105,14 +105,14 @@ def test_rewards_count_from_the_lowest() -> None:
 
 def test_what_is_seen_again_is_judged_anew() -> None:
     for kind in (QLearning, ExpectedSarsa):
-        agent = kind(**HALVES, exploration=0.0, ties="first")
+        agent = kind(**HALVES, epsilon=0.0, ties="first")
         table = begun(agent, TWO).table
         assert [agent.act(0.0, 0), agent.act(-1.0, 0)] == [0, 1]
         assert table.tolist() == [1.5, 2, 2, 2]
 
 
 def test_sarsa_chooses_before_it_learns() -> None:
-    agent = Sarsa(**HALVES, exploration=0.0, ties="first")
+    agent = Sarsa(**HALVES, epsilon=0.0, ties="first")
     table = begun(agent, TWO).table
     assert [agent.act(0.0, 0), agent.act(-1.0, 0), agent.act(-1.0, 0)] == [0, 0, 1]
     assert table.tolist() == [1.5 + (1 - 1.5) / 2, 2, 2, 2]  # at last it counts on action 1
@@ -128,7 +128,7 @@ def test_the_table_stays_without_an_action() -> None:
 
 def test_an_exercise_begins_with_a_new_table() -> None:
     for kind in LEARNERS:
-        agent = kind(ties="first", exploration=0.0)
+        agent = kind(ties="first", epsilon=0.0)
         agent.begin(TWO, 0)
         assert [agent.act(0.0, 0), agent.act(-1.0, 1), agent.act(0.0, 0)] == [0, 0, 1]
         agent.begin(TWO, 0)
@@ -178,7 +178,7 @@ UNMOVED = {"alpha": 1e-300, "gamma": 0.0}
 def test_the_best_are_chosen_alike(
     kind: type[QLearning], values: list[float], shares: dict[int, float]
 ) -> None:
-    agent = kind(**UNMOVED, exploration=0.0)
+    agent = kind(**UNMOVED, epsilon=0.0)
     state = begun(agent, THREE)
     state.table[:] = values
     before = int(state.rng[0])
@@ -192,7 +192,7 @@ def test_the_best_are_chosen_alike(
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_the_first_of_the_best(kind: type[QLearning]) -> None:
-    agent = kind(**UNMOVED, exploration=0.0, ties="first")
+    agent = kind(**UNMOVED, epsilon=0.0, ties="first")
     state = begun(agent, THREE)
     state.table[:] = [1.0, 2.0, 2.0]
     before = int(state.rng[0])
@@ -203,7 +203,7 @@ def test_the_first_of_the_best(kind: type[QLearning]) -> None:
 @pytest.mark.parametrize("kind", LEARNERS)
 @pytest.mark.parametrize("ties", ["random", "first"])
 def test_exploring_is_any_action(kind: type[QLearning], ties: str) -> None:
-    agent = kind(**UNMOVED, exploration=0.3, ties=ties)
+    agent = kind(**UNMOVED, epsilon=0.3, ties=ties)
     begun(agent, THREE).table[:] = [1.0, 2.0, 1.0]
     counts = Counter(agent.act(0.0, 0) for _ in range(6000))
     check_shares(counts, {0: 0.1, 1: 0.8, 2: 0.1})
@@ -240,7 +240,7 @@ def average(traces: list[Trace]) -> float:
 def test_learners_learn(kind: type[QLearning]) -> None:
     baseline = average(run(RandomAgent(), Buttons("bananas")))
     assert abs(baseline - 1 / 3) < 0.03
-    explored = 2 / 3 * kind().exploration
+    explored = 2 / 3 * kind().epsilon
     assert average(run(kind(), Buttons("bananas"))) == pytest.approx(1 - explored, abs=0.03)
 
 
@@ -261,9 +261,9 @@ def test_without_exploration_they_are_one(ties: str) -> None:
     places = [Buttons("alternating"), Buttons("balanced"), Cups(3, 4)]
     for place in places:
         greedy = run(QLearning(ties=ties), place, 300)
-        assert same(greedy, run(ExpectedSarsa(exploration=0.0, ties=ties), place, 300))
+        assert same(greedy, run(ExpectedSarsa(epsilon=0.0, ties=ties), place, 300))
         # Where the same can be observed twice in a row, SARSA has chosen before it learns.
-        alike = same(greedy, run(Sarsa(exploration=0.0, ties=ties), place, 300))
+        alike = same(greedy, run(Sarsa(epsilon=0.0, ties=ties), place, 300))
         assert alike == (place is places[0])
 
 
@@ -279,9 +279,9 @@ def test_without_exploration_they_are_one(ties: str) -> None:
         ({"gamma": 1.0}, "gamma is 1.0"),
         ({"gamma": -0.1}, "gamma is -0.1"),
         ({"gamma": nan}, "gamma is nan"),
-        ({"initial": inf}, "initial value is inf"),
-        ({"exploration": -0.1}, "exploration is -0.1"),
-        ({"exploration": 1.1}, "exploration is 1.1"),
+        ({"initial_value": inf}, "initial value is inf"),
+        ({"epsilon": -0.1}, "Epsilon is -0.1"),
+        ({"epsilon": 1.1}, "Epsilon is 1.1"),
     ],
 )
 @pytest.mark.parametrize("kind", LEARNERS)
@@ -294,7 +294,7 @@ def test_learners_reject_invalid_parameters(
 
 def test_learners_take_the_extremes() -> None:
     for kind in LEARNERS:
-        agent = kind(alpha=1, gamma=0, initial=-2, exploration=1)
+        agent = kind(alpha=1, gamma=0, initial_value=-2, epsilon=1)
         agent.begin(TWO, 0)
         assert agent.act(0.0, 0) in {0, 1}
 

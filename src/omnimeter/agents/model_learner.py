@@ -108,21 +108,22 @@ class ModelLearner(KernelAgent):
 
     Args:
         gamma: The discount factor, at least 0 and below 1.
-        hope: The reward that an untried action is assumed to bring for ever, from 0 for the lowest
-            possible reward to 1 for the highest. With 1 it tries everything before it accepts less.
-        effort: The greatest number of values that are computed for one action; the rest waits for
-            the next.
+        optimism: The reward that an untried action is assumed to bring for ever, from 0 for the
+            lowest possible reward to 1 for the highest. With 1 it tries everything before it
+            accepts less.
+        max_updates: The greatest number of values that are computed for one action; the rest waits
+            for the next.
     """
 
     kernels = AgentKernels(ModelState, act=act)
     view = "state"
 
-    def __init__(self, gamma: float = 0.9, hope: float = 0.9, effort: int = 1000) -> None:
+    def __init__(self, gamma: float = 0.9, optimism: float = 0.9, max_updates: int = 1000) -> None:
         require_gamma(gamma)
-        require(0 <= hope <= 1, f"The hope is {hope}.", "Give a number from 0 to 1.")
+        require(0 <= optimism <= 1, f"The optimism is {optimism}.", "Give a number from 0 to 1.")
         advice = "Give a whole number from 1 on, below 2**31."
-        require(1 <= effort < 2**31, f"The effort is {effort}.", advice)
-        self.gamma, self.hope, self.effort = gamma, hope, effort
+        require(1 <= max_updates < 2**31, f"max_updates is {max_updates}.", advice)
+        self.gamma, self.optimism, self.max_updates = gamma, optimism, max_updates
 
     def prepare(self, briefing: Briefing) -> ModelState:
         """An empty model with optimistic values."""
@@ -133,7 +134,7 @@ class ModelLearner(KernelAgent):
             "Use another agent, or declare the lowest and the highest reward in rewards.",
         )
         pairs = table_size(briefing.space, briefing.actions, 2**20)  # some forty megabytes
-        optimistic = lowest + self.hope * (highest - lowest)
+        optimistic = lowest + self.optimism * (highest - lowest)
         return ModelState(
             generator_state(),
             np.array(briefing.space.sizes),
@@ -142,7 +143,7 @@ class ModelLearner(KernelAgent):
             np.zeros(pairs),
             np.zeros(pairs, dtype=np.int64),
             np.zeros(pairs, dtype=np.int64),
-            np.array([briefing.actions, self.effort, -1, 0, 0, 0]),
+            np.array([briefing.actions, self.max_updates, -1, 0, 0, 0]),
             np.array([self.gamma, 1e-6 * (highest - lowest)]),
         )
 

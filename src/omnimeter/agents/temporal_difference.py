@@ -157,8 +157,8 @@ class TemporalDifferenceAgent(KernelAgent):
         self,
         alpha: float = 0.05,
         gamma: float = 0.35,
-        initial: float = 2.0,
-        exploration: float = 0.1,
+        initial_value: float = 2.0,
+        epsilon: float = 0.1,
         ties: Literal["random", "first"] = "random",
     ) -> None:
         """Set the parameters of learning and choosing.
@@ -166,20 +166,20 @@ class TemporalDifferenceAgent(KernelAgent):
         Args:
             alpha: The learning rate, above 0 and at most 1.
             gamma: The discount factor, at least 0 and below 1.
-            initial: The value of every action at first.
-            exploration: The probability of any action instead of the best (epsilon).
+            initial_value: The value of every action at first.
+            epsilon: The probability of any action instead of the best (epsilon).
             ties: Which of equally good actions: a ``random`` one with uniform probability, or the
                 ``first``.
         """
         problem = f"The learning rate alpha is {alpha}."
         require(0 < alpha <= 1, problem, "Give a number above 0, at most 1.")
         require_gamma(gamma)
-        problem = f"The initial value is {initial}."
-        require(math.isfinite(initial), problem, "Give a finite number.")
-        problem = f"The exploration is {exploration}."
-        require(0 <= exploration <= 1, problem, "Give a probability, from 0 to 1.")
-        self.alpha, self.gamma, self.initial = alpha, gamma, initial
-        self.exploration, self.ties = exploration, ties
+        problem = f"The initial value is {initial_value}."
+        require(math.isfinite(initial_value), problem, "Give a finite number.")
+        problem = f"Epsilon is {epsilon}."
+        require(0 <= epsilon <= 1, problem, "Give a probability, from 0 to 1.")
+        self.alpha, self.gamma, self.initial_value = alpha, gamma, initial_value
+        self.epsilon, self.ties = epsilon, ties
 
     def prepare(self, briefing: Briefing) -> TableState:
         """A table of initial values."""
@@ -189,13 +189,13 @@ class TemporalDifferenceAgent(KernelAgent):
             "Rewards count from the lowest possible one, which is missing here.",
             "Use another agent, or declare the lowest reward in rewards.",
         )
-        share = self.exploration / actions
+        share = self.epsilon / actions
         return TableState(
             generator_state(),
-            np.full(table_size(briefing.space, actions), self.initial, dtype=np.float64),
+            np.full(table_size(briefing.space, actions), self.initial_value, dtype=np.float64),
             np.array(briefing.space.sizes),
             np.array([actions, int(self.ties == "first"), -1]),
-            np.array([self.alpha, self.gamma, lowest, self.exploration, share], dtype=np.float64),
+            np.array([self.alpha, self.gamma, lowest, self.epsilon, share], dtype=np.float64),
         )
 
 
@@ -211,8 +211,8 @@ class QLearning(TemporalDifferenceAgent):
     Args:
         alpha: The learning rate, above 0 and at most 1.
         gamma: The discount factor, at least 0 and below 1.
-        initial: The value of every action at first.
-        exploration: The probability of any action instead of the best; none in the text.
+        initial_value: The value of every action at first.
+        epsilon: The probability of any action instead of the best; none in the text.
         ties: Which of equally good actions: a ``random`` one with uniform probability, or the
             ``first``.
     """
@@ -223,11 +223,11 @@ class QLearning(TemporalDifferenceAgent):
         self,
         alpha: float = 0.05,
         gamma: float = 0.35,
-        initial: float = 2.0,
-        exploration: float = 0.0,
+        initial_value: float = 2.0,
+        epsilon: float = 0.0,
         ties: Literal["random", "first"] = "random",
     ) -> None:
-        super().__init__(alpha, gamma, initial, exploration, ties)
+        super().__init__(alpha, gamma, initial_value, epsilon, ties)
 
 
 class Sarsa(TemporalDifferenceAgent):

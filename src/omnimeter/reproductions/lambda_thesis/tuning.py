@@ -348,5 +348,5 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Try 20 x 20 combinations of learning rate and discount factor."""
     workers = min(2, os.cpu_count() or 1)
     grid = run_grid(SESSIONS, thesis.INTERACTIONS, workers, report=report)
-    raised = QLearning(alpha=PUBLISHED[0], gamma=BEYOND, initial=RAISED)
+    raised = QLearning(alpha=PUBLISHED[0], gamma=BEYOND, initial_value=RAISED)
     return describe(grid, session_rewards(raised, SESSIONS, thesis.INTERACTIONS), out)
