@@ -68,6 +68,8 @@ class Environment(ABC):
         """What the agent in a seat is told about this environment."""
         return Briefing(self.actions, self.space_of(seat), self.rewards, view=self.view_of(seat))
 
+    # Extension: several seats (section 14). The defaults serve one agent.
+
     def space_of(self, seat: int) -> Space:  # noqa: ARG002 - for environments whose seats differ
         """The observation space of a seat."""
         return self.space
@@ -147,6 +149,8 @@ class EnvironmentClass(ABC):
         plain = observation if isinstance(observation, int) else [int(x) for x in observation]
         return {"observation": plain}
 
+    # Extension: several views and seats (sections 3.7 and 14).
+
     def with_views(self, views: Sequence[str | None]) -> Self:
         """The same class with one seat for each view; what it draws stays the same.
 
@@ -161,6 +165,8 @@ class EnvironmentClass(ABC):
             message = f"{type(self).__name__} has one seat, not {len(views)}."
             raise InvalidInputError(message, "Let each agent take its exercises alone.")
         return self
+
+    # Extension: adaptive tests, which choose by complexity (section 3.9).
 
     def complexity_range(self) -> tuple[float, float]:
         """The lowest and the highest complexity that can be drawn, as far as it is known."""
