@@ -160,9 +160,7 @@ def _estimate(
 ) -> Estimate:
     """The mean over the parts. A part without any payoff may be worth anything.
 
-    As long as no part has two payoffs, the spread inside parts is not known, and all are taken
-    as one sample. How far the parts lie apart then counts as uncertainty too: the interval is
-    rather too long than too short.
+    Where no part has two payoffs, all are one sample, and the interval is rather too long.
     """
     present: dict[int, list[float]] = {}
     for part, payoff in paid:
