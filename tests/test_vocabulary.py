@@ -15,22 +15,58 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 MODULES = frozenset(
     """
-    audits.examination audits.finding audits.lookahead audits.playing audits.positions
-    catalogue.coercion catalogue.failures catalogue.places catalogue.resolution cli.auditing
-    cli.evaluating cli.examining cli.meaning cli.sitting cli.standing cli.taking
-    cli.watching contract.streams environments.automata.marks
-    environments.lambda_class.building environments.lambda_class.observing execution.conduct
-    execution.workforce gymnasium_face interaction.borrowing interaction.children
-    interaction.indices interaction.joint_template interaction.members interaction.reach
-    interaction.remote interaction.seats interaction.together protocols.adaptive
-    protocols.choosing protocols.sittings reports.beside reports.curves_ink reports.gallery
-    reports.ink reports.look reports.placing reports.rejudging reports.setting
-    reproductions.anytime_experiments reproductions.lambda_experiments results.durable
-    results.ledger results.origin results.refusals statistics testing.global_chance
-    testing.made_up testing.seating
+    agents.actions agents.apprentice agents.cheat agents.choices agents.cup_presser
+    agents.durations agents.exits agents.follower agents.keys agents.nothing agents.oracle
+    agents.policy agents.q_learning agents.random_agent agents.rates agents.sarsa
+    agents.scripted agents.slowed agents.steady agents.torus_agent audits.agreement
+    audits.balance audits.examination audits.finding audits.graph audits.lookahead
+    audits.playing audits.positions audits.ranges audits.repeatability catalogue.coercion
+    catalogue.descriptions catalogue.failures catalogue.ids catalogue.kinds catalogue.listings
+    catalogue.notation catalogue.places catalogue.resolution catalogue.sources
+    catalogue.summaries cli.auditing cli.definitions cli.entry cli.evaluating cli.examining
+    cli.listing cli.live cli.meaning cli.plot cli.reporting cli.reproducing cli.running
+    cli.showing cli.sitting cli.sitting_tables cli.standing cli.taking cli.watching
+    complexity.compression complexity.kt complexity.paths complexity.prefix_codes
+    contract.budget contract.spaces contract.streams contract.trace
+    environments.automata.automaton environments.automata.description
+    environments.automata.examples environments.automata.family environments.automata.marks
+    environments.automata.normal_form environments.automata.parts environments.automata.scene
+    environments.automata.stationary environments.automata.symbols
+    environments.automata.transitions environments.buttons.complexity
+    environments.buttons.dynamics environments.buttons.examples environments.buttons.generator
+    environments.buttons.scene environments.cups.complexity environments.cups.dynamics
+    environments.cups.generator environments.cups.scene environments.lambda_class.building
+    environments.lambda_class.description environments.lambda_class.objects
+    environments.lambda_class.observing environments.lambda_class.rules
+    environments.lambda_class.scene environments.lambda_class.space_drawing
+    environments.lambda_class.strings environments.lambda_class.topologies
+    environments.lambda_class.validity environments.torus.drawing environments.torus.expressions
+    environments.torus.scene execution.conduct execution.progress execution.running
+    execution.timing execution.workforce gymnasium_face interaction.batch interaction.borrowing
+    interaction.children interaction.conversation interaction.events interaction.indices
+    interaction.joint_template interaction.kernel_parts interaction.layout interaction.limits
+    interaction.members interaction.messages interaction.randomness interaction.reach
+    interaction.remote interaction.seats interaction.together payoffs.adjustments
+    payoffs.running payoffs.summation protocols.adaptive protocols.balance
+    protocols.battery_files protocols.battery_plan protocols.choosing protocols.drawing
+    protocols.history protocols.scoring protocols.sittings protocols.specs
+    protocols.universal_base protocols.universal_subset reports.adaptive reports.beside
+    reports.contents reports.course_figures reports.curves_ink reports.faults reports.gallery
+    reports.ink reports.labels reports.learning reports.levels reports.look reports.placing
+    reports.rejudging reports.reliability reports.rows_ink reports.scales_ink reports.setting
+    reports.shapes reports.sittings reports.wording reproductions.anytime_experiments
+    reproductions.estimates reproductions.files reproductions.lambda_experiments
+    reproductions.payoff_table.columns reproductions.payoff_table.features
+    reproductions.payoff_table.laboratory reproductions.payoff_table.picture
+    reproductions.payoff_table.published reproductions.pictures reproductions.reproduction
+    reproductions.simulation results.durable results.faults results.layout results.ledger
+    results.lock results.origin results.outcome_table results.record results.refusals
+    results.shards results.specification results.trace_table results.writer statistics
+    testing.adjustments testing.bands testing.drawing testing.global_chance testing.made_up
+    testing.percepts testing.probes testing.seating testing.variants
     """.split()
 )
-"""Some of the former modules and packages."""
+"""Former modules and packages; those inside a former package are not repeated."""
 
 IDENTIFIERS = frozenset(
     """

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import omnimeter as om
+from omnimeter.agents.temporal_difference import QLearning
 from omnimeter.cli import main
 from omnimeter.environments.cups import Cups
 from omnimeter.results import Record
@@ -313,15 +314,20 @@ def test_bad_input_gets_one_clear_message(call, hint):
 
 
 def test_what_cannot_be_pickled_needs_one_worker():
-    lock = threading.Lock()
+    class Locked:
+        def __init__(self):
+            self.lock = threading.Lock()
 
-    def locked(observation):
-        with lock:
-            return 0
+        def __deepcopy__(self, memo):
+            return type(self)()
 
-    assert om.evaluate(locked, "cups", **SMALL).complete
+        def act(self, observation):
+            with self.lock:
+                return 0
+
+    assert om.evaluate(Locked(), "cups", **SMALL).complete
     with pytest.raises(om.InvalidInputError, match="cannot be sent to other processes"):
-        om.evaluate(locked, "cups", **SMALL, workers=2)
+        om.evaluate(Locked(), "cups", **SMALL, workers=2)
 
 
 def test_results_are_compared():
@@ -359,3 +365,49 @@ def test_the_public_names_are_there():
         assert getattr(om, name)
     with pytest.raises(AttributeError, match="no attribute 'evalute'"):
         _ = om.evalute
+
+
+def test_a_closure_is_a_new_one_in_every_exercise():
+    def counter():
+        count = 0
+
+        def act(observation):
+            nonlocal count
+            count += 1
+            return count % 2
+
+        return act
+
+    long, short = (
+        om.evaluate(counter(), "cups", exercises=2, interactions=n, traces=True) for n in (5, 4)
+    )
+    for result in (long, short):
+        for _, trace in result.record.traces():
+            assert trace.actions[0] == 1
+
+
+def test_a_python_override_of_an_agent_with_kernels_is_heard():
+    class Stubborn(QLearning):
+        def act(self, reward, observation):
+            return 1
+
+    result = om.evaluate(Stubborn, "cups", exercises=2, interactions=20, traces=True)
+    for _, trace in result.record.traces():
+        assert set(trace.actions.tolist()) == {1}
+
+
+def test_numbers_of_numpy_are_numbers():
+    numbers = {"exercises": np.int64(2), "interactions": np.int64(10), "seed": np.int64(3)}
+    plain = om.evaluate("random", "cups", exercises=2, interactions=10, seed=3)
+    assert values(om.evaluate("random", "cups", **numbers)) == values(plain)
+
+
+@pytest.mark.parametrize("given", [{"exercises": 3}, {"joint": True}, {"complexity": 5}])
+def test_a_battery_takes_nothing_that_says_what_exercises_are(given):
+    with pytest.raises(om.InvalidInputError, match="together with battery"):
+        om.evaluate("random", battery="thesis-table-6-1", **given)
+
+
+def test_there_is_at_least_one_worker():
+    with pytest.raises(om.InvalidInputError, match="0 workers"):
+        om.evaluate("random", "cups", workers=0)

@@ -9,6 +9,9 @@ import pytest
 import counting
 import omnimeter as om
 from counting import Counter
+from omnimeter.catalogue import Kind, make
+from omnimeter.execution import evaluate
+from omnimeter.protocols import Evaluation
 from omnimeter.results import Record
 
 SMALL = {"exercises": 6, "interactions": 12}
@@ -127,3 +130,43 @@ def test_the_command_line_carries_memory(tmp_path):
     assert "Memory is carried" in command(tmp_path, *arguments, "--out", "e")
     assert json.loads(command(tmp_path, *arguments, "--out", "e", "--json"))["memory"] == "carried"
     assert counted(om.load(tmp_path / "e")) == [1, 2, 3]
+
+
+class OneByOne(om.Protocol):
+    """Proposes one exercise after the other, with carried memory."""
+
+    memory = "carried"
+
+    def __init__(self) -> None:
+        self.sample = make(
+            Kind.PROTOCOL, om.Spec("sample-v1", {"environment_class": "cups", "interactions": 9})
+        )
+
+    def payoff(self):
+        return self.sample.payoff()
+
+    def propose(self, agent, outcomes):
+        return self.sample.propose(agent, outcomes)[:1]
+
+    def score(self, outcomes):
+        return self.sample.score(outcomes)
+
+
+def test_a_protocol_that_carries_memory_proposes_all_at_once():
+    protocol = om.Spec(f"{__file__}:OneByOne")
+    with pytest.raises(om.InvalidInputError, match="second round"):
+        evaluate(Evaluation(protocol, (om.Spec("random-v1"),)))
+
+
+def test_an_agent_that_loses_its_process_loses_the_rest_of_its_sequence(tmp_path):
+    file = tmp_path / "dies.py"
+    file.write_text(
+        "import os\n\nclass Dies:\n    begun = 0\n"
+        "    def begin(self, briefing, rng):\n        self.begun += 1\n"
+        "    def act(self, reward, observation):\n"
+        "        if self.begun == 3:\n            os._exit(1)\n        return 0\n"
+    )
+    result = om.evaluate(f"{file}:Dies", "cups", **SMALL, memory="carried")
+    (outcomes,) = result.judged.outcomes.values()
+    assert [each.fault is None for each in outcomes] == [True, True, False, False, False, False]
+    assert "carried" in outcomes[-1].fault.message

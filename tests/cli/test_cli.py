@@ -57,7 +57,7 @@ def test_list_and_show(omnimeter):
     code, out, _ = omnimeter("list", "agents", "--json")
     entries = {entry["id"]: entry for entry in json.loads(out)}
     assert {entry["kind"] for entry in entries.values()} == {"agent"}
-    assert entries["random-v1"]["place"] == "omnimeter.agents.simple:RandomAgent"
+    assert entries["random-v1"]["location"] == "omnimeter.agents.simple:RandomAgent"
     assert entries["random-v1"]["summary"].startswith("Acts at random")
     assert entries["random-v1"]["problem"] == ""
     code, out, _ = omnimeter("show", "cups")

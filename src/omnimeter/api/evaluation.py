@@ -101,8 +101,11 @@ def running_options(
     """How to run, which does not change the result.
 
     Raises:
+        InvalidInputError: There are no workers.
         UnknownNameError: There is no such isolation.
     """
+    if workers < 1:
+        raise InvalidInputError(f"There cannot be {workers} workers.", "Give workers=1 or more.")
     if isolation not in set(Isolation):
         raise UnknownNameError("isolation", isolation, list(Isolation))
     limits = Limits(seconds_per_action=action_timeout, memory_mb=memory_limit)
@@ -320,7 +323,11 @@ def plan(
             "Give environment_class= or battery=, for example environment_class=cups.",
         )
     specs, things = agent_specs(agents)
-    parameters = {name: value for name, value in given.items() if value is not None}
+    parameters = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in given.items()
+        if value is not None
+    }
     parameters["payoff"] = read_spec(Kind.PAYOFF, parameters["payoff"]).to_json()
     if parameters.get("memory") == "fresh":  # the default, which old records do not mention
         del parameters["memory"]
@@ -329,6 +336,13 @@ def plan(
         if not all(isfinite(each) for each in numbers if isinstance(each, float)):
             raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
     if battery is not None:
+        alone = {"interactions", "seconds", "complexity", "clock", "timeout"} & parameters.keys()
+        if joint or alone or parameters.get("exercises", 20) != 20:
+            name = "joint" if joint else min(alone, default="exercises")
+            raise InvalidInputError(
+                f"{name}= cannot be given together with battery=.",
+                "The battery says what its exercises are.",
+            )
         chosen = sorted({"tests", "payoff", "seed", "memory"} & parameters.keys())
         content = snapshot(str(battery) if isinstance(battery, Path) else battery)
         protocol = {**{name: parameters[name] for name in chosen}, "battery": content}

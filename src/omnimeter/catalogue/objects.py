@@ -36,7 +36,7 @@ def generation() -> int:
 
 
 def build(spec: Spec) -> Any:
-    """A class as it is, a function as it is, and a copy of any other object.
+    """A class or a function as it is, and a copy of a closure or of any other object.
 
     Raises:
         InvalidInputError: The object is not there, or cannot be copied.
@@ -57,9 +57,14 @@ def build(spec: Spec) -> Any:
             "Define it again and give the object itself to omnimeter.evaluate or omnimeter.load.",
         )
     thing = _current[spec.id]
-    if isinstance(thing, type | types.FunctionType | types.BuiltinFunctionType):
+    closure = isinstance(thing, types.FunctionType) and thing.__closure__
+    if not closure and isinstance(thing, type | types.FunctionType | types.BuiltinFunctionType):
         return thing
     try:
+        if closure:  # what it encloses may change
+            import cloudpickle
+
+            return pickle.loads(cloudpickle.dumps(thing))
         return copy.deepcopy(thing)
     except Exception as error:
         raise InvalidInputError(

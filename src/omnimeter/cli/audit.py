@@ -55,7 +55,7 @@ def audit(
             progress=tell,
         )
     if json:
-        print_json({"class": spec.to_json(), **result.to_json()})
+        print_json({"environment_class": spec.to_json(), **result.to_json()})
     else:
         _print(spec.label, result)
     if not result.ok:

@@ -34,7 +34,7 @@ def list_parts(
     entries = listing(None if kind is None else _kind(kind))
     if json:
         shown = ({"summary": entry.summary, "problem": entry.problem} for entry in entries)
-        print_json([_json(entry) | more for entry, more in zip(entries, shown, strict=True)])
+        print_json([asdict(entry) | more for entry, more in zip(entries, shown, strict=True)])
         return
     table = Table(box=None, pad_edge=False)
     for heading in ("kind", "id", "what it is", "package"):
@@ -87,7 +87,7 @@ def show(
         if each is Kind.REPRODUCTION:
             description = replace(description, parameters=[])
         if json:
-            print_json(_json(description))
+            print_json(asdict(description))
         else:
             _print(description)
         return
@@ -102,11 +102,6 @@ def _kind(name: str) -> Kind:
     if (singular := name.removesuffix("s")) not in set(Kind):
         raise UnknownNameError("kind of part", name, list(Kind))
     return Kind(singular)
-
-
-def _json(part: Any) -> dict[str, Any]:
-    """An entry or a description, with the documented name of its location."""
-    return {"place" if key == "location" else key: value for key, value in asdict(part).items()}
 
 
 def _print(description: Any) -> None:

@@ -178,8 +178,6 @@ def run(
         print_json({**data, "report": str(page), "directory": str(session.out)})
     else:
         print_result(result.judged)
-        if carry_memory:
-            console().print("Memory is carried from exercise to exercise.")
         console().print(f"results: {session.out}\nreport: {page}", soft_wrap=True)
     leave([result])
 

@@ -37,9 +37,31 @@ def print_result(result: Result) -> None:
     from omnimeter.reports import comparisons, score_table
     from omnimeter.reports.summary import comparison_sentence
 
+    if result.design.unit == "repetition":
+        print_test(result, comparisons(result))
+        return
     print_table(score_table(result))
     for each in comparisons(result):
         console().print(f"[dim]{escape(comparison_sentence(each))}[/dim]")
+    print_troubles(result)
+
+
+def print_test(result: Result, compared: Sequence[Comparison], *remarks: str) -> None:
+    """Print a test: scores, secondary metrics, differences, and how to read them."""
+    from rich.markup import escape
+
+    from omnimeter.reports.scores import reliability_of
+    from omnimeter.reports.summary import estimate_sentence, hints, reliability_sentence
+
+    out = console()
+    print_scores(result, compared)
+    if sentence := reliability_sentence(reliability_of(result)):
+        out.print(f"\n{sentence}")
+    out.print(f"\n{escape(estimate_sentence(result))}")
+    for hint in hints(result):
+        out.print(f"[yellow]{escape(hint)}[/yellow]")
+    for remark in remarks:
+        out.print(f"[dim]{escape(remark)}[/dim]")
     print_troubles(result)
 
 
@@ -50,6 +72,8 @@ def print_troubles(result: Result) -> None:
     from omnimeter.reports.summary import stopped_sentence
 
     out = console()
+    if result.memory == "carried":
+        out.print("Memory is carried from exercise to exercise.")
     if sentence := stopped_sentence(result):
         out.print(f"[yellow]{escape(sentence)}[/yellow]")
     if not result.complete:

@@ -247,20 +247,11 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
 def _print(test: UniversalTest, result: Result, page: Path, reference: Spec | None) -> None:
     from rich.markup import escape
 
-    from omnimeter.cli.scores import print_scores, print_troubles
+    from omnimeter.cli.scores import print_test
     from omnimeter.cli.session import harness_sentence
-    from omnimeter.reports.scores import reliability_of
-    from omnimeter.reports.summary import estimate_sentence, hints, reliability_sentence
 
-    out, judged = console(), result.judged
+    out = console()
     out.print(f"[bold]{escape(test.title)}[/bold]\n{escape(test.setting)}\n")
-    print_scores(judged, result.compare(reference))
-    if sentence := reliability_sentence(reliability_of(judged)):
-        out.print(f"\n{sentence}")
-    out.print(f"\n{escape(estimate_sentence(judged))}")
-    for hint in hints(judged):
-        out.print(f"[yellow]{escape(hint)}[/yellow]")
-    for cost in test.harness:
-        out.print(f"[dim]{harness_sentence(cost)}[/dim]")
-    print_troubles(judged)
+    remarks = map(harness_sentence, test.harness)
+    print_test(result.judged, result.compare(reference), *remarks)
     out.print(f"results: {test.out}\nreport: {page}", soft_wrap=True)

@@ -11,7 +11,7 @@ from operator import itemgetter
 from time import monotonic, perf_counter
 from typing import Protocol as StructuralType
 
-from omnimeter.contract import Budget, Exercise, Outcome, Payoff, Spec, Trace
+from omnimeter.contract import Budget, Exercise, InvalidInputError, Outcome, Payoff, Spec, Trace
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution.workers import (
     Finished,
@@ -162,6 +162,11 @@ class Run:
                             break  # the test decides anew whether to do the rest
                     exercises = self._proposed()
                     self.complete = not exercises
+                    if exercises and memory == "carried":
+                        raise InvalidInputError(
+                            "A protocol with carried memory proposed a second round of exercises.",
+                            "Let it propose the whole sequence at once, or use fresh memory.",
+                        )
                     paused = perf_counter()
                     yield
                     last += perf_counter() - paused  # the caller's time does not count

@@ -100,9 +100,21 @@ def can_run_compiled(
     return (
         own is not None
         and not (joint and (own.step_joint is None or own.observe_from is None))
-        and all(isinstance(agent, Agent) and agent.kernels is not None for agent in agents)
+        and all(isinstance(agent, Agent) and _behaves_by_kernels(agent) for agent in agents)
         and (exercise is None or _needs_no_real_time(exercise))
     )
+
+
+def _behaves_by_kernels(agent: Agent) -> bool:
+    """Whether an agent has kernels, and no subclass overrides in Python what they do."""
+    if agent.kernels is None or "kernels" in vars(agent):
+        return agent.kernels is not None
+    for cls in type(agent).__mro__:
+        if "kernels" in vars(cls):
+            return True
+        if not {"begin", "act", "finish"}.isdisjoint(vars(cls)):
+            return False
+    return True
 
 
 def _needs_no_real_time(exercise: Exercise) -> bool:

@@ -261,6 +261,7 @@ class AgentProcess(AgentHandle):
         self.limits = limits
         self._command = command
         self._carry = carry
+        self._begun = False
         self._child: _Child | None = None
         self._can_name_view = False  # what the process said when it was greeted
         self._view: tuple[str | None] | None = None  # known once it was asked for
@@ -307,9 +308,12 @@ class AgentProcess(AgentHandle):
 
         Raises:
             InvalidInputError: There is no such agent, or it cannot be made.
-            AgentFault: It cannot go on.
+            AgentFault: It cannot go on, or lost the memory that it should carry.
         """
+        if self._carry and self._begun and self._child is None:
+            raise agent_error("The agent's process ended, and with it the memory that it carried.")
         self._prepare()
+        self._begun = True
         message = {
             "type": "begin",
             "agent": self.spec.to_json(),

@@ -139,7 +139,7 @@ def difference_table(compared: Sequence[Comparison]) -> Table:
             Cell(size, {"difference": each.difference}, "strong"),
             Cell(ends, {"low": each.low, "high": each.high}),
             Cell(str(each.count), {"count": each.count}),
-            Cell(p_value(each.p_value), {"p": each.p_value}),
+            Cell(p_value(each.p_value), {"p_value": each.p_value}),
             Cell(each.finding, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
         )
         rows.append(cells)
@@ -237,7 +237,7 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
                 "difference": _finite(each.difference),
                 "interval": [_finite(each.low), _finite(each.high)],
                 "count": each.count,
-                "p": each.p_value,
+                "p_value": each.p_value,
                 "verdict": str(each.verdict),
             }
             for each in comparisons(result, reference)
