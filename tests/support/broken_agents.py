@@ -81,7 +81,9 @@ class Gossiping(Careful):
 
 
 class Inconsistent(RandomAgent):
-    """Has kernels, and does something else in Python."""
+    """Claims kernels of its own, and does something else in Python."""
+
+    kernels = RandomAgent.kernels
 
     def act(self, reward: float, observation: Observation) -> int | Move:
         return 0
