@@ -61,38 +61,36 @@ def exact_coverage(estimates, shares):
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("draw", [normal, uniform, three_valued])
 def test_means_are_covered_where_it_is_claimed(draw, count):
-    assert 0.93 <= coverage_of_means(draw, count, 3_000) <= 0.97
+    assert 0.93 <= coverage_of_means(draw, count, 1_500) <= 0.972
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("draw", [normal, uniform, three_valued, two_humped])
 def test_means_are_covered_closely_where_it_is_claimed(draw, count):
-    assert 0.937 <= coverage_of_means(draw, count, 30_000) <= 0.963
+    assert 0.937 <= coverage_of_means(draw, count, 10_000) <= 0.965
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "documented"),
-    [(exponential, (0.90, 0.92, 0.93, 0.95)), (lognormal, (0.84, 0.87, 0.90, 0.93))],
+    [(exponential, (0.90, 0.93, 0.95, 0.955)), (lognormal, (0.84, 0.885, 0.92, 0.945))],
 )
-def test_skewed_means_are_covered_as_little_as_documented(draw, documented):
-    coverages = [coverage_of_means(draw, count, 30_000) for count in SIZES]
+def test_skewed_means_without_a_support_are_covered_as_documented(draw, documented):
+    coverages = [coverage_of_means(draw, count, 10_000) for count in SIZES]
     assert coverages == pytest.approx(documented, abs=0.01)
 
 
 @pytest.mark.parametrize("count", [10, 20, 50, 100, 200])
-def test_means_of_rare_rewards_are_covered_as_documented(count):
+def test_means_of_rare_rewards_are_covered(count):
+    """Few rewards carry no spread, so that the interval is bounded; Student's covers 85 %."""
     estimates = [
         mean([1.0] * successes + [0.0] * (count - successes), support=(0, 1))
         for successes in range(count + 1)
     ]
     shares = np.linspace(0.1 / count, 0.5, 2_000)
     covered = exact_coverage(estimates, shares)
-    assert 0.845 <= covered.min() <= 0.875
-    assert count * shares[covered.argmin()] == pytest.approx(3.1, abs=0.2)
-    expected = count * shares
-    assert np.all(covered[(expected < 2.9) | (expected > 25)] >= 0.93)
+    assert covered.min() >= 0.92
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 10, 50])
@@ -119,18 +117,18 @@ def test_proportions_are_covered_as_documented(count):
 @pytest.mark.parametrize(("ours", "theirs"), [(10, 10), (10, 50), (200, 20)])
 def test_differences_of_independent_samples_are_covered(ours, theirs):
     rng = np.random.default_rng(8)
-    first, second = normal(rng, (3_000, ours)), 3 * uniform(rng, (3_000, theirs))
+    first, second = normal(rng, (1_000, ours)), 3 * uniform(rng, (1_000, theirs))
     pairs = zip(first, second, strict=True)
-    assert 0.93 <= coverage([difference(one, other) for one, other in pairs]) <= 0.97
+    assert 0.93 <= coverage([difference(one, other) for one, other in pairs]) <= 0.975
 
 
 @pytest.mark.parametrize("count", SIZES)
 def test_paired_differences_are_covered_and_narrower(count):
     rng = np.random.default_rng(9)
-    exercises = normal(rng, (2_000, count))
+    exercises = normal(rng, (1_000, count))
     first, second = (exercises + 0.3 * normal(rng, exercises.shape) for _ in range(2))
     estimates = [paired_difference(a, b) for a, b in zip(first, second, strict=True)]
-    assert 0.93 <= coverage(estimates) <= 0.97
+    assert 0.93 <= coverage(estimates) <= 0.975
     unpaired = difference(first[0], second[0])
     assert estimates[0].high - estimates[0].low < 0.7 * (unpaired.high - unpaired.low)
 

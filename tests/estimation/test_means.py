@@ -4,7 +4,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -12,16 +12,17 @@ from omnimeter.estimation import (
     Estimate,
     bootstrap,
     difference,
-    holm,
     interquartile_mean,
     mean,
     paired_difference,
-    paired_test,
     proportion,
+    stratified_test,
 )
+from omnimeter.estimation.likelihood import Part, highest_mean
 
 A = [0.1, 0.5, 0.4, 0.9, -0.3]
 B = [0.0, 0.7, 0.1, 0.6, -0.2]
+EVEN = [-0.5, 0.6, -0.3, 0.4, 0.1, 0.0, -0.4, 0.7, 0.5, -0.3]
 WIDE = (-1.0, 1.0)
 rewards = st.lists(st.floats(-1, 1), min_size=1, max_size=20)
 
@@ -30,29 +31,80 @@ def interval(estimate):
     return (estimate.low, estimate.high)
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
-def test_the_mean_has_the_interval_of_student(confidence):
-    expected = stats.ttest_1samp(A, 0).confidence_interval(confidence)
-    estimate = mean(A, confidence)
+def paired_test(first, second, support=None):
+    return stratified_test([first], [second], support)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_the_mean_has_the_interval_of_student_where_values_are_even(confidence):
+    expected = stats.ttest_1samp(EVEN, 0).confidence_interval(confidence)
+    estimate = mean(EVEN, confidence)
     assert interval(estimate) == pytest.approx(tuple(expected))
     assert (estimate.value, estimate.confidence, estimate.count) == (
-        pytest.approx(0.32),
+        pytest.approx(0.08),
         confidence,
-        5,
+        10,
     )
+    assert not estimate.bounded
 
 
-def test_the_paired_difference_has_the_interval_of_student():
-    expected = stats.ttest_rel(A, B).confidence_interval(0.9)
-    assert interval(paired_difference(A, B, 0.9)) == pytest.approx(tuple(expected))
-    assert paired_test(A, B) == pytest.approx(stats.ttest_rel(A, B).pvalue)
+def test_the_paired_difference_has_the_interval_of_student_where_values_are_even():
+    other = np.zeros(10)
+    expected = stats.ttest_rel(EVEN, other).confidence_interval(0.9)
+    assert interval(paired_difference(EVEN, other, 0.9)) == pytest.approx(tuple(expected))
+    assert paired_test(EVEN, other) == pytest.approx(stats.ttest_rel(EVEN, other).pvalue)
 
 
-def test_the_difference_has_the_interval_of_welch():
-    expected = stats.ttest_ind(A, B[:3], equal_var=False).confidence_interval(0.9)
-    estimate = difference(A, B[:3], 0.9)
+def test_the_difference_has_the_interval_of_welch_where_values_are_even():
+    other = 3 * np.array(EVEN[:7])
+    expected = stats.ttest_ind(EVEN, other, equal_var=False).confidence_interval(0.9)
+    estimate = difference(EVEN, other, 0.9)
     assert interval(estimate) == pytest.approx(tuple(expected))
-    assert estimate.count == 8
+    assert estimate.count == 17
+
+
+def test_a_skewed_sample_has_a_skewed_interval():
+    """The end on the side of the long tail is that of the empirical likelihood."""
+    values = np.random.default_rng(4).exponential(0.1, 40)
+    student = stats.ttest_1samp(values, 0).confidence_interval()
+    estimate = mean(values, support=WIDE)
+    quantile = stats.t.ppf(0.975, 39)
+    end = highest_mean([Part(values)], 20 * np.log1p(quantile**2 / 39))
+    assert interval(estimate) == pytest.approx((student.low, end))
+    assert end > student.high + 0.1 * (student.high - student.low) / 2
+
+
+@given(values=st.lists(st.floats(-1, 1), min_size=1, max_size=30))
+def test_few_carriers_make_a_bounded_interval(values):
+    distances = np.array(values) - np.mean(values)
+    fourth = np.sum(distances**4)
+    carriers = np.sum(distances**2) ** 2 / fourth if fourth > 1e-30 else 0.0
+    estimate = mean(values, support=WIDE)
+    assume(abs(carriers - 4) > 1e-6)
+    assert estimate.bounded == (carriers < 4)
+    if estimate.bounded:
+        upper = highest_mean([Part(np.array(values), 1.0, 1.0)], np.log(40))
+        assert estimate.high == pytest.approx(upper)
+
+
+def test_one_small_value_does_not_make_an_interval_short():
+    constant, nearly = [0.0] * 20, [0.0] * 19 + [0.0005]
+    widths = [np.diff(interval(mean(each, support=WIDE)))[0] for each in (constant, nearly)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.01)
+
+
+@given(
+    values=st.lists(st.floats(-1, 1), min_size=2, max_size=30),
+    more=st.floats(-1, 1),
+)
+def test_an_end_and_its_p_value_agree(values, more):
+    shift = np.array(values) - more
+    p_value = paired_test(shift, np.zeros(len(shift)), (-2.0, 2.0))
+    for factor in (0.9, 1.1):
+        if 1e-9 < p_value * factor < 1:
+            estimate = mean(shift, 1 - p_value * factor, (-4.0, 4.0))
+            excluded = not estimate.low <= 0 <= estimate.high
+            assert excluded == (factor > 1) or abs(estimate.value) < 1e-9
 
 
 @pytest.mark.parametrize(("successes", "count"), [(0, 10), (3, 10), (10, 10), (1, 1), (77, 1_000)])
@@ -123,23 +175,25 @@ def test_small_numbers_are_not_taken_for_rounding():
 
 
 def test_one_value_has_the_widest_interval():
-    assert mean([0.3], support=WIDE) == Estimate(0.3, -1.0, 1.0, 0.95, 1)
+    """By Markov's inequality, the mean is within 39 of 40 parts of the way to either end."""
+    expected = 0.3 - 1.3 * 39 / 40, 0.3 + 0.7 * 39 / 40
+    assert interval(mean([0.3], support=WIDE)) == pytest.approx(expected)
     assert mean([0.3]) == Estimate(0.3, -inf, inf, 0.95, 1)
-    assert interval(paired_difference([0.3], [0.1], support=WIDE)) == (-2, 2)
+    assert interval(paired_difference([0.3], [0.1], support=WIDE))[1] > 1.9
     assert interval(difference([0.3], [0.1, 0.2], support=WIDE))[1] > 1
     assert interval(difference([0.3], [0.1, 0.2])) == (-inf, inf)
 
 
 def test_a_difference_to_equal_values_is_not_surer_than_they_are():
     seen, equal = A * 4, [0.5] * 20
-    one, other = (mean(part, 0.975, WIDE) for part in (seen, equal))
-    expected = (one.low - other.high, one.high - other.low)
-    assert interval(difference(seen, equal, support=WIDE)) == pytest.approx(expected)
+    estimate, own = difference(seen, equal, support=WIDE), mean(equal, support=WIDE)
+    assert estimate.bounded
+    assert estimate.high - estimate.low > own.high - own.low
 
 
 def test_rounding_beyond_the_support_is_cut_off():
-    estimate = mean([1.0 + 2e-16, 0.5], support=WIDE)
-    assert estimate.high == 1
+    estimate = mean([1.0 + 2e-16, 1.0, 1.0], support=WIDE)
+    assert (estimate.value, estimate.high) == (1, 1)
 
 
 @pytest.mark.parametrize("values", [[], [nan, 1.0], [inf], [[1.0, 2.0]], [0.5, 1.1]])
@@ -211,22 +265,10 @@ def test_a_bootstrap_without_any_change_has_the_widest_interval(values):
     assert interval(bootstrap(values, np.median, rng)) == (-inf, inf)
 
 
-def test_equal_differences_are_tested_by_their_signs():
-    assert paired_test([0.5] * 5, [0.25] * 5) == 2**-4
+def test_equal_differences_have_the_p_value_of_what_was_not_seen():
+    """If 0 were the mean, a fifth of all differences would have to be -1 at least."""
+    first, second = [0.5] * 10, [0.25] * 10
+    assert paired_test(first, second, (0.0, 1.0)) == pytest.approx(2 * 0.8**10)
+    assert paired_test(first, second) == 1
     assert paired_test(A, A) == 1
     assert paired_test([1.0], [0.0]) == 1
-
-
-def test_holm():
-    assert holm([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.9]).tolist() == [1, 1]
-    assert holm([]).tolist() == []
-
-
-@given(p_values=st.lists(st.floats(0, 1), min_size=1, max_size=10))
-def test_holm_never_lowers_a_p_value(p_values):
-    adjusted = holm(p_values)
-    given_order = np.argsort(p_values, kind="stable")
-    assert np.all(adjusted >= p_values)
-    assert np.all(adjusted <= 1)
-    assert np.all(np.diff(adjusted[given_order]) >= 0)

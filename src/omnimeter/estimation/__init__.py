@@ -11,9 +11,7 @@ from omnimeter.estimation.estimates import (
     Statistic,
     Support,
     bootstrap,
-    holm,
     interquartile_mean,
-    paired_test,
 )
 from omnimeter.estimation.means import (
     difference,
@@ -35,12 +33,10 @@ __all__ = [
     "bootstrap",
     "correlation",
     "difference",
-    "holm",
     "interquartile_mean",
     "intraclass",
     "mean",
     "paired_difference",
-    "paired_test",
     "proportion",
     "regression",
     "stability",

@@ -1,11 +1,11 @@
-"""Estimates and what they share: checked samples, Student's t, the bootstrap, and tests."""
+"""Estimates and what they share: checked samples, Student's t, the bootstrap."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import inf, isfinite, sqrt
+from dataclasses import dataclass, field
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ class Estimate:
         high: The upper end of the interval; infinity where it is unbounded.
         confidence: In which share of repetitions such an interval contains the true value.
         count: The number of values that it was computed from.
+        bounded: Whether the interval only rests on the lowest and highest possible value, because
+            there are too few values to estimate their spread.
     """
 
     value: float
@@ -42,6 +44,7 @@ class Estimate:
     high: float
     confidence: float
     count: int
+    bounded: bool = field(default=False, kw_only=True)
 
 
 def as_sample(values: ArrayLike, support: Support | None = None) -> FloatArray:
@@ -83,12 +86,6 @@ def is_constant(numbers: FloatArray, support: Support | None = None) -> bool:
     ends = [abs(end) for end in support or () if isfinite(end)]
     scale = max(float(np.max(np.abs(numbers))), *ends, 0.0)
     return bool(np.ptp(numbers) <= ROUNDING * scale)
-
-
-def standard_error(numbers: FloatArray) -> float:
-    """The standard error of the mean of two values or more, not all 0."""
-    scale = float(np.max(np.abs(numbers)))  # the squares of very small values would underflow
-    return scale * float(np.std(numbers / scale, ddof=1)) / sqrt(len(numbers))
 
 
 def error_rate(confidence: float) -> float:
@@ -182,37 +179,3 @@ def bootstrap(
         if ends[0] < ends[1]:
             low, high = float(ends[0]), float(ends[1])
     return Estimate(value, low, high, confidence, len(numbers))
-
-
-def paired_test(first: ArrayLike, second: ArrayLike) -> float:
-    """The two-sided p-value of Student's paired t-test of equal means.
-
-    When all n differences are the same, their spread is unknown. Then it is the p-value of the
-    exact sign-flip test, which uses only the signs: 2^(1 - n), and 1 without any difference.
-
-    Args:
-        first: One value or more.
-        second: As many, in the same order.
-
-    Raises:
-        ValueError: No value, one not finite, or not as many in both.
-    """
-    differences = paired_differences(first, second)
-    count = len(differences)
-    if is_constant(differences):
-        return 1.0 if differences[0] == 0 else 2.0 ** (1 - count)
-    return t_p_value(float(np.mean(differences)) / standard_error(differences), count - 1)
-
-
-def holm(p_values: ArrayLike) -> FloatArray:
-    """Adjust the p-values of many comparisons so that all of them hold jointly (Holm's method).
-
-    Returns:
-        The adjusted p-values, in the same order: reject where they are at most the error rate.
-    """
-    given = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(given)
-    factors = len(given) - np.arange(len(given))
-    adjusted = np.empty_like(given)
-    adjusted[order] = np.minimum(np.maximum.accumulate(given[order] * factors), 1.0)
-    return adjusted
