@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from omnimeter.contract import Protocol
     from omnimeter.execution import Observer
 
 
@@ -84,15 +85,24 @@ def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def bars(*, hidden: bool = False) -> Iterator[Observer]:
-    """An observer that shows the progress of an evaluation as one bar per agent."""
+def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
+    """An observer that shows the progress of an evaluation as one bar per agent.
+
+    Each has the mean so far and, twice in a second, the 95 % interval that holds at any time.
+    """
+    from time import monotonic
+
     from omnimeter.contract import Outcome, Spec
     from omnimeter.execution import Observer
+    from omnimeter.reports.text import interval, number
 
     class Bars(Observer):
+        drawn = 0.0
+
         def started(self, agents: Sequence[Spec], expected: int | None) -> None:
             self.outcomes: dict[Spec, list[Outcome]] = {agent: [] for agent in agents}
             self.tasks = {}
+            self.ends = dict.fromkeys(agents, "")
             for agent in agents:
                 label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
                 self.tasks[agent] = shown.add_task(label, total=expected, note="")
@@ -101,7 +111,14 @@ def bars(*, hidden: bool = False) -> Iterator[Observer]:
             self.outcomes[agent].extend(outcomes)
             payoffs = [e.payoff for e in self.outcomes[agent] if e.payoff is not None]
             faults = len(self.outcomes[agent]) - len(payoffs)
-            note = f"mean {sum(payoffs) / len(payoffs):+.3f}" if payoffs else ""
+            note = f"mean {number(sum(payoffs) / len(payoffs), 3, signed=True)}" if payoffs else ""
+            if payoffs and not hidden and monotonic() - self.drawn > 0.5:
+                ends = protocol.score(self.outcomes[agent]).parts.get("watched")
+                self.ends[agent] = (
+                    f" ({interval(ends[0], ends[1], 3, signed=True)})" if ends else ""
+                )
+                self.drawn = monotonic()
+            note += self.ends[agent]
             if faults:
                 note += f" [red]{faults} faults[/red]"
             shown.update(self.tasks[agent], advance=len(outcomes), note=note)

@@ -30,6 +30,9 @@ that are far away or at few values, small ones at many values."""
 HALVINGS = 30
 """How many times the gap in which an end of the interval lies is halved; the end is the outer."""
 
+CHUNK = 4096
+"""Values whose capitals are computed at once, to limit memory."""
+
 SLACK = 1e-9
 """By which part a capital must exceed what is asked for: it is a rounded product."""
 
@@ -102,17 +105,20 @@ def _lowest(scaled: FloatArray, target: float, *, ever: bool) -> float:
 
     The capital never grows with the mean that is bet against, so halving finds it.
     """
+    enough = target * (1 + SLACK)
+    fractions = np.array(FRACTIONS)[:, None]
     shares = 1 / np.arange(1, len(FRACTIONS) + 1)
     shares /= shares.sum()
 
     def has_won(against: float) -> bool:
-        gains = scaled / against - 1
-        capital = np.zeros(len(scaled) if ever else 1)
-        for share, fraction in zip(shares, FRACTIONS, strict=True):
-            logarithms = np.log1p(fraction * gains)
-            grown = np.cumsum(logarithms) if ever else np.sum(logarithms, keepdims=True)
-            capital += share * np.exp(np.minimum(grown, 700.0))  # so that none overflows
-        return bool(np.max(capital) >= target * (1 + SLACK))
+        grown = np.log(shares)[:, None]  # the logarithm of each share of the capital
+        for first in range(0, len(scaled), CHUNK):
+            gains = np.log1p(fractions * (scaled[first : first + CHUNK] / against - 1))
+            grown = grown[:, -1:] + np.cumsum(gains, axis=1)
+            capitals = np.exp(np.minimum(grown, 700.0)).sum(axis=0)  # so that none overflows
+            if ever and np.max(capitals) >= enough:
+                return True
+        return bool(capitals[-1] >= enough)
 
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):

@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
+from math import isfinite
 
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.exercise import is_own_fault
-from omnimeter.estimation import holm, stratified_difference, stratified_test
+from omnimeter.estimation import (
+    Estimate,
+    difference_sequence,
+    holm,
+    paired_difference,
+    stratified_difference,
+    stratified_test,
+)
 from omnimeter.protocols import Result
-from omnimeter.reports.scores import EXERCISE, score_rows
+from omnimeter.protocols.sample import cycle_means
+from omnimeter.reports.scores import EXERCISE, score_rows, unit_values
 
 ERROR_RATE = 0.05
 """How often a difference may be claimed, over all comparisons, between equal agents."""
@@ -45,6 +54,8 @@ class Comparison:
         p_value: The p-value, corrected for all comparisons made; ``None`` if not computed.
         verdict: What this shows.
         unit: What is compared one by one: exercises or, if these are dependent, repetitions.
+        watched: The ends of the interval that holds even if what was seen was the reason for
+            stopping, for all comparisons at once; ``None`` for a test that was not stopped.
     """
 
     agent: Spec
@@ -56,6 +67,7 @@ class Comparison:
     p_value: float | None
     verdict: Verdict
     unit: str = EXERCISE
+    watched: tuple[float, float] | None = None
 
     @property
     def finding(self) -> str:
@@ -70,6 +82,10 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     its interval does not contain 0. Against a reference that was chosen beforehand the correction
     is for the comparisons with it. The best agent, however, is selected by the very same payoffs,
     and could have been any; the correction is then for all pairs of agents.
+
+    Where a precision decided on the number of exercises, only intervals that hold at every number
+    at once say something. A difference then counts as shown when its own, with the error rate
+    divided among the comparisons, does not contain 0; there is no p-value.
 
     Args:
         result: The result of an evaluation.
@@ -123,9 +139,53 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
             verdict = Verdict.NOT_SHOWN
             if p_value <= ERROR_RATE and not low <= 0 <= high:
                 verdict = Verdict.BETTER if estimate.value > 0 else Verdict.WORSE
+        watched = None
+        sequential = result.design.precision is not None
+        if verdict not in (Verdict.TOO_FEW, Verdict.FAULTY) and (sequential or not result.complete):
+            always = watched_difference(result, agent, chosen, 1 - ERROR_RATE / len(pairs))
+            watched = None if always is None else (always.low, always.high)
+        if sequential and watched and difference is not None:
+            p_value, (low, high), verdict = None, watched, Verdict.NOT_SHOWN
+            if not low <= 0 <= high:
+                verdict = Verdict.BETTER if low > 0 else Verdict.WORSE
         numbers = difference, low, high, count, p_value
-        compared.append(Comparison(agent, chosen, *numbers, verdict, result.design.unit))
+        compared.append(Comparison(agent, chosen, *numbers, verdict, result.design.unit, watched))
     return compared
+
+
+def watched_difference(
+    result: Result, agent: Spec, reference: Spec, confidence: float
+) -> Estimate | None:
+    """The difference of two agents, with an interval that holds at every moment at once.
+
+    Of exercises it is a confidence sequence, up to the first that one of both has not taken.
+    Repetitions have a difference of their own in each round, so the error rate is divided among
+    all the rounds that there can be.
+
+    Returns:
+        The estimate; ``None`` where payoffs or the number of moments are not bounded, or too
+        little is known.
+    """
+    ours, theirs = unit_values(result, agent), unit_values(result, reference)
+    design = result.design
+    if design.unit != EXERCISE:
+        common = sorted(ours.keys() & theirs.keys())
+        if design.moments is None or len(common) < 2:
+            return None
+        first, second = ([each[unit] for unit in common] for each in (ours, theirs))
+        share = 1 - (1 - confidence) / design.moments
+        return paired_difference(first, second, share, result.support)
+    if result.support is None or not all(map(isfinite, result.support)):
+        return None
+    both = set.intersection(
+        *({each.exercise.number for each in result.outcomes[who]} for who in (agent, reference))
+    )
+    paid = ours.keys() & theirs.keys()
+    first, second = (
+        cycle_means({unit: side[unit] if unit in paid else None for unit in both}, design.parts)
+        for side in (ours, theirs)
+    )
+    return difference_sequence(first, second, confidence, result.support) if first else None
 
 
 def _shared(

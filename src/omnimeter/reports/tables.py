@@ -239,6 +239,7 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
                 "count": each.count,
                 "p_value": each.p_value,
                 "verdict": str(each.verdict),
+                **({} if each.watched is None else {"watched": _finite(each.watched)}),
             }
             for each in comparisons(result, reference)
         ],
@@ -256,6 +257,8 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
         "count": row.count,
         "faults": dict(row.faults),
     }
+    if any(each.remarks.get("repeatable") is False for each in result.outcomes.get(row.agent, ())):
+        data["repeatable"] = False
     if row.parts:
         data["parts"] = _finite(row.parts)
     if row.agent in result.values:
