@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from omnimeter.execution import Observer
 
 
+PAUSE = 0.5
+"""Seconds between two intervals of an agent that are computed for a display."""
+
+
 def console(*, errors: bool = False) -> Console:
     """The standard output, or the standard error."""
     from rich.console import Console
@@ -88,7 +92,7 @@ def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
 def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
     """An observer that shows the progress of an evaluation as one bar per agent.
 
-    Each has the mean so far and, twice in a second, the 95 % interval that holds at any time.
+    Each has the mean so far, with the 95 % interval that holds at any time.
     """
     from time import monotonic
 
@@ -97,31 +101,32 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
     from omnimeter.reports.text import interval, number
 
     class Bars(Observer):
-        drawn = 0.0
-
         def started(self, agents: Sequence[Spec], expected: int | None) -> None:
             self.outcomes: dict[Spec, list[Outcome]] = {agent: [] for agent in agents}
+            self.noted = dict.fromkeys(agents, 0.0)
             self.tasks = {}
-            self.ends = dict.fromkeys(agents, "")
             for agent in agents:
                 label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
                 self.tasks[agent] = shown.add_task(label, total=expected, note="")
 
         def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
             self.outcomes[agent].extend(outcomes)
-            payoffs = [e.payoff for e in self.outcomes[agent] if e.payoff is not None]
-            faults = len(self.outcomes[agent]) - len(payoffs)
-            note = f"mean {number(sum(payoffs) / len(payoffs), 3, signed=True)}" if payoffs else ""
-            if payoffs and not hidden and monotonic() - self.drawn > 0.5:
-                ends = protocol.score(self.outcomes[agent]).parts.get("watched")
-                self.ends[agent] = (
-                    f" ({interval(ends[0], ends[1], 3, signed=True)})" if ends else ""
-                )
-                self.drawn = monotonic()
-            note += self.ends[agent]
-            if faults:
+            shown.update(self.tasks[agent], advance=len(outcomes))
+            if monotonic() - self.noted[agent] > PAUSE:
+                self.note(agent)
+
+        def note(self, agent: Spec) -> None:
+            score = protocol.score(self.outcomes[agent])
+            note = "" if score.value is None else f"mean {number(score.value, 3, signed=True)}"
+            if ends := score.parts.get("watched"):
+                note += f" ({interval(ends[0], ends[1], 3, signed=True)})"
+            if faults := sum(score.faults.values()):
                 note += f" [red]{faults} faults[/red]"
-            shown.update(self.tasks[agent], advance=len(outcomes), note=note)
+            shown.update(self.tasks[agent], note=note)
+            self.noted[agent] = monotonic()
 
     with progress(hidden=hidden) as shown:
-        yield Bars()
+        observer = Bars()
+        yield Observer() if hidden else observer
+        for agent in () if hidden else observer.tasks:
+            observer.note(agent)

@@ -72,12 +72,12 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
     """Print whether something is not done yet, and what went wrong."""
     from rich.markup import escape
 
-    from omnimeter.reports.summary import repeatability_sentence, stopped_sentence
+    from omnimeter.reports.summary import reproducibility_sentence, stopped_sentence
 
     out = console()
     if result.memory == "carried":
         out.print("Memory is carried from exercise to exercise.")
-    for sentence in (stopped_sentence(result, compared), repeatability_sentence(result)):
+    for sentence in (stopped_sentence(result, compared), reproducibility_sentence(result)):
         if sentence:
             out.print(f"[yellow]{escape(sentence)}[/yellow]")
     if not result.complete:

@@ -303,7 +303,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, len(outcomes)),
-        summary.repeatability_sentence(result),
+        summary.reproducibility_sentence(result),
     ]
     agents = evaluation.agents
     who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"

@@ -237,12 +237,12 @@ def precision_sentence(result: Result) -> str:
     )
 
 
-def repeatability_sentence(result: Result) -> str:
+def reproducibility_sentence(result: Result) -> str:
     """Names the agents whose first exercise went otherwise when it was run again; mostly empty."""
     names = [
         agent.label
         for agent, done in result.outcomes.items()
-        if any(each.remarks.get("repeatable") is False for each in done)
+        if any(each.remarks.get("reproducible") is False for each in done)
     ]
     if not names:
         return ""

@@ -257,8 +257,10 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
         "count": row.count,
         "faults": dict(row.faults),
     }
-    if any(each.remarks.get("repeatable") is False for each in result.outcomes.get(row.agent, ())):
-        data["repeatable"] = False
+    if any(
+        each.remarks.get("reproducible") is False for each in result.outcomes.get(row.agent, ())
+    ):
+        data["reproducible"] = False
     if row.parts:
         data["parts"] = _finite(row.parts)
     if row.agent in result.values:
