@@ -218,7 +218,7 @@ def test_a_table_for_latex() -> None:
         r"Agent & Score & 95\,\% interval & Exercises & Faults \\",
         r"\midrule",
     ]
-    assert lines[4] == r"good-v1 & 0.750 & $-$1.000 to 1.000 & 2 & none \\"
+    assert lines[4] == r"good-v1 & 0.750 & $-$0.726 to 0.997 & 2 & none \\"
     assert lines[5].startswith(
         r"odd\_v1(a=\textquotedbl{}50\%\&\#\$\textasciicircum{}\textasciitilde{}"
         r"\textbackslash{}\textbackslash{}\textquotedbl{}) & $-$0.375"
@@ -231,7 +231,7 @@ def test_a_table_as_plain_text() -> None:
     table = score_table(a_result({GOOD: [1.0, 0.5], POOR: [None]}))
     assert str(table).splitlines() == [
         "Agent    Score    95 % interval  Exercises         Faults",
-        f"good-v1  0.750  {text.MINUS}1.000 to 1.000          2           none",
+        f"good-v1  0.750  {text.MINUS}0.726 to 0.997          2           none",
         f"poor-v1      {text.MISSING}                {text.MISSING}          0  1 agent error",
     ]
 

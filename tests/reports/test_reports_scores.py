@@ -6,12 +6,13 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnimeter.contract import Fault, FaultKind, Instance, InvalidInputError
-from omnimeter.estimation import holm, mean, paired_test
+from omnimeter.contract import Fault, FaultKind, Instance, InvalidInputError, Spec
+from omnimeter.estimation import mean, stratified_difference, stratified_test
 from omnimeter.protocols.evaluation import judge
 from omnimeter.reports import Comparison, Verdict, comparisons, score_rows, text
 from omnimeter.reports.page import fault_table
@@ -95,7 +96,7 @@ def test_agents_are_compared_on_what_both_finished() -> None:
     (only,) = comparisons(result)
     assert (only.agent, only.reference) == (POOR, GOOD)
     assert (only.difference, only.count) == (-0.625, 2)  # -0.5 and -0.75
-    assert only.p_value == paired_test([0.5, 0.0], [1.0, 0.75])
+    assert only.p_value == stratified_test([[0.5, 0.0]], [[1.0, 0.75]], UNIT)
     assert only.verdict is Verdict.NOT_SHOWN
 
 
@@ -109,34 +110,59 @@ def test_the_same_number_in_another_instance_is_another_exercise() -> None:
     assert only.count == 2
 
 
-def test_p_values_are_corrected_for_all_pairs_when_the_best_is_selected() -> None:
-    rows = {
-        GOOD: [0.9, 0.8, 0.9, 0.7, 0.9, 0.8],
-        FAIR: [0.8, 0.8, 0.6, 0.7, 0.7, 0.8],
-        POOR: [0.1, 0.0, 0.2, 0.1, 0.3, 0.2],
-    }
+def _rows() -> dict[Spec, list[float | None]]:
+    rng = np.random.default_rng(8)
+    means = {GOOD: 0.7, FAIR: 0.62, POOR: 0.1}
+    return {agent: list(rng.uniform(each - 0.2, each + 0.2, 20)) for agent, each in means.items()}
+
+
+def test_intervals_hold_for_all_pairs_at_once_when_the_best_is_selected() -> None:
+    rows = _rows()
     result = a_result(rows)
-    raw = [
-        paired_test(rows[one], rows[other])
-        for one, other in ((GOOD, FAIR), (GOOD, POOR), (FAIR, POOR))
-    ]
     against_best = comparisons(result)
     assert [each.agent for each in against_best] == [FAIR, POOR]
-    assert [each.p_value for each in against_best] == holm(raw).tolist()[:2]
-    assert [each.verdict for each in against_best] == [Verdict.NOT_SHOWN, Verdict.WORSE]
-    chosen = comparisons(result, reference=POOR)
-    assert [each.agent for each in chosen] == [GOOD, FAIR]
-    assert [each.p_value for each in chosen] == holm([raw[1], raw[2]]).tolist()
-    assert {each.verdict for each in chosen} == {Verdict.BETTER}
+    for each, confidence, pairs in (
+        *((each, 1 - 0.05 / 3, 3) for each in against_best),
+        *((each, 1 - 0.05 / 2, 2) for each in comparisons(result, reference=POOR)),
+    ):
+        shared = [rows[each.agent]], [rows[each.reference]]
+        expected = stratified_difference(*shared, confidence, UNIT)
+        assert (each.low, each.high) == (expected.low, expected.high)
+        assert each.p_value == pytest.approx(min(1, pairs * stratified_test(*shared, UNIT)))
+        assert each.simultaneous == pairs
 
 
-def test_an_interval_that_contains_zero_shows_nothing() -> None:
+@given(shift=st.floats(0, 0.4), count=st.integers(2, 30), agents=st.integers(2, 4))
+def test_a_verdict_is_what_its_interval_and_its_p_value_show(
+    shift: float, count: int, agents: int
+) -> None:
+    rng = np.random.default_rng([count, agents])
+    rows: dict[Spec, list[float | None]] = {
+        Spec(f"agent{place}-v1"): list(rng.uniform(0, 0.3, count) + shift * place)
+        for place in range(agents)
+    }
+    result = a_result(rows)
+    for each in comparisons(result):
+        assert each.low is not None
+        assert each.high is not None
+        assert each.p_value is not None
+        excluded = not each.low <= 0 <= each.high
+        assert excluded == (each.verdict in (Verdict.BETTER, Verdict.WORSE))
+        if abs(each.p_value - 0.05) > 1e-6:
+            assert excluded == (each.p_value < 0.05)
+        words = comparison_sentence(each)
+        assert ("No difference" in words) == (not excluded)
+        assert ("simultaneous" in words) == (agents > 2)
+        assert f"p {text.p_value(each.p_value)}" in words
+
+
+def test_equal_differences_are_no_surer_than_equal_scores() -> None:
     result = a_result({GOOD: [0.5] * 6, POOR: [0.25] * 6})
     (only,) = comparisons(result)
-    assert only.p_value == pytest.approx(2**-5)
     assert only.low is not None
     assert only.high is not None
     assert only.low < 0 < only.high
+    assert only.p_value == 1
     assert only.verdict is Verdict.NOT_SHOWN
 
 
