@@ -202,6 +202,7 @@ def test_a_printed_number_is_compared_in_standard_errors(capsys, monkeypatch):
     far = Comparison.of("far", values, 1.004, decimals=3)
     assert near.z == 0  # 0.55 is 0.6 when rounded
     assert far.z == pytest.approx((0.55 - 1.0035) / error)
+    assert Comparison.of("unknown spread", [0.5, 0.5], 0.4).z == np.inf
     assert shared.agree([near])
     assert not shared.agree([near, far])
     told = shown(capsys, monkeypatch, [], comparisons=[near, far])

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from math import copysign, sqrt
+from math import copysign, inf, sqrt
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -85,10 +85,15 @@ class Comparison:
 
     @property
     def z(self) -> float:
-        """The difference that rounding leaves, in standard errors; above 0 where ours is more."""
+        """The difference that rounding leaves, in standard errors; above 0 where ours is more.
+
+        Infinite where our samples do not differ at all.
+        """
         difference = self.ours.value - self.published
-        beyond = max(abs(difference) - self.rounding, 0.0)
-        return copysign(beyond / self.standard_error, difference) if beyond else 0.0
+        beyond = abs(difference) - self.rounding
+        if beyond <= 0:
+            return 0.0
+        return copysign(beyond / self.standard_error if self.standard_error else inf, difference)
 
     def record(self) -> dict[str, Any]:
         """All of it as a record."""
