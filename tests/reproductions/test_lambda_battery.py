@@ -246,7 +246,7 @@ def test_the_battery_in_full_agrees(tmp_path):
     assert figures["q-learning.sd-of-tests"] == pytest.approx(0.123, abs=0.004)
     assert shared.agree(result.comparisons)
     assert all(statement.holds is not False for statement in result.statements)
-    (means,) = [each.evidence for each in result.statements if "which way" in each.claim]
+    (means,) = [each.evidence for each in result.statements if "other ways" in each.claim]
     assert means.count("do not agree") == 1
     assert "swaps-by-product: mean 0.190 (-3.1)" in means
     assert figures["q-learning.pearson"] == pytest.approx(-0.445, abs=0.02)

@@ -80,7 +80,8 @@ class Comparison:
         """
         ours = mean(values)
         # The paper's sample is one more of the same kind, and ours is a mean of several.
-        error = float(np.std(values, ddof=1)) * sqrt(1 + 1 / ours.count)
+        spread = float(np.std(np.asarray(values, dtype=np.float64), ddof=1))
+        error = spread * sqrt(1 + 1 / ours.count)
         return cls(name, ours, published, 0.5 * 10**-decimals, error)
 
     @property

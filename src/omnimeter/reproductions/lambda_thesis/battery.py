@@ -407,7 +407,7 @@ def _draw_printed(axes: Axes, comparisons: Mapping[str, Sequence[Comparison]]) -
     axes.set_yticks(places, [f"{each.name}: {each.published:g}" for each in usual])
     axes.set(
         title="Printed numbers of Q-learning, by reading of the text",
-        xlabel="ours minus printed, in standard errors", xlim=(-4.2, 4.2),
+        xlabel="ours minus printed, in standard errors", xlim=(-4.2, 6.6),
     )  # fmt: skip
     axes.legend(frameon=False, fontsize=8.5, loc="lower right")
 
@@ -624,7 +624,7 @@ def _readings(comparisons: Mapping[str, Sequence[Comparison]]) -> Statement:
             f"{farthest.name} ({farthest.z:+.1f}), the numbers {verdict}"
         )
     return Statement(
-        "Not in the thesis: which way to read what its text leaves open is nearest to its numbers.",
+        "Not in the thesis: how near other ways to read its text come to its numbers.",
         f"Differences from the printed numbers, in standard errors. {'; '.join(texts)}.",
         None,
     )

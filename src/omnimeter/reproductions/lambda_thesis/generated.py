@@ -171,7 +171,7 @@ def _why_size_matters(agent: thesis.Reference, readings: Sequence[ReadingResult]
         f"one thing changed in ours it gains {gains[WHOLE_TURNS]} if displacements may be whole "
         f"turns, {gains[THREE_ACTIONS]} if all spaces have three actions, and "
         f"{gains[NO_SWAPS]} if Good and Evil never change places. This section prints "
-        "no numbers that could decide; those of the battery (lambda-battery) are nearest to ours"
+        "no numbers that could decide; lambda-battery compares readings with those of chapter 6"
     )
 
 

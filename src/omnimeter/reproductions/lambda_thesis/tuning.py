@@ -284,7 +284,7 @@ def _chosen(grid: Grid, best: Index, published: Index, gain: Estimate) -> Statem
 
 def _error_of_difference(grid: Grid, published: Index) -> float:
     """The standard error of the difference of two means over as many sessions as in the thesis."""
-    return float(np.std(grid.of(published), ddof=1)) * np.sqrt(2 / THEIR_SESSIONS)
+    return float(np.std(grid.of(published), ddof=1) * np.sqrt(2 / THEIR_SESSIONS))
 
 
 def _why_not_noticed(grid: Grid, published: Index, gain: Estimate) -> str:
