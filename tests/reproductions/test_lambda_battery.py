@@ -8,9 +8,10 @@ import pytest
 
 from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.battery import Battery
+from omnimeter.reproductions import shared
 from omnimeter.reproductions.lambda_thesis import battery, tuning
-from omnimeter.reproductions.lambda_thesis.battery import Results, density, statements
-from omnimeter.reproductions.lambda_thesis.shared import Q_LEARNING, RANDOM
+from omnimeter.reproductions.lambda_thesis.battery import LEARNER, PEOPLE, Results, density
+from omnimeter.reproductions.lambda_thesis.shared import Q_LEARNING, RANDOM, USUAL
 from omnimeter.reproductions.lambda_thesis.tuning import Grid, run_grid
 
 CELLS = np.arange(3, 10)
@@ -18,19 +19,23 @@ CELLS = np.arange(3, 10)
 
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory):
-    return battery.reproduce(tmp_path_factory.mktemp("battery"), few=4, many=8, workers=1)
+    return battery.reproduce(tmp_path_factory.mktemp("battery"), few=4, many=12, workers=1)
 
 
-def made_up(rng, tests=400, strength=-0.03, trend=0.0, spread=lambda cells: 1.5 / cells):
+def made_up(rng, tests=400, strength=-0.03, trend=0.0, spread=lambda cells: 1.3 - cells / 20):
     """Results as the thesis says they are, unless given otherwise."""
     complexity = 9.0 + rng.geometric(0.2, size=(tests, 7))
     noise = rng.normal(size=(tests, 7)) * spread(CELLS)
-    learner = np.clip(0.3 + strength * (complexity - 14) + trend * CELLS + 0.3 * noise, -1, 1)
+    learner = np.clip(0.26 + strength * (complexity - 14) + trend * CELLS + 0.3 * noise, -1, 1)
     others = {name: rng.uniform(-0.1, 0.1, size=(tests, 7)) for name in NAMES}
     return Results(CELLS, 10 * (CELLS - 1), complexity, {**others, "q-learning": learner})
 
 
 NAMES = [agent.name for agent in battery.AGENTS]
+
+
+def statements(results, few=20):
+    return battery.statements(results, few, {USUAL: results.comparisons(few)})
 
 
 def verdict(given, word):
@@ -39,7 +44,7 @@ def verdict(given, word):
 
 
 def test_what_agents_get_is_what_the_protocol_scores():
-    test = Battery("thesis-table-6-1", tests=3)
+    test = Battery("thesis-table-6-1", tests=3, payoff="average-v1")
     results = battery.run_battery(test, [RANDOM, Q_LEARNING])
     runner = ExerciseRunner()
     proposed = test.propose(Q_LEARNING.spec, [])
@@ -67,7 +72,7 @@ def test_figures_are_named_by_agent_and_number_of_tests(small_run):
         f"{name}{part}.{what}"
         for name in NAMES
         for part in ("", ".4-tests")
-        for what in ("mean", "sd", "pearson")
+        for what in ("mean", "sd", "sd-of-tests", "pearson")
     }
     assert set(small_run.figures) == wanted
     assert small_run.figures["oracle.mean"] > small_run.figures["random.mean"] + 0.3
@@ -80,28 +85,74 @@ def test_the_table_has_a_row_for_each_agent_and_number_of_cells(small_run):
     ]
     with small_run.files["exercises"].open() as file:
         exercises = list(csv.DictReader(file))
-    assert len(exercises) == 8 * 7
+    assert len(exercises) == 12 * 7
     average = np.mean([float(row["q-learning"]) for row in exercises])
     assert average == pytest.approx(small_run.figures["q-learning.mean"])
     assert all(path.stat().st_size > 0 for path in small_run.files.values())
 
 
+def test_printed_numbers_stand_beside_ours_under_every_reading(small_run):
+    names = ["mean", "sd of tests", "r", *(f"r, {cells} cells" for cells in CELLS)]
+    assert [each.name for each in small_run.comparisons] == names
+    assert [each.published for each in small_run.comparisons[:3]] == [0.259, 0.122, -0.444]
+    assert small_run.to_json()["comparisons"][1]["published"] == 0.122
+    with small_run.files["printed"].open() as file:
+        readings = [row["reading"] for row in csv.DictReader(file)]
+    assert readings == [name for name in (USUAL, *battery.READINGS) for _ in names]
+    people = verdict(small_run.statements, "people are not better")
+    assert "0.237" in people.evidence
+    assert "0.150" in people.evidence
+
+
+def test_the_standard_deviation_over_tests_is_that_of_their_means():
+    results = made_up(np.random.default_rng(8), tests=30)
+    means = [np.mean(row) for row in results.rewards["q-learning"]]
+    assert results.deviation_of_tests("q-learning") == pytest.approx(np.std(means, ddof=1))
+    assert results.deviation_of_tests("q-learning") < results.deviation("q-learning")
+
+
+def test_printed_p_values_are_one_sided():
+    for printed in (LEARNER, PEOPLE):
+        for r, p in zip(printed.correlations, printed.p_values, strict=True):
+            assert battery.one_sided_p_value(r, 20) == pytest.approx(p, abs=0.001)
+    doubled = [2 * battery.one_sided_p_value(r, 20) for r in LEARNER.correlations]
+    assert sum(p < 0.05 for p in doubled) == 4
+
+
+def test_f_is_that_of_a_repeated_analysis_of_variance():
+    rng = np.random.default_rng(9)
+    results = made_up(rng, tests=15)
+    rewards = results.rewards["q-learning"]
+    # For two columns F is the square of the paired t.
+    pair = Results(CELLS[:2], CELLS[:2], results.complexity[:, :2], {"q-learning": rewards[:, :2]})
+    gaps = rewards[:, 0] - rewards[:, 1]
+    t = gaps.mean() / (np.std(gaps, ddof=1) / np.sqrt(15))
+    assert pair.f_of_cells("q-learning") == pytest.approx(t**2)
+    # What is the same in all exercises of a test has no effect.
+    moved = {"q-learning": rewards + rng.normal(size=(15, 1))}
+    same = Results(CELLS, CELLS, results.complexity, moved)
+    assert same.f_of_cells("q-learning") == pytest.approx(results.f_of_cells("q-learning"))
+
+
 def test_results_like_the_published_ones_agree():
-    stated = statements(made_up(np.random.default_rng(7)), few=20)
+    stated = statements(made_up(np.random.default_rng(7)), 20)
     assert verdict(stated, "variances").holds
     assert verdict(stated, "analysis of variance").holds
     assert verdict(stated, "(Pearson)").holds
     assert verdict(stated, "the same holds").holds
+    assert verdict(stated, "people are not better").holds
     assert all(each.holds is not False or each.reason for each in stated)
 
 
 def test_results_unlike_the_published_ones_differ():
     rng = np.random.default_rng(2)
-    stated = statements(made_up(rng, strength=0.03, spread=lambda cells: cells / 5), few=20)
+    stated = statements(made_up(rng, strength=0.03, spread=lambda cells: cells / 5), 20)
     assert verdict(stated, "variances").holds is False
     assert verdict(stated, "(Pearson)").holds is False
     assert verdict(stated, "the same holds").holds is False
-    steep = verdict(statements(made_up(rng, trend=0.05), few=20), "analysis of variance")
+    assert verdict(stated, "the standard deviation, and").holds is False
+    assert verdict(stated, "people are not better").holds is False
+    steep = verdict(statements(made_up(rng, trend=0.05), 20), "analysis of variance")
     assert steep.holds is False
     assert "differ" in steep.reason
 
@@ -192,6 +243,12 @@ def test_the_battery_in_full_agrees(tmp_path):
     assert figures["random.mean"] == pytest.approx(0, abs=0.004)
     assert figures["q-learning.mean"] == pytest.approx(0.265, abs=0.01)
     assert figures["q-learning.sd"] == pytest.approx(0.331, abs=0.01)
+    assert figures["q-learning.sd-of-tests"] == pytest.approx(0.123, abs=0.004)
+    assert shared.agree(result.comparisons)
+    assert all(statement.holds is not False for statement in result.statements)
+    (means,) = [each.evidence for each in result.statements if "other ways" in each.claim]
+    assert means.count("do not agree") == 1
+    assert "swaps-by-product: mean 0.190 (-3.1)" in means
     assert figures["q-learning.pearson"] == pytest.approx(-0.445, abs=0.02)
     assert figures["oracle.mean"] == pytest.approx(0.799, abs=0.01)
 

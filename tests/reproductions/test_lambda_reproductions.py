@@ -9,7 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from omnimeter.complexity import compressed_length
 from omnimeter.environments.lambda_class import Lambda, dynamics
+from omnimeter.environments.lambda_class.space import read_space
 from omnimeter.interaction.dispatch import run, run_single
 from omnimeter.reproductions.lambda_thesis import (
     complexity,
@@ -158,19 +160,31 @@ def holds(statements):
 
 def test_the_example_agrees_when_it_should():
     first = holds(simple.statements(eight_cells()))
-    assert first[:4] == [True] * 4
-    assert first[5] is None
+    assert first[:5] == [True] * 5
+    assert first[6] is None
+
+
+def test_the_printed_numbers_tell_readings_apart():
+    other = eight_cells(oracle=flat(0.76, 0.003), q_learning=rising(0.55, 0.003))
+    results = replace(
+        eight_cells(), averages={**eight_cells().averages, "product": other.averages["power"]}
+    )
+    told = simple.statements(results)[-1].evidence
+    assert told.count("do not agree") == 1
+    assert "printed numbers do not agree" in told.split("With product")[1].split("With never")[0]
+    assert [each.published for each in results.comparisons("power")] == [0.83, 0.625, 0.5]
 
 
 @pytest.mark.parametrize(
     ("changed", "place"),
     [
-        ({"random": flat(0.05)}, 0),
-        ({"follower": flat(0.9)}, 1),
-        ({"oracle": flat(0.6)}, 2),
-        ({"q_learning": rising(0.4)}, 3),
-        ({"q_learning": flat(0.6)}, 3),
-        ({"random": flat(0.0)}, 4),
+        ({"oracle": flat(0.8, 0.003)}, 0),
+        ({"random": flat(0.05)}, 1),
+        ({"follower": flat(0.9)}, 2),
+        ({"oracle": flat(0.6)}, 3),
+        ({"q_learning": rising(0.4)}, 4),
+        ({"q_learning": flat(0.6)}, 4),
+        ({"random": flat(0.0)}, 5),
     ],
 )
 def test_the_example_can_disagree(changed, place):
@@ -282,15 +296,29 @@ def test_no_setting_of_the_library_gives_both_printed_lengths():
             compressor = zlib.compressobj(level, strategy=strategy)
             lengths.append(len(compressor.compress(text.encode()) + compressor.flush()))
         assert lengths != [complexity.PRINTED_LENGTH, 19]
+    separated = f"{shared.SPACE}|{shared.PATTERN}"
+    assert compressed_length(separated) == complexity.PRINTED_LENGTH
+    assert compressed_length(texts[1]) == 19
 
 
-@pytest.mark.parametrize("reading", generated.READINGS)
+@pytest.mark.parametrize("reading", shared.READINGS)
 def test_every_reading_gives_valid_environments(reading):
-    exercises = generated.READINGS[reading](6, 5, 10)
+    environment_class = shared.READINGS[reading](cells=6, stop=0.01)
+    exercises = shared.draw_exercises(environment_class, 5, 10)
     for exercise in exercises:
-        assert Lambda().build(exercise.instance).actions >= 2
+        assert environment_class.build(exercise.instance).actions >= 2
         assert len(exercise.instance.data["space"].split("|")) == 6
-    assert exercises == generated.READINGS[reading](6, 5, 10)
+    assert exercises == shared.draw_exercises(environment_class, 5, 10)
+
+
+def test_whole_turns_occur_only_where_they_are_read():
+    def longest(reading):
+        exercises = shared.draw_exercises(shared.READINGS[reading](cells=3, stop=1), 50, 10)
+        spaces = (read_space(exercise.instance.data["space"]) for exercise in exercises)
+        return max(abs(step) for space in spaces for cell in space.displacements for step in cell)
+
+    assert longest(shared.WHOLE_TURNS) == 3
+    assert longest(shared.USUAL) == 2
 
 
 def test_other_agents_change_the_learner_and_its_slope():

@@ -10,8 +10,8 @@ import pytest
 from omnimeter.cli import reproduce
 from omnimeter.estimation import Estimate
 from omnimeter.payoffs import Total
-from omnimeter.reproductions import payoff_table, stopping, students
-from omnimeter.reproductions.shared import Reproduced, Statement
+from omnimeter.reproductions import payoff_table, shared, stopping, students
+from omnimeter.reproductions.shared import Comparison, Reproduced, Statement
 
 
 @pytest.fixture
@@ -179,9 +179,9 @@ def test_students(tmp_path):
     assert all(isinstance(value, int | float) for value in numbers)
 
 
-def shown(capsys, monkeypatch, rows, **files):
+def shown(capsys, monkeypatch, rows, comparisons=(), **files):
     monkeypatch.setenv("COLUMNS", "100")
-    reproduce.print_result(Reproduced("name", "title", [], {}, rows, files))
+    reproduce.print_result(Reproduced("name", "title", [], {}, rows, files, comparisons))
     return capsys.readouterr().out
 
 
@@ -193,6 +193,25 @@ def test_published_table_is_printed_below_ours(capsys, monkeypatch):
     ours, theirs = shown(capsys, monkeypatch, rows).split("Published")
     assert [line.split() for line in ours.split("\n")[-4:-2]] == [["1", "Yes"], ["2", "*", "!"]]
     assert [line.split() for line in theirs.split("\n")[3:5]] == [["1", "Yes"], ["2", "No"]]
+
+
+def test_a_printed_number_is_compared_in_standard_errors(capsys, monkeypatch):
+    values = [0.4, 0.6, 0.5, 0.7]  # their mean is 0.55, their spread 0.129
+    error = np.std(values, ddof=1) * np.sqrt(1 + 1 / 4)
+    near = Comparison.of("near", values, 0.6, decimals=1)
+    far = Comparison.of("far", values, 1.004, decimals=3)
+    assert near.z == 0  # 0.55 is 0.6 when rounded
+    assert far.z == pytest.approx((0.55 - 1.0035) / error)
+    assert Comparison.of("unknown spread", [0.5, 0.5], 0.4).z == np.inf
+    assert shared.agree([near])
+    assert not shared.agree([near, far])
+    told = shown(capsys, monkeypatch, [], comparisons=[near, far])
+    assert told.split("far")[1].split()[3:] == ["1.004", "0.1443", f"{far.z:.2f}"]
+
+
+def test_more_numbers_may_be_farther_away():
+    assert shared.max_z(1) == pytest.approx(1.96, abs=0.001)
+    assert shared.max_z(10) == pytest.approx(2.807, abs=0.001)
 
 
 def test_long_tables_are_left_to_their_file(capsys, monkeypatch):

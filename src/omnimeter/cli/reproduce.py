@@ -58,6 +58,9 @@ def print_result(result: Reproduced) -> None:
         out.print(f"{len(result.rows)} rows are in {place}.\n", soft_wrap=True)
     elif result.rows:
         _print_rows(result.rows)
+    if result.comparisons:
+        out.print("[italic]Printed numbers beside ours; z is the difference in standard errors")
+        _print_rows([each.record() for each in result.comparisons])
     for each in result.statements:
         sign = "[yellow]differs[/yellow]" if each.reason else "[red]DIFFERS[/red]"
         if each.holds is None:

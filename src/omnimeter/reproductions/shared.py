@@ -6,15 +6,18 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from math import copysign, inf, sqrt
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from omnimeter.contract import Budget, EnvironmentClass, Exercise, Spec, Trace, stream
 from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.errors import StoreError
-from omnimeter.estimation import Estimate
+from omnimeter.estimation import Estimate, mean
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, run_single
 
 Report = Callable[[str, float], None]
@@ -48,6 +51,89 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """A number that the paper prints, beside ours.
+
+    Attributes:
+        name: What it is.
+        ours: The mean of what our samples gave, each as large as the paper's single one.
+        published: The printed number.
+        rounding: How far from it the number before rounding may be.
+        standard_error: Of the difference, from the spread of our samples.
+    """
+
+    name: str
+    ours: Estimate
+    published: float
+    rounding: float
+    standard_error: float
+
+    @classmethod
+    def of(cls, name: str, values: ArrayLike, published: float, decimals: int = 3) -> Comparison:
+        """Compare a printed number with what each of our samples gave.
+
+        Args:
+            name: What it is.
+            values: One for each sample as large as the paper's, at least two.
+            published: The printed number.
+            decimals: With how many decimals it is printed.
+        """
+        ours = mean(values)
+        # The paper's sample is one more of the same kind, and ours is a mean of several.
+        spread = float(np.std(np.asarray(values, dtype=np.float64), ddof=1))
+        error = spread * sqrt(1 + 1 / ours.count)
+        return cls(name, ours, published, 0.5 * 10**-decimals, error)
+
+    @property
+    def z(self) -> float:
+        """The difference that rounding leaves, in standard errors; above 0 where ours is more.
+
+        Infinite where our samples do not differ at all.
+        """
+        difference = self.ours.value - self.published
+        beyond = abs(difference) - self.rounding
+        if beyond <= 0:
+            return 0.0
+        return copysign(beyond / self.standard_error if self.standard_error else inf, difference)
+
+    def record(self) -> dict[str, Any]:
+        """All of it as a record."""
+        return {
+            "number": self.name,
+            **fields(self.ours, "ours"),
+            "published": self.published,
+            "standard-error": self.standard_error,
+            "z": round(self.z, 2),
+        }
+
+
+ERROR = 0.05  # the probability with which numbers that are like ours are said to differ
+
+
+def max_z(count: int) -> float:
+    """How many standard errors the farthest of some numbers may be away (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - ERROR / 2 / count)
+
+
+def agree(comparisons: Sequence[Comparison]) -> bool:
+    """Whether printed numbers are as near to ours as others of ours would be."""
+    return all(abs(each.z) <= max_z(len(comparisons)) for each in comparisons)
+
+
+def describe(comparisons: Sequence[Comparison]) -> str:
+    """Each printed number beside ours, and the rule by which they agree."""
+    texts = (
+        f"{each.name} {each.ours.value:.3f}, published {each.published:g} ({each.z:+.1f})"
+        for each in comparisons
+    )
+    return (
+        f"{'; '.join(texts)}. In brackets: the difference in standard errors. Rule: none is more "
+        f"than {max_z(len(comparisons)):.1f} away, as {1 - ERROR:.0%} of sets of "
+        f"{len(comparisons)} numbers like ours are."
+    )
+
+
+@dataclass(frozen=True)
 class Reproduced:
     """The result of a reproduction.
 
@@ -59,6 +145,7 @@ class Reproduced:
         rows: The table, as records with the same fields, where there is one. A field ``x`` may be
             followed by a field ``x.published``.
         files: What was written, by a short name; the rows under ``table``.
+        comparisons: The numbers that the paper prints, beside ours.
     """
 
     name: str
@@ -67,6 +154,7 @@ class Reproduced:
     figures: Mapping[str, float]
     rows: Sequence[Mapping[str, Any]] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
+    comparisons: Sequence[Comparison] = ()
 
     @property
     def agrees(self) -> bool:
@@ -80,6 +168,7 @@ class Reproduced:
             "agrees": self.agrees,
             "figures": dict(self.figures),
             "rows": [dict(row) for row in self.rows],
+            "comparisons": [each.record() for each in self.comparisons],
             "statements": [asdict(statement) for statement in self.statements],
             "files": {name: str(path) for name, path in self.files.items()},
         }

@@ -1,9 +1,10 @@
-"""What the experiments of chapter 5 share: the four agents, their runs, curves and figures."""
+"""What the experiments share: the agents, readings of the text, runs, curves and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from omnimeter.agents.lambda_agents import Follower, Oracle
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.agents.temporal_difference import QLearning
-from omnimeter.contract import Budget, Exercise, Spec, Trace
+from omnimeter.contract import Budget, Exercise, Instance, InvalidInputError, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, bootstrap, mean
@@ -57,6 +58,41 @@ SPACE = (
 """The eight cells of Figure 5.1."""
 
 PATTERN = "203210200"  # what Good and Evil do there
+
+
+class WholeTurns(Lambda):
+    """Displacements are drawn from 0 to the number of cells, which is staying once more."""
+
+    def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
+        """Draw descriptions until one is that of a valid space."""
+        cells = self.cells or self.max_cells
+        while True:
+            actions = min(1 + int(rng.geometric(0.5)), cells)  # from 2 on
+            shape = (cells, actions - 1)
+            steps = rng.integers(cells + 1, size=shape) * rng.choice((-1, 1), size=shape)
+            description = "|".join(
+                "".join(f"{action}{'+' * step}{'-' * -step}" for action, step in enumerate(cell, 1))
+                for cell in steps.tolist()
+            )
+            try:
+                return Lambda(space=description, stop=self.stop).draw(rng, complexity)
+            except InvalidInputError:
+                continue
+
+
+READINGS: dict[str, Callable[..., Lambda]] = {
+    "usual": Lambda,
+    "no-swaps": partial(Lambda, cycle="never"),
+    "swaps-by-product": partial(Lambda, cycle="product"),
+    "three-actions": partial(Lambda, actions=3),
+    "connections-drawn-anew": partial(Lambda, redraw="connections"),
+    "whole-turns": WholeTurns,
+}
+"""What the text leaves open. First as everywhere else: an invalid space is drawn anew with its
+number of actions, Good and Evil change places after at most cells to the power of actions, and
+displacements are shorter than a whole turn. Then with one change at a time."""
+
+USUAL, NO_SWAPS, PRODUCT_SWAPS, THREE_ACTIONS, CONNECTIONS, WHOLE_TURNS = READINGS
 
 
 def checkpoints(interactions: int = INTERACTIONS) -> IntArray:

@@ -21,7 +21,15 @@ from omnimeter.reports.style import INK, MUTED, SMALL
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
-from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
+from omnimeter.reproductions.shared import (
+    REWARDS,
+    Comparison,
+    Report,
+    Reproduced,
+    Statement,
+    fmt,
+    silent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,14 +39,24 @@ CYCLES: tuple[Cycle, ...] = get_args(Cycle)
 
 RUNS = 200  # with all initial places drawn anew in each; the thesis shows one
 
+PUBLISHED = {ORACLE.name: (0.83, 2), Q_LEARNING.name: (0.625, 3), FOLLOWER.name: (0.5, 1)}
+"""Where Figure 5.2 ends, according to the text: "around", "close to"; and how many decimals."""
+
 
 @dataclass(frozen=True)
 class Results:
     """The rewards of the agents in the eight cells."""
 
     points: IntArray  # the interactions after which averages are known
-    averages: Mapping[str, Mapping[str, FloatArray]]  # by clause, agent, run and point
+    averages: Mapping[Cycle, Mapping[str, FloatArray]]  # by clause, agent, run and point
     optimum: float  # the greatest expected average reward
+
+    def comparisons(self, cycle: Cycle) -> list[Comparison]:
+        """What the text prints, beside the runs under one clause: the thesis shows one run."""
+        return [
+            Comparison.of(name, self.averages[cycle][name][:, -1], *printed)
+            for name, printed in PUBLISHED.items()
+        ]
 
     @property
     def usual(self) -> Mapping[str, FloatArray]:
@@ -49,7 +67,7 @@ class Results:
 def _run(runs: int, interactions: int, report: Report) -> Results:
     """Let each agent act alone, so many times from new initial places."""
     points = thesis.checkpoints(interactions)
-    averages: dict[str, dict[str, FloatArray]] = {}
+    averages: dict[Cycle, dict[str, FloatArray]] = {}
     for number, cycle in enumerate(CYCLES):
         report(f"{runs} runs of each agent, cycle {cycle}", number / len(CYCLES))
         environment_class = Lambda(space=thesis.SPACE, pattern=thesis.PATTERN, cycle=cycle)
@@ -121,6 +139,11 @@ def _draw(results: Results, out: Path) -> dict[str, Path]:
         thesis.draw_curves(
             panel, results.points, {name: runs[0] for name, runs in results.usual.items()}
         )
+        for agent in (ORACLE, Q_LEARNING, FOLLOWER):
+            panel.plot(
+                results.points[-1], PUBLISHED[agent.name][0], "D", ms=6, mfc="white",
+                mec=agent.colour, mew=1.4, clip_on=False, zorder=5,
+            )  # fmt: skip
         panel.axhline(results.optimum, color=MUTED, lw=0.8, ls=(0, (4, 3)))
         panel.text(
             0.99 * results.points[-1], results.optimum + 0.012, f"optimum: {results.optimum:.2f}",
@@ -130,7 +153,7 @@ def _draw(results: Results, out: Path) -> dict[str, Path]:
             figure,
             "Four agents in the eight-cell space",
             f"Each alone, one run. Good and Evil repeat {thesis.PATTERN}. "
-            "Action a0 stays everywhere.",
+            "Action a0 stays everywhere. Diamonds: the text of the thesis.",
         )
         return plots.write_figure(figure, out / "simple")
 
@@ -200,7 +223,14 @@ def statements(results: Results) -> list[Statement]:
         results.usual[ORACLE.name][:, -1], results.usual[FOLLOWER.name][:, -1], support=REWARDS
     )
     share = oracle.value / results.optimum
+    printed = results.comparisons(CYCLES[0])
     return [
+        Statement(
+            "The oracle converges to about 0.83 and Q-learning to about 0.625; the follower only "
+            "gets close to 0.5.",
+            f"{shared.describe(printed)} Standard errors are those of one run, as in the thesis.",
+            shared.agree(printed),
+        ),
         Statement(
             "The random agent soon converges to its expected average, which is 0.",
             f"{fmt(random, 4)} over {random.count} runs. "
@@ -272,7 +302,12 @@ def _effect_of_the_clause(results: Results) -> Statement:
                 each[agent.name][:, -1] for each in (results.usual, results.averages[cycle])
             )
             changes.append(f"{agent.title} {fmt(difference(other, ours, support=REWARDS))}")
-        texts.append(f"With {cycle}: {', '.join(changes)}.")
+        printed = results.comparisons(cycle)
+        verdict = "agree" if shared.agree(printed) else "do not agree"
+        texts.append(
+            f"With {cycle}: {', '.join(changes)}; the printed numbers {verdict}, they are "
+            f"{', '.join(f'{each.z:+.1f}' for each in printed)} standard errors away."
+        )
     return Statement(
         "How often Good and Evil change places can be read in several ways: up to cells to the "
         "power of actions between two swaps, up to their product, or never.",
@@ -312,4 +347,5 @@ def reproduce(
         },
         rows=rows,
         files={"table": shared.write_records(out / "agents.csv", rows), **_draw(results, out)},
+        comparisons=results.comparisons(CYCLES[0]),
     )

@@ -268,22 +268,31 @@ def _draw_curves(axes: Axes, grid: Grid, published: Index) -> None:
 
 def _chosen(grid: Grid, best: Index, published: Index, gain: Estimate) -> Statement:
     holds = best == published or gain.low <= 0
+    error = _error_of_difference(grid, published)
     choices = " and ".join(grid.label(half.best()) for half in grid.halves())
     return Statement(
         f"Section 5.2: among 20 x 20 combinations, {grid.label(published)} is the best.",
         f"The best is {grid.label(best)} with {grid.means[best]:.4f}; the published one has "
         f"{grid.means[published]:.4f}, rank {grid.rank(published)}. The two halves of the "
-        f"sessions choose {choices}; evaluated in the other half, that gains {fmt(gain, 4)}.",
+        f"sessions choose {choices}; evaluated in the other half, that gains {fmt(gain, 4)}: "
+        f"{gain.value / error:.1f} standard errors of the difference of two combinations with "
+        f"{THEIR_SESSIONS:,} sessions each, as in the thesis.",
         holds,
         "" if holds else _why_not_noticed(grid, published, gain),
     )
 
 
+def _error_of_difference(grid: Grid, published: Index) -> float:
+    """The standard error of the difference of two means over as many sessions as in the thesis."""
+    return float(np.std(grid.of(published), ddof=1) * np.sqrt(2 / THEIR_SESSIONS))
+
+
 def _why_not_noticed(grid: Grid, published: Index, gain: Estimate) -> str:
     """Why the thesis may not have noticed a gain: no reason, if it is large."""
-    error = float(np.std(grid.of(published), ddof=1)) / np.sqrt(THEIR_SESSIONS)
-    if gain.value > 2 * np.sqrt(2) * error:
+    difference = _error_of_difference(grid, published)
+    if gain.value > 2 * difference:
         return ""
+    error = difference / np.sqrt(2)
     alike = int(np.sum(grid.means >= grid.means.max() - 2 * error))
     return (
         f"our combinations share their sessions, which shows a gain as small as {gain.value:.4f}. "
