@@ -31,8 +31,8 @@ def test_scores_come_best_first_and_those_without_any_last() -> None:
     assert [row.count for row in rows] == [2, 3, 0]
     assert [row.faults for row in rows] == [{"agent-error": 1}, {}, {"agent-error": 2}]
     assert [row.interactions for row in rows] == [4.0, 4.0, None]
-    expected = mean([1.0, 0.5], support=UNIT)
-    assert (rows[0].low, rows[0].high, rows[0].confidence) == (expected.low, expected.high, 0.95)
+    worst, best = (mean([1.0, 0.5, end], support=UNIT) for end in UNIT)
+    assert (rows[0].low, rows[0].high, rows[0].confidence) == (worst.low, best.high, 0.95)
     assert (rows[2].low, rows[2].high) == (None, None)
 
 
@@ -55,7 +55,8 @@ def test_means_at_each_complexity() -> None:
     ]
     first, second = complexity_means(outcomes, complexity_bins(outcomes), UNIT)
     assert (first.complexity, first.value, first.count) == (3.0, 0.75, 2)
-    assert (first.low, first.high) == (mean([1.0, 0.5], support=UNIT).low, 1.0)
+    expected = mean([1.0, 0.5], support=UNIT)
+    assert (first.low, first.high) == (expected.low, expected.high)
     assert (second.complexity, second.value, second.count) == (5.0, 0.25, 1)
     assert (second.low, second.high) == (None, None)  # a single exercise says nothing
 
@@ -153,7 +154,7 @@ def test_a_verdict_is_what_its_interval_and_its_p_value_show(
         words = comparison_sentence(each)
         assert ("No difference" in words) == (not excluded)
         assert ("simultaneous" in words) == (agents > 2)
-        assert f"p {text.p_value(each.p_value)}" in words
+        assert text.p_value(each.p_value) in words
 
 
 def test_equal_differences_are_no_surer_than_equal_scores() -> None:
@@ -162,7 +163,8 @@ def test_equal_differences_are_no_surer_than_equal_scores() -> None:
     assert only.low is not None
     assert only.high is not None
     assert only.low < 0 < only.high
-    assert only.p_value == 1
+    assert only.p_value is not None
+    assert only.p_value > 0.5
     assert only.verdict is Verdict.NOT_SHOWN
 
 
@@ -185,7 +187,7 @@ def test_sentences_say_what_is_shown() -> None:
     worse = Comparison(POOR, GOOD, -0.5, -0.6, -0.4, 20, 0.001, Verdict.WORSE)
     assert comparison_sentence(worse) == (
         "poor-v1 is worse than good-v1 by 0.500 on the same exercises "
-        "(95 % interval 0.400 to 0.600, 20 exercises)."
+        "(95 % interval 0.400 to 0.600, p = 0.001, 20 exercises)."
     )
     same = Comparison(FAIR, GOOD, -0.5, -1.1, 0.1, 20, 0.2, Verdict.NOT_SHOWN)
     assert comparison_sentence(same).startswith("No difference between fair-v1 and good-v1")

@@ -85,7 +85,10 @@ def _ends(comparison: Comparison, low: float | None, high: float | None, places:
     """An interval of a difference, with the p-value that belongs to it."""
     kind = "simultaneous 95 % interval" if comparison.simultaneous > 1 else "95 % interval"
     ends = f"{kind} {interval(low, high, places)}"
-    return ends if comparison.p_value is None else f"{ends}, p {p_value(comparison.p_value)}"
+    if comparison.p_value is None:
+        return ends
+    p = p_value(comparison.p_value)
+    return f"{ends}, p {p if p.startswith('<') else f'= {p}'}"
 
 
 def bounded_sentence(result: Result) -> str:
