@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
+import omnimeter as om
 from omnimeter.estimation import difference_sequence, mean, mean_sequence
 from omnimeter.estimation.sequences import FRACTIONS
 
@@ -105,20 +106,90 @@ def test_errors_of_the_input_are_named():
         mean_sequence([0.5], 1.0, (0, 1))
 
 
-def misses(draw, expected, support, samples, counts):
+def misses(draw, expected, support, samples, counts, confidence=0.95):
     """In how many samples any of the intervals, at the counts, misses the expected value."""
     total = 0
     for sample in range(samples):
         values = draw(np.random.default_rng([11, sample]), counts[-1])
-        estimates = (mean_sequence(values[:count], 0.8, support) for count in counts)
+        estimates = (mean_sequence(values[:count], confidence, support) for count in counts)
         total += any(not each.low <= expected <= each.high for each in estimates)
     return total
 
 
+def flips(share):
+    return lambda rng, count: (rng.random(count) < share).astype(float)
+
+
 def test_all_times_at_once_in_small():
     """At 80 %, where an interval for a fixed number of values misses some time in most samples."""
+    assert misses(flips(0.5), 0.5, (0, 1), 60, [5, 10, 20, 40, 60], 0.8) <= 0.2 * 60
 
-    def flips(rng, count):
-        return (rng.random(count) < 0.5).astype(float)
 
-    assert misses(flips, 0.5, (0, 1), 60, [5, 10, 20, 40, 60]) <= 0.2 * 60
+def real_payoffs(agent, environment_class):
+    result = om.evaluate(agent, environment_class, exercises=1000, interactions=200)
+    (outcomes,) = result.outcomes.values()
+    return np.array([each.payoff for each in outcomes])
+
+
+REAL = [("q-learning", "automata"), ("cup-presser", "cups"), ("torus-agent", "torus")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("draw", "expected"),
+    [
+        (flips(0.5), 0.5),
+        (flips(0.03), 0.03),
+        (lambda rng, count: rng.beta(2, 5, count), 2 / 7),
+        (lambda rng, count: np.where(rng.random(count) < 0.02, 1.0, 0.3), 0.314),
+        (lambda _, count: np.full(count, 0.4), 0.4),
+        *REAL,
+    ],
+)
+def test_all_times_at_once(draw, expected):
+    """What an interval has once left out all later ones leave out, so that few need be looked at.
+
+    Only the mean so far is always put in, so these are many all the same.
+    """
+    support = 0, 1
+    if isinstance(draw, str):
+        pool = real_payoffs(draw, expected)
+        draw, expected, support = (lambda rng, n: rng.choice(pool, n)), pool.mean(), (-1, 1)
+    counts = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 1000]
+    missed = misses(draw, expected, support, 300, counts)
+    print(f"{missed / 3:.1f} % of sequences missed")
+    assert missed <= 0.05 * 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [10, 25, 40])
+def test_different_environments_vary_less_than_drawn_ones(count):
+    """The universal tests draw a set without repetition, here of 40 that differ."""
+    population = np.random.default_rng(3).beta(0.5, 0.5, 40)
+
+    def draw(rng, size):
+        values = rng.choice(population, size, replace=False)
+        return (rng.random(size) < values).astype(float)  # and each has randomness of its own
+
+    assert misses(draw, population.mean(), (0, 1), 500, list(range(1, count + 1, 3))) <= 0.05 * 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("agent", "environment_class"), REAL)
+def test_it_is_shorter_than_dividing_the_error_rate(agent, environment_class):
+    pool = real_payoffs(agent, environment_class)
+    values = [np.random.default_rng(seed).choice(pool, 1000) for seed in range(20)]
+    always = [mean_sequence(each, support=(-1, 1)) for each in values]
+    divided = [mean(each, 1 - 0.05 / 1000, (-1, 1)) for each in values]
+    fixed = [mean(each, 0.95, (-1, 1)) for each in values]
+    lengths = [np.median([each.high - each.low for each in those]) for those in (always, divided)]
+    assert lengths[0] < 0.85 * lengths[1]
+    assert lengths[0] < 1.8 * np.median([each.high - each.low for each in fixed])
+
+
+@pytest.mark.slow
+def test_a_million_values_take_seconds():
+    values = np.random.default_rng(0).random(1_000_000)
+    estimate = mean_sequence(values, support=(0, 1))
+    assert estimate.low < 0.5 < estimate.high
+    assert estimate.high - estimate.low < 0.003

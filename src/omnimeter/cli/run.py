@@ -78,7 +78,7 @@ def run(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="As many exercises as each agent needs for an interval of half this length.",
+            help="As many exercises as each agent needs for an interval of twice this length.",
         ),
     ] = None,
     interactions: Annotated[
