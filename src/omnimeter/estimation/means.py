@@ -95,7 +95,7 @@ def difference(
     low, high = support or UNBOUNDED
     groups = as_sample(first, support), -as_sample(second, support)
     parts = [_Group(groups[0], 1.0, (low, high)), _Group(groups[1], 1.0, (-high, -low))]
-    return _Combination(parts, parts).estimate(confidence)
+    return _Combination(parts, [parts]).estimate(confidence)
 
 
 def proportion(successes: int, count: int, confidence: float = 0.95) -> Estimate:
@@ -134,10 +134,11 @@ def stratified_mean(
     The distance between strata is no uncertainty, because they were chosen and not drawn: only
     the spread inside each counts. The interval is that of ``mean``, with Satterthwaite's degrees of
     freedom and one likelihood of all values; if bounded, what was not seen is shared by all strata.
-    It is bounded, too, if all values of some stratum are the same.
 
-    Strata of a single value have no spread of their own. Two or more of them are taken as one
-    sample, so that their distance counts as spread, which makes the interval rather longer.
+    Strata of a single value have no spread of their own, and are taken as one sample: then their
+    distance counts as spread. Where fewer than four values carry the spread even so, or all values
+    of some stratum are the same, all strata of the same size are taken as one sample. The interval
+    is bounded only if that does not help.
 
     Args:
         strata: The values of each stratum, one value or more in each.
@@ -216,22 +217,27 @@ class _Combination:
 
     Attributes:
         groups: The samples.
-        pooled: The same, where samples of a single value are taken as one.
+        pooled: The ways to group them to estimate the spread; the first that is enough counts.
     """
 
     groups: Sequence[_Group]
-    pooled: Sequence[_Group]
+    pooled: Sequence[Sequence[_Group]]
 
     @classmethod
     def of(cls, samples: Sequence[FloatArray], support: Support | None) -> _Combination:
         """The mean of the means of some samples with the same support."""
         limits, weight = support or UNBOUNDED, 1 / len(samples)
         groups = [_Group(values, weight, limits) for values in samples]
-        single = [group.values for group in groups if len(group.values) == 1]
-        pooled = [group for group in groups if len(group.values) > 1]
-        if single:
-            pooled.append(_Group(np.concatenate(single), len(single) * weight, limits))
-        return cls(groups, pooled)
+        alike: dict[int, list[FloatArray]] = {}
+        for values in samples:
+            alike.setdefault(len(values), []).append(values)
+        merged = {
+            size: _Group(np.concatenate(each), len(each) * weight, limits)
+            for size, each in alike.items()
+        }
+        several = [group for group in groups if len(group.values) > 1]
+        single = [group for size, group in merged.items() if size == 1]
+        return cls(groups, [several + single, list(merged.values())])
 
     @property
     def value(self) -> float:
@@ -240,7 +246,8 @@ class _Combination:
     def estimate(self, confidence: float) -> Estimate:
         """The sum with its interval."""
         error = error_rate(confidence)
-        value, spread, bounded = self.value, *self._spread()
+        value = self.value
+        spread, pooled, bounded = self._spread()
         if bounded or spread is None:
             cost = log(2 / error)
             low, high = -inf, inf
@@ -252,7 +259,7 @@ class _Combination:
             quantile = t_quantile(spread.degrees, confidence)
             half = quantile * spread.error
             cost = (spread.degrees + 1) / 2 * log1p(quantile**2 / spread.degrees)
-            lower, upper = ([side(each, False) for each in self.pooled] for side in _SIDES)
+            lower, upper = ([side(each, False) for each in pooled] for side in _SIDES)
             low = min(value - half, -highest_mean(lower, cost))
             high = max(value + half, highest_mean(upper, cost))
         lowest, highest = (sum(g.weight * g.support[end] for g in self.groups) for end in (0, 1))
@@ -262,7 +269,8 @@ class _Combination:
 
     def p_value(self) -> float:
         """The smallest error rate at which the interval excludes 0."""
-        value, spread, bounded = self.value, *self._spread()
+        value = self.value
+        spread, pooled, bounded = self._spread()
         # The side on which 0 lies, as a mean above what was seen.
         side = _Group.lower if value > 0 else _Group.upper
         if value == 0:
@@ -273,35 +281,41 @@ class _Combination:
                 return 1.0
             return min(1.0, 2 * exp(-cost_above([side(each, True) for each in self.groups], 0.0)))
         plain = t_p_value(value / spread.error, spread.degrees)
-        cost = cost_above([side(each, False) for each in self.pooled], 0.0)
+        cost = cost_above([side(each, False) for each in pooled], 0.0)
         exponent = 2 * cost / (spread.degrees + 1)
         if exponent > 700:  # beyond any value of the sample
             return plain
         return max(plain, t_p_value(sqrt(spread.degrees * expm1(exponent)), spread.degrees))
 
-    def _spread(self) -> tuple[_Spread | None, bool]:
-        """The spread, if it is known, and whether only a bounded interval is possible."""
+    def _spread(self) -> tuple[_Spread | None, Sequence[_Group], bool]:
+        """The spread, if known, of which groups, and whether the interval must be bounded."""
+        known = [(spread, each) for each in self.pooled if (spread := _spread_of(each))]
+        for spread, groups in known:
+            if spread.carriers >= CARRIERS:
+                return spread, groups, False
         finite = all(isfinite(end) for group in self.groups for end in group.support)
-        sizes = np.array([len(group.values) for group in self.pooled])
-        if np.min(sizes) < 2:
-            return None, finite
-        if any(is_constant(group.values, group.support) for group in self.pooled):
-            return None, finite
-        # What each value adds to the variance of the sum, relative to the greatest.
-        distances = [each.weight * (each.values - np.mean(each.values)) for each in self.pooled]
-        scale = max(float(np.max(np.abs(each))) for each in distances)
-        squares = [
-            (each / scale) ** 2 / (size * (size - 1))
-            for each, size in zip(distances, sizes, strict=True)
-        ]
-        variances = np.array([float(np.sum(each)) for each in squares])
-        variance = float(np.sum(variances))
-        degrees = variance**2 / float(np.sum(variances**2 / (sizes - 1)))
-        fourth = sum(float(np.sum(each**2)) for each in squares)
-        carriers = min(variance**2 / fourth, degrees + 1)
-        # Equally distant values carry the spread alike, up to rounding.
-        few = carriers < CARRIERS * (1 - 1e-9)
-        return _Spread(scale * sqrt(variance), degrees, carriers), few and finite
+        return *(known[0] if known else (None, self.groups)), finite
+
+
+def _spread_of(groups: Sequence[_Group]) -> _Spread | None:
+    """The spread of a weighted sum of means; ``None`` where that of some group is unknown."""
+    sizes = np.array([len(group.values) for group in groups])
+    if np.min(sizes) < 2 or any(is_constant(group.values, group.support) for group in groups):
+        return None
+    # What each value adds to the variance of the sum, relative to the greatest.
+    distances = [each.weight * (each.values - np.mean(each.values)) for each in groups]
+    scale = max(float(np.max(np.abs(each))) for each in distances)
+    squares = [
+        (each / scale) ** 2 / (size * (size - 1))
+        for each, size in zip(distances, sizes, strict=True)
+    ]
+    variances = np.array([float(np.sum(each)) for each in squares])
+    variance = float(np.sum(variances))
+    degrees = variance**2 / float(np.sum(variances**2 / (sizes - 1)))
+    fourth = sum(float(np.sum(each**2)) for each in squares)
+    # Equally distant values carry the spread alike, up to rounding.
+    carriers = min(variance**2 / fourth, degrees + 1) * (1 + 1e-9)
+    return _Spread(scale * sqrt(variance), degrees, carriers)
 
 
 _SIDES = _Group.lower, _Group.upper
