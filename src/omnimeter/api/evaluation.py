@@ -16,6 +16,7 @@ import numpy as np
 from omnimeter.api.result import MemoryRecord, Result, opened
 from omnimeter.catalogue import Kind, objects, parse
 from omnimeter.contract import (
+    Budget,
     EnvironmentClass,
     InvalidInputError,
     Outcome,
@@ -28,6 +29,7 @@ from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.process import Limits
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import snapshot
+from omnimeter.protocols.sample import default_payoff
 
 AgentLike = Any
 """A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
@@ -227,7 +229,7 @@ def evaluate(
     interactions: int | None = None,
     seconds: float | None = None,
     complexity: float | Sequence[float] | None = None,
-    payoff: str | Spec = "average",
+    payoff: str | Spec | None = None,
     clock: str | None = None,
     tick: float = 1.0,
     timeout: float | None = None,
@@ -257,7 +259,8 @@ def evaluate(
         interactions: The length of an exercise; 1000 if no length is given.
         seconds: The length of an exercise in seconds.
         complexity: The complexity of the environments; of several, each in turn.
-        payoff: What an exercise is worth.
+        payoff: What an exercise is worth; by default ``planned-average`` of a number of
+            interactions, and ``diminishing`` of a time.
         clock: ``wall`` or ``virtual``; by default wall for seconds.
         tick: Virtual seconds of an undeclared action.
         timeout: Seconds after which an action comes too late.
@@ -328,7 +331,11 @@ def plan(
         for name, value in given.items()
         if value is not None
     }
-    parameters["payoff"] = read_spec(Kind.PAYOFF, parameters["payoff"]).to_json()
+    if battery is None and not {"interactions", "seconds"} & parameters.keys():
+        parameters["interactions"] = 1000
+    budget = Budget(parameters.get("interactions", 0), parameters.get("seconds"))
+    payoff = parameters.get("payoff", default_payoff(budget))
+    parameters["payoff"] = read_spec(Kind.PAYOFF, payoff).to_json()
     if parameters.get("memory") == "fresh":  # the default, which old records do not mention
         del parameters["memory"]
     for name, value in parameters.items():
@@ -351,8 +358,6 @@ def plan(
     spec, own = class_spec(environment_class)
     parameters.pop("tests", None)
     parameters["environment_class"] = spec.to_json()
-    if "interactions" not in parameters and "seconds" not in parameters:
-        parameters["interactions"] = 1000
     for name in {"seconds", "tick", "timeout"} & parameters.keys():
         parameters[name] = float(parameters[name])  # the same spec for 1 and 1.0
     if "complexity" in parameters:

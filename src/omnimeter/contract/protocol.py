@@ -23,7 +23,11 @@ class Interval(NamedTuple):
 
 
 class Payoff(StructuralType):
-    """A pure function of a trace to a number."""
+    """A pure function of a trace to a number.
+
+    One that an agent can raise without any skill says how in an attribute ``exploitable``, a
+    clause; scores then carry it as a warning.
+    """
 
     def __call__(self, trace: Trace) -> float:
         """What the trace is worth."""
@@ -103,6 +107,8 @@ class Design:
         clock: Which time counts.
         environments: The label of the class of all environments; empty where there are several.
         metrics: The secondary metrics, in the order of their columns.
+        payoff: The payoff, where it is a part of the catalogue.
+        warning: How a score can be had without skill, where a chosen payoff allows that.
     """
 
     title: str = ""
@@ -113,6 +119,8 @@ class Design:
     clock: ClockKind = ClockKind.VIRTUAL
     environments: str = ""
     metrics: tuple[Metric, ...] = ()
+    payoff: Spec | None = None
+    warning: str = ""
 
 
 class Protocol(ABC):
