@@ -16,7 +16,6 @@ import numpy as np
 from omnimeter.api.result import MemoryRecord, Result, opened
 from omnimeter.catalogue import Kind, objects, parse
 from omnimeter.contract import (
-    Budget,
     EnvironmentClass,
     InvalidInputError,
     Outcome,
@@ -333,8 +332,7 @@ def plan(
     }
     if battery is None and not {"interactions", "seconds"} & parameters.keys():
         parameters["interactions"] = 1000
-    budget = Budget(parameters.get("interactions", 0), parameters.get("seconds"))
-    payoff = parameters.get("payoff", default_payoff(budget))
+    payoff = parameters.get("payoff", default_payoff(timed="seconds" in parameters))
     parameters["payoff"] = read_spec(Kind.PAYOFF, payoff).to_json()
     if parameters.get("memory") == "fresh":  # the default, which old records do not mention
         del parameters["memory"]

@@ -114,9 +114,9 @@ def check_balanced(environment_class: EnvironmentClass, spec: Spec) -> None:
         )
 
 
-def default_payoff(budget: Budget) -> str:
+def default_payoff(*, timed: bool) -> str:
     """The payoff where none is chosen, which counts what was left undone (standard, §12.9)."""
-    return "planned-average-v1" if budget.seconds is None else "diminishing-v1"
+    return "diminishing-v1" if timed else "planned-average-v1"
 
 
 CLAIMS_BALANCE = {"Balance": "the class claims it"}
@@ -355,7 +355,7 @@ class Sample(FixedProtocol):
         self.joint = tuple(read_spec(Kind.AGENT, member) for member in joint or ())
         if joint is not None:
             check_joint(self.joint, self.clock, self.timeout)
-        super().__init__(default_payoff(self.budget) if payoff is None else payoff, seed)
+        super().__init__(payoff or default_payoff(timed=seconds is not None), seed)
         self.check_payoff(self.budget)
 
     @cached_property
