@@ -99,6 +99,8 @@ def traces(draw: st.DrawFn) -> Trace:
         observations=draw(
             st.none() | seen.flatmap(lambda rows: arrays.arrays(np.int64, (rows, width)))
         ),
+        planned=draw(st.none() | times),
+        timed=draw(st.booleans()),
     )
 
 

@@ -115,7 +115,7 @@ def check_balanced(environment_class: EnvironmentClass, spec: Spec) -> None:
 
 
 def default_payoff(*, timed: bool) -> str:
-    """The payoff where none is chosen, which counts what was left undone (standard, §12.9)."""
+    """The payoff where none is chosen, which counts what was left undone (standard, §12.10)."""
     return "diminishing-v1" if timed else "planned-average-v1"
 
 

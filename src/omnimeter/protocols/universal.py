@@ -199,7 +199,7 @@ class UniversalRewards(Universal):
     and counted separately; the agent's own faults widen the interval.
 
     The total is the paper's own payoff. Where rewards depend on the past, an agent that stops
-    after a bad reward can have a total above 0 without skill (``docs/standard.md``, §12.9).
+    after a bad reward can have a total above 0 without skill (``docs/standard.md``, §12.10).
 
     Args:
         environment_class: The environment class.
