@@ -20,15 +20,15 @@ RATE = 10
 """Actions per second, of all agents while they are fast: N of them take N / RATE seconds."""
 
 
-def own(kind: Kind, module: str = "") -> list[Entry]:
+def ours(kind: Kind, module: str = "") -> list[Entry]:
     return [each for each in listing(kind) if each.location.startswith(f"omnimeter.{module}")]
 
 
-OPPORTUNISTS = [each.id for each in own(Kind.AGENT, "agents.opportunists:")]
+OPPORTUNISTS = [each.id for each in ours(Kind.AGENT, "agents.opportunists:")]
 BALANCED = [
     *(
         each.id
-        for each in own(Kind.ENVIRONMENT)
+        for each in ours(Kind.ENVIRONMENT)
         if make(Kind.ENVIRONMENT, Spec(each.id)).claims().balanced
     ),
     "cups-v1(rule=rest)",
@@ -90,13 +90,13 @@ def check(environment_class: str, length: int, units: int, thresholds: tuple[flo
         for each in OPPORTUNISTS
         for threshold in thresholds
     ]
-    found: dict[tuple[str, str, Spec], list[float]] = {}
+    measured: dict[tuple[str, str, Spec], list[float]] = {}
     for number, protocol in enumerate(settings(environment_class, length, units)):
         payoff, gains = differences(protocol, agents)
         kind = protocol.id if "universal" in protocol.id else f"{protocol.id} {number}"
         for agent, values in gains.items():
-            found.setdefault((kind, payoff.id, agent), []).extend(values)
-    for (kind, payoff, agent), values in found.items():
+            measured.setdefault((kind, payoff.id, agent), []).extend(values)
+    for (kind, payoff, agent), values in measured.items():
         scale = length if payoff == "total-v1" else 1
         known = GAINS.get((agent.id, payoff), 0.0)
         low = mean(np.array(values) / scale, 0.999, support=(-2.0, 2.0)).low
@@ -110,7 +110,7 @@ def test_there_are_opportunists_and_balanced_classes():
 
 def test_every_protocol_is_set():
     assert {each.id for each in settings("cups-v1", 10, 2)} == {
-        each.id for each in own(Kind.PROTOCOL)
+        each.id for each in ours(Kind.PROTOCOL)
     }
 
 

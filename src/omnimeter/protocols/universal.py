@@ -218,7 +218,7 @@ class UniversalRewards(Universal):
         super().__init__(environment_class, exercises, interactions, seed=seed)
 
     def describe(self) -> Design:
-        """Without a warning: nobody chose the payoff of the definition."""
+        """Without a warning: the payoff is the definition's own."""
         return replace(super().describe(), warning="")
 
     @cached_property
