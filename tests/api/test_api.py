@@ -411,3 +411,46 @@ def test_a_battery_takes_nothing_that_says_what_exercises_are(given):
 def test_there_is_at_least_one_worker():
     with pytest.raises(om.InvalidInputError, match="0 workers"):
         om.evaluate("random", "cups", workers=0)
+
+
+def test_default_payoffs_count_what_was_left_undone():
+    def payoff_of(session):
+        return session.evaluation.protocol.parameters["payoff"]["id"]
+
+    short = {"exercises": 2, "clock": "virtual"}
+    by_number = om.evaluate("stopper", "cups", interactions=9, **short)
+    by_time = om.evaluate("stopper", "cups", seconds=9, **short)
+    by_both = om.evaluate("stopper", "cups", interactions=9, seconds=9, **short)
+    assert payoff_of(by_number) == "planned-average-v1"
+    assert payoff_of(by_time) == payoff_of(by_both) == "diminishing-v1"
+    assert payoff_of(om.test("stopper", "cups", interactions=99)) == "planned-average-v1"
+    assert payoff_of(om.test("stopper", "cups", time=9)) == "diminishing-v1"
+    timed = om.test("stopper", "cups", time=9, definition=17)
+    assert payoff_of(timed) == "diminishing-v1"
+    assert payoff_of(om.evaluate("stopper", battery="thesis-table-6-1")) == "planned-average-v1"
+
+
+def test_stopping_when_lucky_is_worth_less_than_learning():
+    result = om.evaluate(["stopper", "q-learning"], "lambda", exercises=30)
+    lucky, learnt = result.scores.values()
+    assert lucky.interval.high < learnt.interval.low
+
+
+def test_a_payoff_that_can_be_exploited_is_remarked_on():
+    small = {"exercises": 2, "interactions": 9}
+    assert "keeps that average" in repr(om.evaluate("random", "cups", payoff="average", **small))
+    assert "keeps" not in repr(om.evaluate("random", "cups", **small))
+    own = om.test("random", "cups", definition=10, interactions=9, exercises=2).run()
+    assert "keeps" not in repr(own)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: om.evaluate("random", "cups", seconds=1, payoff="planned-average"),
+        lambda: om.test("random", "cups", time=1, payoff="planned-average").run(),
+    ],
+)
+def test_a_planned_average_needs_planned_interactions(call):
+    with pytest.raises(om.OmnimeterError, match="diminishing"):
+        call()

@@ -119,6 +119,22 @@ def test_a_stored_evaluation_is_reported_and_judged_anew(omnimeter):
     assert "tabular" in out
 
 
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_a_payoff_that_can_be_exploited_is_warned_of(omnimeter, json):
+    warning = "keeps that average"
+    _, out, err = omnimeter("run", "-a", "random", *SMALL, "--traces", "--out", "safe", *json)
+    assert warning not in out + err
+    for command in (
+        ("run", "-a", "random", *SMALL, "--payoff", "average"),
+        ("report", "safe", "--payoff", "average"),
+        ("test", "-a", "random", "--class", "cups", "-i", "100", "--payoff", "average"),
+    ):
+        code, out, err = omnimeter(*command, *json)
+        assert code == 0
+        assert warning in " ".join(err.split())
+        assert warning not in out
+
+
 def test_audit(omnimeter):
     code, out, _ = omnimeter("audit", "buttons")
     assert code == 0

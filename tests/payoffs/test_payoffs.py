@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from omnimeter.payoffs import (
     Diminishing,
     Discounted,
     PerSecond,
+    PlannedAverage,
     Total,
     average,
     diminishing,
     discounted,
     per_second,
+    planned_average,
     total,
 )
 from omnimeter.payoffs.functions import diminished, running_totals
@@ -50,8 +53,22 @@ def traces(draw):
     return Trace(np.array(rewards, dtype=float), times, end + draw(delays))
 
 
-def empty(end):
-    return Trace(np.empty(0), np.empty(0, dtype=np.int64), end)
+@st.composite
+def planned_traces(draw):
+    """Exercises of N interactions, and of a time as well or not."""
+    trace = draw(traces())
+    planned, timed = len(trace) + draw(st.integers(0, 30)), draw(st.booleans())
+    end = trace.end_ns if timed else int(trace.times[-1]) if len(trace) else 0
+    return replace(trace, planned=planned, timed=timed, end_ns=end)
+
+
+PLANNED = [*PAYOFFS, PlannedAverage()]
+CASES = [(payoff, traces()) for payoff in PAYOFFS] + [(each, planned_traces()) for each in PLANNED]
+all_cases = pytest.mark.parametrize(("payoff", "drawn"), CASES, ids=repr)
+
+
+def empty(end, planned=None, timed=True):
+    return Trace(np.empty(0), np.empty(0, dtype=np.int64), end, planned=planned, timed=timed)
 
 
 @all_payoffs
@@ -68,9 +85,10 @@ def test_cycles_without_time(payoff):
     assert payoff(trace) == (0 if timeless else 2 if isinstance(payoff, Total) else 1)
 
 
-@all_payoffs
-@given(trace=traces(), ends=st.lists(delays, max_size=10))
-def test_along_is_the_payoff_of_each_shorter_trace(payoff, trace, ends):
+@all_cases
+@given(data=st.data(), ends=st.lists(delays, max_size=10))
+def test_along_is_the_payoff_of_each_shorter_trace(payoff, drawn, data, ends):
+    trace = data.draw(drawn)
     ends = [*ends, 0, trace.end_ns, *trace.times.tolist(), *(trace.times - 1).tolist()]
     assert payoff.along(trace, ends).tolist() == [payoff(trace.until(end)) for end in ends]
 
@@ -84,9 +102,10 @@ def test_along_is_the_payoff_of_each_shorter_trace_when_it_is_long(payoff):
     assert payoff.along(trace, ends).tolist() == [payoff(trace.until(int(end))) for end in ends]
 
 
-@all_payoffs
-@given(trace=traces())
-def test_payoffs_keep_within_their_bounds(payoff, trace):
+@all_cases
+@given(data=st.data())
+def test_payoffs_keep_within_their_bounds(payoff, drawn, data):
+    trace = data.draw(drawn)
     rewards = [*trace.rewards.tolist(), 0.0]
     low, high = payoff.bounds((min(rewards), max(rewards)))
     assert low <= payoff(trace) <= high
@@ -148,6 +167,79 @@ def test_diminishing_forgets_the_last_cycles_first():
     assert diminishing(rewards, times, 8) == -1 / 2
     assert diminishing(rewards, times, 16) == -1
     assert diminishing(rewards, times, 17) == 0
+
+
+def test_stopping_gains_nothing_where_interactions_are_planned():
+    """One reward of 1 and then nothing: the average is 1, and the planned one is not."""
+    lucky = Trace(np.array([1.0]), np.array([1]), 1, planned=20, timed=False)
+    assert Average()(lucky) == 1
+    assert PlannedAverage()(lucky) == 1 / 20
+    assert Diminishing()(lucky) == 0
+
+
+@given(trace=planned_traces())
+def test_the_planned_average_is_the_sum_divided_by_the_plan(trace):
+    planned = PlannedAverage()(trace)
+    if len(trace) == trace.planned:
+        assert planned == Average()(trace)
+    else:
+        assert (
+            planned
+            == Total()(trace) / trace.planned
+            == planned_average(trace.rewards, trace.planned)
+        )
+
+
+@pytest.mark.parametrize("trace", [empty(0), Trace(np.ones(2), np.arange(2), 5)])
+def test_the_planned_average_needs_a_plan(trace):
+    with pytest.raises(InvalidInputError, match="diminishing"):
+        PlannedAverage()(trace)
+
+
+@given(
+    rewards=st.lists(rewards_of_one, max_size=30),
+    left=st.integers(0, 40),
+    tick=st.integers(1, 10 * NANOSECONDS),
+)
+def test_diminishing_interactions_are_diminishing_ticks(rewards, left, tick):
+    """Where each action takes one tick, N interactions and N ticks are the same budget."""
+    count = len(rewards)
+    times = np.arange(1, count + 1) * tick
+    by_time = Trace(np.array(rewards, dtype=float), times, (count + left) * tick)
+    end = count * tick
+    by_count = replace(by_time, end_ns=end, planned=count + left, timed=False)
+    both = replace(by_time, planned=count + left)
+    assert Diminishing()(by_time) == Diminishing()(by_count) == Diminishing()(both)
+
+
+def test_an_agent_that_used_up_the_time_or_the_interactions_loses_nothing():
+    rewards, times = np.array([1.0, -0.5, 0.2, 0.2]), np.arange(1, 5)
+    slow = Trace(rewards, times, 4, planned=100)  # its time was over first
+    done = Trace(rewards, times, 4, planned=4)
+    assert Diminishing()(slow) == Diminishing()(done) == average(rewards)
+    stopped = Trace(rewards, times, 8, planned=5)  # half the time, four of five interactions
+    assert Diminishing()(stopped) == average(rewards[: 4 * 4 // 5])
+
+
+@given(trace=planned_traces())
+def test_the_end_of_a_trace_leaves_it_as_it_is(trace):
+    assert trace.until(trace.end_ns).same_as(trace)
+
+
+@pytest.mark.parametrize("payoff", PLANNED, ids=repr)
+def test_payoffs_that_pay_for_stopping_say_so(payoff):
+    """Fair coins, and an agent that stops for ever when it is ahead."""
+    values = []
+    for coins in np.random.default_rng(4).choice([-1.0, 1.0], size=(2000, 200)):
+        ahead = np.flatnonzero(np.cumsum(coins) > 0)
+        count = int(ahead[0]) + 1 if len(ahead) else 200
+        times = np.arange(1, count + 1) * NANOSECONDS
+        values.append(payoff(Trace(coins[:count], times, int(times[-1]), planned=200, timed=False)))
+    gain = np.mean(values) / (np.std(values) / np.sqrt(len(values)))
+    if isinstance(payoff, Total):  # coins do not depend on the past; see the findings
+        assert abs(gain) < 3.3
+    else:
+        assert (gain > 3.3) == bool(getattr(payoff, "exploitable", ""))
 
 
 def test_the_diminished_count_is_exact():

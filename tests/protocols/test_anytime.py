@@ -20,6 +20,7 @@ from omnimeter.contract import (
     InvalidInputError,
     Outcome,
     Spec,
+    Trace,
     stream,
 )
 from omnimeter.estimation import mean
@@ -220,7 +221,14 @@ def test_only_complete_rounds_count():
 
 def test_an_agent_that_stops_early_gets_0_for_the_rest():
     test = AnytimeUntimed("cups-v1", interactions=10, repetitions=1)
-    done = [replace(each, interactions=1) for each in course(test, lambda each: 1.0)]
+
+    def once(exercise):
+        """One reward of 1, and then nothing."""
+        planned = exercise.budget.interactions
+        lucky = Trace(np.ones(1), np.ones(1, dtype=np.int64), 1, planned=planned, timed=False)
+        return test.payoff()(lucky)
+
+    done = course(test, once)
     lengths = [each.exercise.budget.max_interactions for each in done]
     assert lengths == [1, 2, 3, 4]
     assert test.score(done).value == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)

@@ -29,13 +29,11 @@ from omnimeter.contract import (
 )
 from omnimeter.estimation import mean
 from omnimeter.execution import evaluate
-from omnimeter.payoffs import Average
 from omnimeter.payoffs.parts import Share
 from omnimeter.protocols import Evaluation
 from omnimeter.protocols.evaluation import judge
 from omnimeter.protocols.sample import Sample
 from omnimeter.protocols.universal import (
-    AveragePlanned,
     UniversalAdjusted,
     UniversalRewards,
     UniversalTimed,
@@ -189,17 +187,11 @@ def ends_of_mean(values: Sequence[float]) -> tuple[float, float]:
     return estimate.low, estimate.high
 
 
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
-def test_the_planned_average_is_the_average_if_the_plan_is_completed(rewards):
-    trace = Trace(np.array(rewards), np.arange(1, len(rewards) + 1), len(rewards))
-    assert AveragePlanned(len(rewards))(trace) == Average()(trace)
-
-
 def test_stopping_after_a_good_reward_does_not_pay():
-    trace = Trace(np.array([1.0]), np.array([1]), 1, Ending.STOPPED)
+    trace = Trace(np.array([1.0]), np.array([1]), 1, Ending.STOPPED, planned=20, timed=False)
     test = UniversalAdjusted("cups-v1", 1, interactions=20)
     assert test.payoff()(trace) == 1 / 20
-    nothing = Trace(np.zeros(0), np.zeros(0, dtype=np.int64), 0)
+    nothing = Trace(np.zeros(0), np.zeros(0, dtype=np.int64), 0, planned=20, timed=False)
     assert test.payoff()(nothing) == 0.0
 
 

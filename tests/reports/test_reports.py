@@ -47,7 +47,7 @@ def test_the_page_tells_the_numbers(tmp_path: Path) -> None:
     assert path == tmp_path / "report.html"
     text = read(path).text
     assert "2 agents in cups-v1(rule=rest)" in text
-    assert "8 exercises of 40 interactions in all, judged by the payoff average-v1" in text
+    assert "8 exercises of 40 interactions in all, judged by the payoff planned-average-v1" in text
     assert "constant-v1(action=1) scored 0.625 (95 % interval 0.395 to 0.855)" in text
     assert "random-v1 is worse than constant-v1(action=1) by 0.562" in text
     assert "No exercise ended in a fault." in text
@@ -188,8 +188,17 @@ def test_rejudging_equals_running_with_that_payoff(tmp_path: Path, payoff: str) 
 
 def test_rejudging_with_the_same_payoff_changes_nothing(tmp_path: Path) -> None:
     record, before = an_evaluated_store(tmp_path)
-    assert rejudge(record, Spec("average-v1")).scores == before.scores
-    assert gather(record).rows == gather(record, Spec("average-v1")).rows
+    for same in (Spec("planned-average-v1"), Spec("average-v1")):  # these agents never stop
+        assert rejudge(record, same).scores == before.scores
+        assert gather(record).rows == gather(record, same).rows
+
+
+def test_the_page_warns_of_a_payoff_that_can_be_exploited(tmp_path: Path) -> None:
+    record, _ = an_evaluated_store(tmp_path)
+    warning = "keeps that average"
+    assert warning not in read(write_report(record)).text
+    page = read(write_report(record, tmp_path / "page.html", payoff=Spec("average-v1")))
+    assert warning in page.text
 
 
 def test_faults_stay_without_payoff(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -30,7 +31,7 @@ from omnimeter.contract import (
     TimeoutRule,
     Trace,
 )
-from omnimeter.results import Record, open_writer
+from omnimeter.results import Record, open_writer, tables
 from results_samples import (
     SPEC,
     exact_outcome,
@@ -98,6 +99,8 @@ def traces(draw: st.DrawFn) -> Trace:
         observations=draw(
             st.none() | seen.flatmap(lambda rows: arrays.arrays(np.int64, (rows, width)))
         ),
+        planned=draw(st.none() | times),
+        timed=draw(st.booleans()),
     )
 
 
@@ -225,3 +228,29 @@ def test_people_can_open_the_shards(tmp_path: Path) -> None:
     assert trace.observations is not None
     assert [row["action"] for row in rows] == trace.actions.tolist()
     assert [row["observation"] for row in rows] == trace.observations[:-1].tolist()
+
+
+@pytest.mark.parametrize("budget", [Budget(7), Budget(seconds=2.0), Budget(7, 2.0)])
+def test_traces_of_earlier_versions_get_their_plan_from_the_exercise(
+    tmp_path: Path, budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exercise = Exercise(Spec("a-v1"), Spec("e-v1"), Instance({}), budget, seed=1, number=2)
+    outcome = Outcome(exercise, 0.5, 1, 0.5, 1, 1, Ending.STOPPED)
+    trace = Trace(np.array([0.5]), np.array([1]), 1, Ending.STOPPED)
+    monkeypatch.setattr(tables, "_head", without_plan(tables._head))
+    with open_writer(tmp_path, SPEC) as writer:
+        writer.append([outcome], {exercise.key: trace})
+    read = Record(tmp_path).trace(exercise.key)
+    assert read is not None
+    assert (read.planned, read.timed) == (budget.interactions, budget.seconds is not None)
+
+
+def without_plan(head: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """What earlier versions wrote of a trace."""
+
+    def written(key: str, trace: Trace) -> dict[str, Any]:
+        given = head(key, trace)
+        del given["planned"], given["timed"]
+        return given
+
+    return written

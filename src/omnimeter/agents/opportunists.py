@@ -80,6 +80,13 @@ def waiter_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG00
 
 
 @kernel
+def quitter_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """A random action, until one brings less than the threshold."""
+    quits = state.numbers[STEPS] > 0 and reward < state.sums[THRESHOLD]
+    return -1 if quits else random_action(state, False)
+
+
+@kernel
 def delay(state: Any) -> Any:
     """Fast or slow, as was decided with the action."""
     return state.numbers[NEXT]
@@ -109,6 +116,23 @@ class Stopper(_Opportunist):
     """
 
     kernels = AgentKernels(OpportunistState, begin=begin, act=stopper_act, delay=delay)
+
+    def __init__(self, threshold: float = 0.0, rate: float | None = None) -> None:
+        delay = delay_from_rate(rate)
+        super().__init__(threshold, delay, delay)
+
+
+class Quitter(_Opportunist):
+    """Acts at random and stops for ever when an action brought less than a threshold.
+
+    Where a bad reward announces more of them, it leaves before they come.
+
+    Args:
+        threshold: The reward that the last action must bring at least.
+        rate: Actions per second under a virtual clock; by default the clock's own tick.
+    """
+
+    kernels = AgentKernels(OpportunistState, begin=begin, act=quitter_act, delay=delay)
 
     def __init__(self, threshold: float = 0.0, rate: float | None = None) -> None:
         delay = delay_from_rate(rate)

@@ -28,7 +28,7 @@ from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.process import Limits
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import snapshot
-from omnimeter.protocols.sample import FIRST_BLOCK, MOST_EXERCISES
+from omnimeter.protocols.sample import FIRST_BLOCK, MOST_EXERCISES, default_payoff
 
 AgentLike = Any
 """A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
@@ -229,7 +229,7 @@ def evaluate(
     interactions: int | None = None,
     seconds: float | None = None,
     complexity: float | Sequence[float] | None = None,
-    payoff: str | Spec = "average",
+    payoff: str | Spec | None = None,
     clock: str | None = None,
     tick: float = 1.0,
     timeout: float | None = None,
@@ -262,7 +262,8 @@ def evaluate(
         interactions: The length of an exercise; 1000 if no length is given.
         seconds: The length of an exercise in seconds.
         complexity: The complexity of the environments; of several, each in turn.
-        payoff: What an exercise is worth.
+        payoff: What an exercise is worth; by default ``planned-average`` of a number of
+            interactions, and ``diminishing`` of a time.
         clock: ``wall`` or ``virtual``; by default wall for seconds.
         tick: Virtual seconds of an undeclared action.
         timeout: Seconds after which an action comes too late.
@@ -340,7 +341,10 @@ def plan(
         for name, value in given.items()
         if value is not None
     }
-    parameters["payoff"] = read_spec(Kind.PAYOFF, parameters["payoff"]).to_json()
+    if battery is None and not {"interactions", "seconds"} & parameters.keys():
+        parameters["interactions"] = 1000
+    payoff = parameters.get("payoff", default_payoff(timed="seconds" in parameters))
+    parameters["payoff"] = read_spec(Kind.PAYOFF, payoff).to_json()
     if parameters.get("memory") == "fresh":  # the default, which old records do not mention
         del parameters["memory"]
     for name, value in parameters.items():
@@ -364,8 +368,6 @@ def plan(
     parameters.pop("tests", None)
     parameters.setdefault("exercises", MOST_EXERCISES if "precision" in parameters else FIRST_BLOCK)
     parameters["environment_class"] = spec.to_json()
-    if "interactions" not in parameters and "seconds" not in parameters:
-        parameters["interactions"] = 1000
     for name in {"seconds", "tick", "timeout", "precision"} & parameters.keys():
         parameters[name] = float(parameters[name])  # the same spec for 1 and 1.0
     if "complexity" in parameters:

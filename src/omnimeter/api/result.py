@@ -241,7 +241,8 @@ class Result:
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{remarks}"
 
     def _remarks(self) -> list[str]:
-        remarks = ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
+        remarks = [self.judged.design.warning] * bool(self.judged.design.warning)
+        remarks += ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
         return remarks + ["Not all exercises are done."] * (not self.complete)
 
 

@@ -49,11 +49,11 @@ class Definition(NamedTuple):
         return "time" if "clock" in self.takes else "interactions"
 
 
-_CLOCK = {"payoff": None, "clock": "wall", "tick": None}
+_CLOCK = {"payoff": "diminishing", "clock": "wall", "tick": None}
 _SAMPLE = {"exercises": 20}
 _ADJUSTED = {**_SAMPLE, "adjustment": None, "unbalanced": None}
-_ANYTIME: dict[str, Any] = dict.fromkeys(("start_complexity", "slot", "payoff", "unbalanced"))
-_ANYTIME["repetitions"] = 10
+_ANYTIME: dict[str, Any] = dict.fromkeys(("start_complexity", "slot", "unbalanced"))
+_ANYTIME |= {"payoff": "planned-average", "repetitions": 10}
 _UNIVERSAL = "Universal intelligence"
 
 DEFINITIONS = {
@@ -228,7 +228,8 @@ def test(
         slot: Length of the first exercise: seconds (by default 1e-6) or interactions (1).
         exercises: Definitions 10, 15, 17: how many (by default 20).
         adjustment: Definitions 15, 17: what results are weighed by (by default flat).
-        payoff: What an exercise is worth (by default diminishing with time, else average).
+        payoff: What an exercise is worth (by default diminishing with time, else
+            planned-average).
         clock: ``wall`` (the default), or ``virtual``: believe the times that agents declare.
         tick: Virtual seconds of an undeclared action.
         unbalanced: Whether to insist on a class that is not balanced.

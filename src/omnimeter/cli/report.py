@@ -9,7 +9,7 @@ import typer
 
 from omnimeter.cli import options
 from omnimeter.cli.display import busy, console, print_json
-from omnimeter.cli.scores import print_result
+from omnimeter.cli.scores import print_result, print_warning
 
 
 def report(
@@ -32,6 +32,7 @@ def report(
     from omnimeter.reports import latex_table, result_json
 
     result = load(directory, payoff=payoff)
+    print_warning(result.judged.design)
     if latex:
         typer.echo(latex_table(result.judged))
         return

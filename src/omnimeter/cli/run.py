@@ -11,7 +11,7 @@ import typer
 from omnimeter.cli import options
 from omnimeter.cli.display import bars, busy, console, print_json
 from omnimeter.cli.options import class_with, default_directory, leave, missing, refuse
-from omnimeter.cli.scores import print_result
+from omnimeter.cli.scores import print_result, print_warning
 
 if TYPE_CHECKING:
     from omnimeter.protocols import Evaluation
@@ -98,11 +98,13 @@ def run(
         ),
     ] = None,
     payoff: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="PAYOFF", help="What an exercise is worth; see: omnimeter list payoff."
+            metavar="PAYOFF",
+            help="What an exercise is worth (by default planned-average, or diminishing with "
+            "seconds); see: omnimeter list payoff.",
         ),
-    ] = "average",
+    ] = None,
     clock: Annotated[
         str | None,
         typer.Option(metavar="CLOCK", help="wall or virtual (by default wall for seconds)."),
@@ -184,7 +186,9 @@ def run(
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
     with busy("Drawing the exercises", hidden=json):  # errors are reported before anything is run
         session.check()
-    with bars(evaluation.make_protocol(), hidden=json) as observer:
+    protocol = evaluation.make_protocol()
+    print_warning(protocol.describe())
+    with bars(protocol, hidden=json) as observer:
         result = session.run(observer)
     with busy("Writing the report", hidden=json):
         page = result.report()

@@ -10,9 +10,18 @@ from omnimeter.cli.display import console
 if TYPE_CHECKING:
     from omnimeter.api import Result as TestResult
     from omnimeter.contract import Spec
+    from omnimeter.contract.protocol import Design
     from omnimeter.protocols import Result
     from omnimeter.reports.comparisons import Comparison
     from omnimeter.reports.tables import Table as ScoreTable
+
+
+def print_warning(design: Design) -> None:
+    """Print on the standard error how scores can be had without skill, if they can."""
+    from rich.markup import escape
+
+    if design.warning:
+        console(errors=True).print(f"[yellow]Warning: {escape(design.warning)}[/yellow]")
 
 
 def print_table(contents: ScoreTable) -> None:

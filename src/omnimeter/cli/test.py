@@ -98,7 +98,8 @@ def test(
         str | None,
         typer.Option(
             metavar="PAYOFF",
-            help="What an exercise is worth (by default diminishing with time, else average).",
+            help="What an exercise is worth (by default diminishing with time, else "
+            "planned-average).",
         ),
     ] = None,
     clock: Annotated[
@@ -188,7 +189,7 @@ def test(
 
 def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool) -> list[Result]:
     """Give tests one after the other, until one is interrupted, and print their results."""
-    from omnimeter.cli.scores import scores_json
+    from omnimeter.cli.scores import print_warning, scores_json
     from omnimeter.cli.session import display
     from omnimeter.reports.summary import characterise
 
@@ -205,6 +206,7 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
     results: list[Result] = []
     printed = []
     for test in tests:
+        print_warning(test.protocol.describe())
         if test.real_time:
             with busy("Measuring the harness", hidden=json):
                 test.measure_harness()

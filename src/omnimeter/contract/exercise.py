@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from math import inf
@@ -150,6 +150,8 @@ class Trace:
         rewards: The reward that each completed action brought.
         times: The nanosecond at which each action was performed; never decreasing.
         end_ns: The nanosecond at which the exercise was over: tau where the budget is a time.
+        planned: The number N of interactions of the budget; ``None`` where it has none.
+        timed: Whether there was a time to be over, of the budget or of an earlier end.
         first_reward: The reward given before the first action, which no payoff counts.
         fault: Why it could not go on, if it could not.
         actions: The actions, where recorded.
@@ -164,12 +166,17 @@ class Trace:
     fault: Fault | None = None
     actions: IntArray | None = None
     observations: IntArray | None = None
+    planned: int | None = None
+    timed: bool = True
 
     def __len__(self) -> int:
         return len(self.rewards)
 
     def until(self, end_ns: int) -> Trace:
-        """The same exercise with an earlier end, in nanoseconds, which agents never know."""
+        """The same exercise with an earlier end, in nanoseconds, which agents never know.
+
+        As many interactions stay planned, and time was over before they were.
+        """
         count = int(np.searchsorted(self.times, end_ns, side="right"))
         # A fault after the last action has no time of its own but the end.
         over = end_ns < self.end_ns and (count < len(self) or self.fault is not None)
@@ -182,11 +189,12 @@ class Trace:
             fault=None if over else self.fault,
             actions=None if self.actions is None else self.actions[:count],
             observations=None if self.observations is None else self.observations[: count + 1],
+            timed=self.timed or end_ns < self.end_ns,
         )
 
     def same_as(self, other: Trace) -> bool:
         """Whether both record exactly the same events, bit for bit."""
-        names = ["first_reward", "end_ns", "ending", "rewards", "times", "actions", "observations"]
+        names = [field.name for field in fields(self) if field.name != "fault"]
         return all(np.array_equal(getattr(self, each), getattr(other, each)) for each in names)
 
 

@@ -28,7 +28,11 @@ class Interval(NamedTuple):
 
 
 class Payoff(StructuralType):
-    """A pure function of a trace to a number."""
+    """A pure function of a trace to a number.
+
+    One that an agent can raise without any skill says how in an attribute ``exploitable``, a
+    clause; scores then carry it as a warning.
+    """
 
     def __call__(self, trace: Trace) -> float:
         """What the trace is worth."""
@@ -114,6 +118,8 @@ class Design:
             it could be stopped because of what it shows.
         precision: Half the length of the interval at which an agent's test ends, where that was
             asked for. All intervals then hold at every number of units at once.
+        payoff: The payoff, where it is a part of the catalogue.
+        warning: How a score can be had without skill, where a chosen payoff allows that.
     """
 
     title: str = ""
@@ -127,6 +133,8 @@ class Design:
     parts: int = 1
     moments: int | None = None
     precision: float | None = None
+    payoff: Spec | None = None
+    warning: str = ""
 
 
 class Protocol(ABC):

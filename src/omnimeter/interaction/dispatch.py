@@ -313,4 +313,6 @@ class _Batch:
             fault=fault,
             actions=columns[2] if self.record else None,
             observations=columns[3] if self.record else None,
+            planned=budget.interactions,
+            timed=budget.seconds is not None,
         )

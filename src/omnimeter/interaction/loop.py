@@ -70,7 +70,7 @@ def run_stepwise(
     Raises:
         OmnimeterError: The class does not accept these agents, for example so many.
     """
-    participants = [_Participant(agent, record) for agent in agents]
+    participants = [_Participant(agent, exercise.budget, record) for agent in agents]
     try:
         views = [each.view() if environment_class.views else None for each in participants]
         if all(each.trace is not None for each in participants):
@@ -105,8 +105,8 @@ def interact(
         record: Whether to keep actions and observations too.
     """
     conditions = _Conditions(budget, clock, timeout, streams)
-    seeds = [streams("agent").seed]
-    return _interact(environment, [_Participant(agent, record)], streams, seeds, conditions)[0]
+    participants, seeds = [_Participant(agent, budget, record)], [streams("agent").seed]
+    return _interact(environment, participants, streams, seeds, conditions)[0]
 
 
 def seated(environment_class: EnvironmentClass, views: Sequence[str | None]) -> EnvironmentClass:
@@ -249,10 +249,10 @@ GONE = -1
 class _Participant:
     """One agent of an exercise, what it is given, and what has happened to it so far."""
 
-    def __init__(self, agent: Agent | AgentHandle, record: bool) -> None:
+    def __init__(self, agent: Agent | AgentHandle, budget: Budget, record: bool) -> None:
         self._handle = LocalAgent(agent) if isinstance(agent, Agent) else agent
         self._ask = self._handle.ask
-        self._record = record
+        self._budget, self._record = budget, record
         self._first_reward = self._reward = 0.0
         self._rewards, self._times = array("d"), array("q")
         self._actions, self._observations = array("q"), array("q")
@@ -369,6 +369,8 @@ class _Participant:
             fault=fault,
             actions=np.array(self._actions, dtype=np.int64) if self._record else None,
             observations=observations.reshape(-1, len(self.space.sizes)) if self._record else None,
+            planned=self._budget.interactions,
+            timed=self._budget.seconds is not None,
         )
         return GONE
 

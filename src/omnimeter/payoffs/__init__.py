@@ -19,10 +19,19 @@ from omnimeter.payoffs.functions import (
     discounted_along,
     per_second,
     per_second_along,
+    planned_average,
+    planned_average_along,
     total,
     total_along,
 )
-from omnimeter.payoffs.parts import Average, Diminishing, Discounted, PerSecond, Total
+from omnimeter.payoffs.parts import (
+    Average,
+    Diminishing,
+    Discounted,
+    PerSecond,
+    PlannedAverage,
+    Total,
+)
 
 __all__ = [
     "Average",
@@ -31,6 +40,7 @@ __all__ = [
     "DiscountSequence",
     "Discounted",
     "PerSecond",
+    "PlannedAverage",
     "Total",
     "average",
     "average_along",
@@ -44,6 +54,8 @@ __all__ = [
     "named_discount",
     "per_second",
     "per_second_along",
+    "planned_average",
+    "planned_average_along",
     "power",
     "quadratic",
     "total",

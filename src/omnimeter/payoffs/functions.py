@@ -71,17 +71,31 @@ def counted(times: IntArray, ends: ArrayLike) -> IntArray:
     return np.searchsorted(times, ends, side="right").astype(np.int64)
 
 
-def diminished(times: IntArray, ends: ArrayLike) -> IntArray:
-    """The number of cycles left of a diminishing history at each end: n* = ⌊n_τ · t_last / τ⌋.
+def diminished(
+    times: IntArray, ends: ArrayLike, planned: int | None = None, timed: ArrayLike = True
+) -> IntArray:
+    """The number of cycles left of a diminishing history at each end: n* = ⌊n_τ · share⌋.
 
-    It is 0 where no action was performed or no time has passed. Python's unbounded integers compute
-    it exactly: n_τ · t_last does not fit into 64 bits after a long exercise.
+    The share that was used is t_last / τ of a time, n_τ / N of N planned interactions, and of both
+    the greater, since an exercise is over when either is 1. n* is 0 where no action was performed
+    or no time has passed. Python's unbounded integers compute it exactly: n_τ · t_last does not
+    fit into 64 bits after a long exercise.
+
+    Args:
+        times: When each action was performed, in nanoseconds.
+        ends: τ in nanoseconds.
+        planned: N, where a number of interactions was planned.
+        timed: Whether each end was that of a time; where it was not, only N counts.
     """
     ends = np.asarray(ends, dtype=np.int64)
     counts = counted(times, ends)
     last = np.where(counts > 0, np.append(times, 0)[counts - 1], 0)
-    triples = zip(counts.tolist(), last.tolist(), ends.tolist(), strict=True)
-    return np.array([n * t // end if end > 0 else 0 for n, t, end in triples], dtype=np.int64)
+    whole = np.where(timed, ends, 0)
+    triples = zip(counts.tolist(), last.tolist(), whole.tolist(), strict=True)
+    left = [
+        max(n * t // end if end else 0, n * n // planned if planned else 0) for n, t, end in triples
+    ]
+    return np.array(left, dtype=np.int64)
 
 
 def _within_rewards(averages: FloatArray, rewards: FloatArray) -> FloatArray:
@@ -98,6 +112,15 @@ def average(rewards: FloatArray) -> float:
     Definition "average reward per cycle" (fixed-time payoffs) and Definition 14 (anytime test).
     """
     return _average_within(rewards, total(rewards), len(rewards))
+
+
+def planned_average(rewards: FloatArray, planned: int) -> float:
+    """The average reward V(n) / N over the N interactions that were planned; 0 without any.
+
+    Definitions 14 and 15 (anytime test), where every agent completes all N. One that stops early
+    gets no reward for the rest.
+    """
+    return average(rewards) if len(rewards) >= planned else total(rewards) / planned
 
 
 def per_second(rewards: FloatArray, end: int) -> float:
@@ -123,18 +146,27 @@ def discounted(rewards: FloatArray, sequence: DiscountSequence) -> float:
     return _average_within(rewards, total(first * rewards), total(first))
 
 
-def diminishing(rewards: FloatArray, times: IntArray, end: int) -> float:
+def diminishing(
+    rewards: FloatArray,
+    times: IntArray,
+    end: int,
+    planned: int | None = None,
+    timed: bool = True,
+) -> float:
     """The average of the first n* = ⌊n_τ · t_last / τ⌋ rewards; 0 when no cycle counts.
 
     Definition "average reward per cycle with diminishing history" (fixed-time payoffs) and
-    Definition 16 (anytime test).
+    Definition 16 (anytime test). Of N planned interactions n* = ⌊n · n / N⌋, which is the same
+    when every action takes one of N ticks.
 
     Args:
         rewards: The rewards.
         times: When each action was performed, in nanoseconds.
         end: τ in nanoseconds.
+        planned: N, where a number of interactions was planned.
+        timed: Whether the end was that of a time; where it was not, only N counts.
     """
-    return average(rewards[: diminished(times, [end])[0]])
+    return average(rewards[: diminished(times, [end], planned, timed)[0]])
 
 
 def _average_within(rewards: FloatArray, total: float, weight: float) -> float:
@@ -154,6 +186,15 @@ def average_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> Floa
     return running_averages(rewards)[counted(times, ends)]
 
 
+def planned_average_along(
+    rewards: FloatArray, times: IntArray, ends: ArrayLike, planned: int
+) -> FloatArray:
+    """The average reward over the planned interactions at each end, in nanoseconds."""
+    counts = counted(times, ends)
+    partial = running_totals(rewards)[counts] / max(planned, 1)
+    return np.where(counts >= planned, running_averages(rewards)[counts], partial)
+
+
 def per_second_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> FloatArray:
     """The average reward per second at each end, in nanoseconds."""
     ends = np.asarray(ends, dtype=np.int64)
@@ -170,6 +211,12 @@ def discounted_along(
     return _within_rewards(averages, rewards)[counted(times, ends)]
 
 
-def diminishing_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> FloatArray:
+def diminishing_along(
+    rewards: FloatArray,
+    times: IntArray,
+    ends: ArrayLike,
+    planned: int | None = None,
+    timed: ArrayLike = True,
+) -> FloatArray:
     """The average reward per cycle with diminishing history at each end, in nanoseconds."""
-    return running_averages(rewards)[diminished(times, ends)]
+    return running_averages(rewards)[diminished(times, ends, planned, timed)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isfinite, log2
+from typing import ClassVar
 from typing import Protocol as StructuralType
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from omnimeter.contract import InvalidInputError, Trace
@@ -14,6 +16,8 @@ from omnimeter.payoffs import functions
 from omnimeter.payoffs.discounts import DiscountFunction, named_discount
 
 Range = tuple[float, float]
+
+_KEPT = "an agent that stops for ever, or rests, as soon as it was lucky keeps that"
 
 
 class _Sum:
@@ -39,6 +43,11 @@ class Total(_Sum):
     Definition "total reward sum" (fixed-time payoffs); Definition 8 (anytime test).
     """
 
+    exploitable: ClassVar[str] = (
+        "an agent that stops after a bad reward keeps the sum of a good time, where rewards depend "
+        "on the past"
+    )
+
     def __call__(self, trace: Trace) -> float:
         """The sum of all rewards of the trace."""
         return functions.total(trace.rewards)
@@ -52,8 +61,12 @@ class Total(_Sum):
 class Average(_Average):
     """The average reward per cycle: how good, however fast.
 
-    Definition "average reward per cycle" (fixed-time payoffs); Definition 14 (anytime test).
+    Definition "average reward per cycle" (fixed-time payoffs); Definition 14 (anytime test). Only
+    completed cycles are divided by, so stopping as soon as the average is good pays (Theorem 1 of
+    fixed-time payoffs).
     """
+
+    exploitable: ClassVar[str] = f"{_KEPT} average"
 
     def __call__(self, trace: Trace) -> float:
         """The average of all rewards of the trace; 0 when there is none."""
@@ -65,11 +78,41 @@ class Average(_Average):
 
 
 @dataclass(frozen=True)
+class PlannedAverage(_Average):
+    """The average reward over all planned interactions: those not completed bring nothing.
+
+    Definitions 14 and 15 (anytime test). The sum of the rewards is divided by the number N of the
+    budget. An agent that stops keeps its sum but not its average: where single rewards are
+    balanced whatever happened before, stopping gains nothing. Where they depend on the past, it
+    gains at most what such a dependence lasts, divided by N.
+    """
+
+    def __call__(self, trace: Trace) -> float:
+        """The sum of all rewards of the trace, divided by the planned number."""
+        return functions.planned_average(trace.rewards, _planned(trace))
+
+    def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
+        """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
+        return functions.planned_average_along(trace.rewards, trace.times, ends, _planned(trace))
+
+
+def _planned(trace: Trace) -> int:
+    if trace.planned is None:
+        raise InvalidInputError(
+            "The planned average is over a number of interactions, and only a time is given.",
+            "Give a number of interactions, or the payoff diminishing.",
+        )
+    return trace.planned
+
+
+@dataclass(frozen=True)
 class PerSecond(_Sum):
     """The average reward per second: the total divided by the time.
 
     Mentioned with the definition "average reward per cycle" (fixed-time payoffs).
     """
+
+    exploitable: ClassVar[str] = f"{_KEPT} rate where no time is given"
 
     def __call__(self, trace: Trace) -> float:
         """The total divided by the end of the trace in seconds; 0 when no time has passed."""
@@ -98,6 +141,8 @@ class Discounted(_Average):
         InvalidInputError: The parameter does not fit the sequence.
     """
 
+    exploitable: ClassVar[str] = f"{_KEPT} discounted average"
+
     sequence: str = "geometric"
     parameter: float | None = None
 
@@ -122,16 +167,20 @@ class Diminishing(_Average):
     """The average reward with diminishing history: an agent that stops loses its last cycles.
 
     Definition "average reward per cycle with diminishing history" (fixed-time payoffs);
-    Definition 16 (anytime test).
+    Definition 16 (anytime test). Where the budget is N interactions, the share of them that was
+    completed takes the place of the share of the time.
     """
 
     def __call__(self, trace: Trace) -> float:
         """The average of the first n* rewards of the trace; 0 when none counts."""
-        return functions.diminishing(trace.rewards, trace.times, trace.end_ns)
+        return functions.diminishing(
+            trace.rewards, trace.times, trace.end_ns, trace.planned, trace.timed
+        )
 
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
-        return functions.diminishing_along(trace.rewards, trace.times, ends)
+        timed = trace.timed | (np.asarray(ends) < trace.end_ns)  # as ``until`` has it
+        return functions.diminishing_along(trace.rewards, trace.times, ends, trace.planned, timed)
 
 
 class Adjustment(StructuralType):

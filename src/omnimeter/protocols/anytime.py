@@ -187,7 +187,7 @@ class Anytime(DrawnProtocol):
         if low < -1 or high > 1:
             raise InvalidInputError(
                 "The payoff of an anytime test moves the level, and must lie between -1 and 1.",
-                "Choose an average, such as average, diminishing or discounted.",
+                "Choose an average, such as planned-average or diminishing.",
             )
         # What comes next in a repetition after some rewards, and the keys of all chosen so far.
         self._positions: dict[tuple[int, tuple[float, ...]], _Position] = {}
@@ -270,12 +270,8 @@ class Anytime(DrawnProtocol):
         return choices
 
     def _taken(self, outcomes: Sequence[Outcome]) -> Repetitions:
-        """The repetitions with what their exercises are worth in this test."""
-        return Repetitions(self.repetitions, [*map(self.counted, outcomes)])
-
-    def counted(self, outcome: Outcome) -> Outcome:
-        """The outcome with what it is worth in this test in the place of its payoff."""
-        return outcome
+        """The outcomes, repetition by repetition."""
+        return Repetitions(self.repetitions, outcomes)
 
     def _position(self, repetition: int, rewards: tuple[float, ...]) -> _Position:
         """The state of a repetition after some rewards: lines 10 to 17, 20 and 22.
@@ -360,8 +356,9 @@ class AnytimeUntimed(Anytime):
     ``xi - 1 <= H <= xi``. The first lasts 1 interaction, each further one half as many again as
     the one before, rounded up. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads
     to harder environments, failure to easier ones. The score is the mean of all rewards. It is
-    repeatable bit for bit. An agent that stops early gets 0 for the interactions that are left:
-    otherwise stopping as soon as the average is good would pay (section 5.1).
+    repeatable bit for bit. By the default payoff, an agent that stops early gets 0 for the
+    interactions that are left: otherwise stopping as soon as the average is good would pay
+    (section 5.1).
 
     Args:
         environment_class: The environment class.
@@ -386,7 +383,7 @@ class AnytimeUntimed(Anytime):
         slot: int = 1,
         growth: float = 0.5,
         step: float = 0.5,
-        payoff: SpecLike = "average-v1",
+        payoff: SpecLike = "planned-average-v1",
         seed: int = 0,
         unbalanced: bool = False,
     ) -> None:
@@ -411,13 +408,6 @@ class AnytimeUntimed(Anytime):
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
         return Budget(self.slots[len(rounds)]) if len(rounds) < len(self.slots) else None
-
-    def counted(self, outcome: Outcome) -> Outcome:
-        """The outcome with its payoff for the share of the interactions that was completed."""
-        planned = outcome.exercise.budget.max_interactions
-        if outcome.payoff is None or outcome.interactions >= planned:
-            return outcome
-        return replace(outcome, payoff=outcome.payoff * outcome.interactions / planned)
 
     def expected(self) -> int:
         """How many exercises one agent takes, unless the class is exhausted before."""
@@ -479,6 +469,7 @@ class AnytimeTimed(Anytime):
                 f"{slot:g} s.",
                 f"Give at least {slot * repetitions:g} s.",
             )
+        self.check_payoff(Budget(seconds=slot))
         self.time = time
         self.slot = slot
         self.clock = Clock(ClockKind(clock), tick)

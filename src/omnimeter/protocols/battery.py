@@ -153,7 +153,7 @@ class Battery(FixedProtocol):
         self,
         battery: SpecLike,
         tests: int = 1,
-        payoff: SpecLike = "average-v1",
+        payoff: SpecLike = "planned-average-v1",
         seed: int = 0,
         memory: Memory = "fresh",
     ) -> None:

@@ -12,6 +12,8 @@ from math import ceil, inf, isfinite
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
     Budget,
@@ -31,6 +33,7 @@ from omnimeter.contract import (
     Spec,
     Timeout,
     TimeoutRule,
+    Trace,
     stream,
 )
 from omnimeter.contract.exercise import check_joint, is_own_fault
@@ -110,6 +113,11 @@ def check_balanced(environment_class: EnvironmentClass, spec: Spec) -> None:
             "Choose another class, or insist with --unbalanced (unbalanced=true in a spec). "
             "omnimeter audit examines the class.",
         )
+
+
+def default_payoff(*, timed: bool) -> str:
+    """The payoff where none is chosen, which counts what was left undone (standard, §12.10)."""
+    return "diminishing-v1" if timed else "planned-average-v1"
 
 
 CLAIMS_BALANCE = {"Balance": "the class claims it"}
@@ -241,7 +249,8 @@ class DrawnProtocol(Protocol):
 
     def __init__(self, payoff: SpecLike, seed: int) -> None:
         self.seed = seed
-        self._payoff: Payoff = make(Kind.PAYOFF, read_spec(Kind.PAYOFF, payoff))
+        self.payoff_spec = read_spec(Kind.PAYOFF, payoff)
+        self._payoff: Payoff = make(Kind.PAYOFF, self.payoff_spec)
 
     @abstractmethod
     def drawn(self) -> Iterable[tuple[EnvironmentClass, Instance]]:
@@ -250,6 +259,25 @@ class DrawnProtocol(Protocol):
     def payoff(self) -> Payoff:
         """What turns a trace into a number in this test."""
         return self._payoff
+
+    def check_payoff(self, budget: Budget) -> None:
+        """Check that the payoff can judge exercises of a budget, before any is run.
+
+        Raises:
+            InvalidInputError: It cannot.
+        """
+        timed, times = budget.seconds is not None, np.empty(0, dtype=np.int64)
+        self._payoff(Trace(np.empty(0), times, 0, planned=budget.interactions, timed=timed))
+
+    def describe(self) -> Design:
+        """The payoff, with a warning if it can be exploited."""
+        warning = ""
+        if how := getattr(self._payoff, "exploitable", ""):
+            warning = (
+                f"With the payoff {self.payoff_spec.label}, {how}. planned-average (of a number of "
+                "interactions) and diminishing (of a time) count what was left undone."
+            )
+        return replace(super().describe(), payoff=self.payoff_spec, warning=warning)
 
     def bounds(self) -> tuple[float, float]:
         """Between which numbers every payoff lies."""
@@ -346,7 +374,8 @@ class Sample(FixedProtocol):
         seconds: The length of each exercise in seconds.
         complexity: The complexity of the environments; of several, each in turn; by default the
             class draws it too.
-        payoff: What turns a trace into a number.
+        payoff: What turns a trace into a number; by default ``planned-average-v1`` if the length
+            is given in interactions, ``diminishing-v1`` if it is given in seconds or in both.
         clock: ``wall`` or ``virtual``; by default wall if the length is given in seconds.
         tick: Seconds of an action under the virtual clock when the agent declares none.
         timeout: Seconds after which an action comes too late.
@@ -366,7 +395,7 @@ class Sample(FixedProtocol):
         interactions: int | None = None,
         seconds: float | None = None,
         complexity: float | list[float] | None = None,
-        payoff: SpecLike = "average-v1",
+        payoff: SpecLike | None = None,
         clock: Literal["wall", "virtual"] | None = None,
         tick: float = 1.0,
         timeout: float | None = None,
@@ -404,7 +433,8 @@ class Sample(FixedProtocol):
         if joint is not None:
             check_joint(self.joint, self.clock, self.timeout)
         self._planned: list[Planned] = []  # as far as they were needed
-        super().__init__(payoff, seed)
+        super().__init__(payoff or default_payoff(timed=seconds is not None), seed)
+        self.check_payoff(self.budget)
 
     @cached_property
     def environment_class(self) -> EnvironmentClass:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from typing import Literal
@@ -16,12 +16,11 @@ from omnimeter.contract import (
     Instance,
     InvalidInputError,
     Outcome,
-    Payoff,
     Score,
     Spec,
-    Trace,
     stream,
 )
+from omnimeter.contract.protocol import Design
 from omnimeter.payoffs import Average
 from omnimeter.payoffs.parts import Adjustment
 from omnimeter.protocols.sample import (
@@ -192,28 +191,6 @@ class Universal(Sample):
         return factor
 
 
-@dataclass(frozen=True)
-class AveragePlanned:
-    """The average reward v(n) = V(n) / n over the n interactions that were planned.
-
-    An agent that stops early does not get the rewards of the rest. So it gains nothing by
-    stopping, as it would if only completed interactions were divided by.
-
-    Attributes:
-        interactions: The planned number n of Definitions 14 and 15 (anytime test).
-    """
-
-    interactions: int
-
-    def __call__(self, trace: Trace) -> float:
-        """The sum of all rewards of the trace, divided by the planned number."""
-        return Average()(trace) * (len(trace) / self.interactions)
-
-    def bounds(self, rewards: Range) -> Range:
-        """The range of the rewards, and 0."""
-        return Average().bounds(rewards)
-
-
 class UniversalRewards(Universal):
     """Universal intelligence by accumulated rewards (anytime test, Definition 10).
 
@@ -226,6 +203,9 @@ class UniversalRewards(Universal):
     would, so the interval is rather too long than too short: of 5 to 25 out of 40 environments it
     was measured to cover 99 % and more. Exercises that ended in a fault are left out of the value
     and counted separately; the agent's own faults widen the interval.
+
+    The total is the paper's own payoff. Where rewards depend on the past, an agent that stops
+    after a bad reward can have a total above 0 without skill (``docs/standard.md``, §12.10).
 
     Args:
         environment_class: The environment class.
@@ -242,6 +222,10 @@ class UniversalRewards(Universal):
         seed: int = 0,
     ) -> None:
         super().__init__(environment_class, exercises, interactions, seed=seed)
+
+    def describe(self) -> Design:
+        """Without a warning: the payoff is the definition's own."""
+        return replace(super().describe(), warning="")
 
     @cached_property
     def _payoff_range(self) -> Range:
@@ -282,15 +266,11 @@ class UniversalAdjusted(Universal):
             environment_class,
             exercises,
             interactions,
+            payoff="planned-average-v1",
             adjustment=adjustment,
             seed=seed,
             unbalanced=unbalanced,
         )
-        self._average = AveragePlanned(interactions)
-
-    def payoff(self) -> Payoff:
-        """The average reward over the planned interactions."""
-        return self._average
 
 
 class UniversalTimed(Universal):

@@ -113,8 +113,10 @@ def fault_table(outcomes: Iterable[Outcome]) -> list[FaultRow]:
 Pairs = list[tuple[str, str]]
 
 
-def _part(protocol: Spec, kind: Kind) -> Spec | None:
+def _part(protocol: Spec, design: Design, kind: Kind) -> Spec | None:
     """The payoff or adjustment that a protocol was given or takes by default, if it takes one."""
+    if kind is Kind.PAYOFF and design.payoff is not None:
+        return design.payoff
     given = protocol.parameters.get(kind)
     if given is None:
         parameters = describe(Kind.PROTOCOL, protocol.id).parameters
@@ -130,7 +132,7 @@ def _setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
     design = protocol.describe()
     parts = {}
     for kind in (Kind.PAYOFF, Kind.ADJUSTMENT):
-        if spec := _part(evaluation.protocol, kind):
+        if spec := _part(evaluation.protocol, design, kind):
             doc = describe(kind, spec.id).doc.strip().partition("\n")[0]
             parts[kind] = f"{spec.label}. {doc}" if doc else spec.label
     complexities = [each.complexity for each in exercises]
@@ -366,7 +368,7 @@ def _opening(
     """Which test it was, and how long it was."""
     budgets = list(dict.fromkeys(_budget_text(exercise.budget) for exercise in exercises))
     length = f" of {budgets[0]}" if len(budgets) == 1 else ""
-    payoff = _part(evaluation.protocol, Kind.PAYOFF)
+    payoff = _part(evaluation.protocol, design, Kind.PAYOFF)
     judged = "" if payoff is None else f", judged by the payoff {payoff.label}"
     repetitions = f"{summary.repetitions_text(design)}, " if design.unit == REPETITION else ""
     return (

@@ -217,7 +217,8 @@ class Record:
             exists = path.exists()
         except OSError as error:
             raise read_error(error, path) from error
-        return tables.read_traces(path, only) if exists else iter(())
+        outcomes = self._layout.outcome_shard(shard)
+        return tables.read_traces(path, outcomes, only) if exists else iter(())
 
     def _keys_by_shard(self) -> dict[str, frozenset[str]]:
         """The keys in each shard on disk; as a shard never changes, it is read once."""

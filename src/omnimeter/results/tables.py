@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from omnimeter.contract import Ending, Fault, InvalidInputError, Outcome, Trace
+from omnimeter.contract import Budget, Ending, Fault, InvalidInputError, Outcome, Trace
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import canonical_json
 from omnimeter.results.files import newer_format_error, read_error, shard_name
@@ -214,14 +214,27 @@ def encode_traces(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
     return _encode(groups, TRACE_SCHEMA, keys, {"traces": heads})
 
 
-def read_traces(path: Path, only: str | None = None) -> Iterator[tuple[str, Trace]]:
-    """The traces of a shard, or ``only`` that of one exercise, with the keys of their exercises."""
+def read_traces(path: Path, outcomes: Path, only: str | None = None) -> Iterator[tuple[str, Trace]]:
+    """The traces of a shard, or ``only`` that of one exercise, with the keys of their exercises.
+
+    Traces of an earlier version do not say what was planned. The exercises in the shard of their
+    ``outcomes`` do.
+    """
     columns = ["reward", "time", "action", "observation"]
     with open_shard(path) as shard:
-        for group, head in enumerate(shard.notes["traces"]):
+        heads = shard.notes["traces"]
+        if any("planned" not in head for head in heads):
+            exercises = (outcome.exercise for _, outcome in read_outcomes(outcomes))
+            budgets = {each.key: each.budget for each in exercises}
+            heads = [{**_plan(budgets[head["key"]]), **head} for head in heads]
+        for group, head in enumerate(heads):
             if only is None or head["key"] == only:
                 rows = shard.file.read_row_group(group, columns, use_threads=False)
                 yield head["key"], _trace(head, rows)
+
+
+def _plan(budget: Budget) -> dict[str, Any]:
+    return {"planned": budget.interactions, "timed": budget.seconds is not None}
 
 
 def _with_stored_types(trace: Trace) -> Trace:
@@ -241,6 +254,8 @@ def _head(key: str, trace: Trace) -> dict[str, Any]:
         "end_ns": int(trace.end_ns),
         "ending": str(trace.ending),
         "first_reward": float(trace.first_reward),
+        "planned": trace.planned,
+        "timed": trace.timed,
         "fault": None if trace.fault is None else trace.fault.to_json(),
         "actions": trace.actions is not None,
         "observations": None if seen is None else list(seen.shape),
@@ -283,6 +298,8 @@ def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
         fault=None if fault is None else Fault.from_json(fault),
         actions=np.array(rows["action"].to_numpy()) if head["actions"] else None,
         observations=observations,
+        planned=head["planned"],
+        timed=head["timed"],
     )
     if _trace_digest(trace) != head["digest"]:
         raise ValueError(f"the rows of exercise {head['key']} do not match their digest")

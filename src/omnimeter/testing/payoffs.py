@@ -9,13 +9,19 @@ from math import isfinite
 
 import numpy as np
 
-from omnimeter.contract import Ending, Payoff, Trace, stream
+from omnimeter.contract import Ending, InvalidInputError, Payoff, Trace, stream
 from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs.parts import Adjustment
 
+_NONE = np.zeros(0), np.zeros(0, dtype=np.int64)
+
 
 class PayoffSuite:
-    """The rules for payoffs, as tests: set ``payoff``, or override ``make``."""
+    """The rules for payoffs, as tests: set ``payoff``, or override ``make``.
+
+    A payoff that needs a number of planned interactions, or none, or a time, raises
+    ``InvalidInputError`` for an empty trace of another budget; such traces are left out.
+    """
 
     payoff: Payoff
     seed: int = 0
@@ -24,8 +30,28 @@ class PayoffSuite:
         """The payoff to be tested."""
         return self.payoff
 
+    def accepts(self, planned: int | None, timed: bool) -> bool:
+        """Whether the payoff can judge exercises with such a budget."""
+        try:
+            self.make()(Trace(*_NONE, 0, planned=planned, timed=timed))
+        except InvalidInputError:
+            return False
+        return True
+
     def traces(self, rewards: tuple[float, float] = (-1.0, 1.0)) -> Iterator[Trace]:
-        """Exercises of several lengths and endings, with rewards in a range."""
+        """Exercises of several lengths, budgets and endings, with rewards in a range."""
+        for trace, planned in product(self._timed_traces(rewards), (None, 1, 2)):
+            if planned is None and self.accepts(None, timed=True):
+                yield trace
+            elif planned is not None:
+                number = planned * len(trace)  # all were completed, or half of them
+                if self.accepts(number, timed=True):
+                    yield replace(trace, planned=number)
+                if self.accepts(number, timed=False):
+                    end = int(trace.times[-1])
+                    yield replace(trace, planned=number, timed=False, end_ns=end)
+
+    def _timed_traces(self, rewards: tuple[float, float]) -> Iterator[Trace]:
         for length in (1, 2, 7, 100):
             rng = stream(self.seed, "suite", "trace", length).generator()
             times = np.cumsum(rng.integers(1, NANOSECONDS, size=length))
@@ -38,8 +64,10 @@ class PayoffSuite:
 
     def test_empty_trace_has_a_payoff(self) -> None:
         """An exercise without any interaction has a finite payoff."""
-        for end, ending in product((0, NANOSECONDS), Ending):
-            payoff = self.make()(Trace(np.zeros(0), np.zeros(0, dtype=np.int64), end, ending))
+        budgets = [each for each in product((None, 0, 5), (True, False)) if self.accepts(*each)]
+        assert budgets, "The payoff judges no exercise, whatever its budget."
+        for end, ending, (planned, timed) in product((0, NANOSECONDS), Ending, budgets):
+            payoff = self.make()(Trace(*_NONE, end, ending, planned=planned, timed=timed))
             text = f"The payoff of an empty trace that ends at {end} ns is {payoff}."
             assert isfinite(payoff), f"{text} An agent that did nothing has a payoff too."
 

@@ -36,8 +36,9 @@ def synthetic_outcome(exercise: Exercise, payoff: Payoff) -> Outcome:
     last = tick * len(rewards)
     times = tick * np.arange(1, len(rewards) + 1)
     end = budget.end_ns if timed else last
-    value, total = payoff(Trace(rewards, times, end)), float(rewards.sum())
-    return Outcome(exercise, value, len(rewards), total, last, end, Ending.BUDGET)
+    trace = Trace(rewards, times, end, planned=budget.interactions, timed=timed)
+    total = float(rewards.sum())
+    return Outcome(exercise, payoff(trace), len(rewards), total, last, end, Ending.BUDGET)
 
 
 class ProtocolSuite:
