@@ -222,8 +222,8 @@ def test_an_agent_that_stops_early_gets_0_for_the_rest():
     test = AnytimeUntimed("cups-v1", interactions=10, repetitions=1)
     done = [replace(each, interactions=1) for each in course(test, lambda each: 1.0)]
     lengths = [each.exercise.budget.max_interactions for each in done]
-    assert lengths == [1, 2, 3, 4]
-    assert test.score(done).value == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    assert lengths == [1, 2, 3, 4]  # the last has 4 of 5
+    assert test.score(done).value == pytest.approx((1 + 1 / 2 + 1 / 3 + 4 / 5 * 1 / 4) / 3.8)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
-from omnimeter.contract.exercise import NANOSECONDS, is_own_fault
+from omnimeter.contract.exercise import NANOSECONDS, is_own_fault, nanoseconds
 from omnimeter.contract.protocol import Design, Moment
 from omnimeter.protocols.repetitions import Repetitions, Round, metrics, parts
 from omnimeter.protocols.sample import (
@@ -199,6 +199,10 @@ class Anytime(DrawnProtocol):
         Must be a pure function of the rounds so far.
         """
 
+    @abstractmethod
+    def share(self, outcome: Outcome) -> float:
+        """The share of the slot of its round that an exercise had: below 1 where it was cut off."""
+
     def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
         """Whether a round that has begun takes so long that the test must end without it."""
         return False
@@ -271,7 +275,7 @@ class Anytime(DrawnProtocol):
 
     def _taken(self, outcomes: Sequence[Outcome]) -> Repetitions:
         """The repetitions with what their exercises are worth in this test."""
-        return Repetitions(self.repetitions, [*map(self.counted, outcomes)])
+        return Repetitions(self.repetitions, [*map(self.counted, outcomes)], self.share)
 
     def counted(self, outcome: Outcome) -> Outcome:
         """The outcome with what it is worth in this test in the place of its payoff."""
@@ -357,7 +361,8 @@ class AnytimeUntimed(Anytime):
     Every environment is one that the repetition has not had before, of complexity H with
     ``xi - 1 <= H <= xi``. The first lasts 1 interaction, each further one half as many again as
     the one before, rounded up. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads
-    to harder environments, failure to easier ones. The score is the mean of all rewards. It is
+    to harder environments, failure to easier ones. The score is the mean of all rewards; that of
+    the last environment, which is cut off, counts by the share of its slot. It is
     repeatable bit for bit. An agent that stops early gets 0 for the interactions that are left:
     otherwise stopping as soon as the average is good would pay (section 5.1).
 
@@ -401,14 +406,21 @@ class AnytimeUntimed(Anytime):
             )
         self.length = interactions // repetitions
         self.slots: list[int] = []  # each longer than the one before; the last is cut off
+        whole = slot
         while (left := interactions // repetitions - sum(self.slots)) > 0:
             self.slots.append(min(slot, left))
-            slot = max(slot + 1, ceil(slot + slot * growth))
+            whole, slot = slot, max(slot + 1, ceil(slot + slot * growth))
         self.max_rounds = len(self.slots)
+        self._last_share = self.slots[-1] / whole
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
         return Budget(self.slots[len(rounds)]) if len(rounds) < len(self.slots) else None
+
+    def share(self, outcome: Outcome) -> float:
+        """The share of the interactions that its slot would have had."""
+        is_last = outcome.exercise.number // self.repetitions == self.max_rounds - 1
+        return self._last_share if is_last else 1.0
 
     def counted(self, outcome: Outcome) -> Outcome:
         """The outcome with its payoff for the share of the interactions that was completed."""
@@ -428,8 +440,9 @@ class AnytimeTimed(Anytime):
     Every environment is one that the repetition has not had before, of complexity H with
     ``xi - 1 <= H <= xi``. The first lasts 1 microsecond, each further one half as long again as the
     one before. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads to harder
-    environments, failure to easier ones. The score is the mean of all rewards. An agent that had
-    no time to act gets 0.
+    environments, failure to easier ones. The score is the mean of all rewards; that of the last
+    environment, which is cut off, counts by the share of its slot. An agent that had no time to act
+    gets 0.
 
     By the wall clock a slot is the agent's own time. The test as a whole, however, is over after
     the given real time, whatever the environments and the loop took of it; its last slots are cut
@@ -512,6 +525,12 @@ class AnytimeTimed(Anytime):
         if self.clock.kind is ClockKind.VIRTUAL:
             return Budget(seconds=seconds)
         return Budget(seconds=seconds, wall_limit=left)
+
+    def share(self, outcome: Outcome) -> float:
+        """The share of its slot that was left, or that the real time left of it."""
+        slot = nanoseconds(self._slot(outcome.exercise.number // self.repetitions))
+        had = outcome.exercise.budget.end_ns if outcome.payoff is None else outcome.end_ns
+        return min(1.0, max(had / slot, ROUNDING))
 
     def is_late(self, begun: Round, budget: Budget) -> bool:
         """Whether more than the whole test's time is gone before the round is complete.

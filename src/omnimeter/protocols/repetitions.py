@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -22,12 +22,29 @@ Round = Mapping[int, Outcome]
 """What came of one round, by the number of the repetition."""
 
 
+def whole(outcome: Outcome) -> float:  # noqa: ARG001 - where no exercise is cut off
+    """The share of an exercise that took place where none was cut off."""
+    return 1.0
+
+
 @dataclass(frozen=True)
 class Repetitions:
-    """The outcomes of one agent in ``count`` repetitions; exercise k is in the ``k % count``-th."""
+    """The outcomes of one agent in ``count`` repetitions; exercise k is in the ``k % count``-th.
+
+    The last exercise of a repetition is cut off where the test ends. It counts by the share of its
+    slot that was left for it: then one interaction more hardly moves a score. If it counted like
+    a whole one, a slot of a single interaction, in which nothing can be learnt, would lower the
+    score of a learner visibly.
+
+    Attributes:
+        count: How many repetitions.
+        outcomes: What came of the exercises so far.
+        share: The share of its slot that an exercise had, above 0 and up to 1.
+    """
 
     count: int
     outcomes: Sequence[Outcome]
+    share: Callable[[Outcome], float] = whole
 
     @cached_property
     def rounds(self) -> Sequence[Round]:
@@ -62,20 +79,27 @@ class Repetitions:
         rows = [[worth(done[each]) for each in range(self.count)] for done in self.complete()]
         return np.array(rows, dtype=np.float64).reshape(-1, self.count)
 
+    @cached_property
+    def _shares(self) -> FloatArray:
+        """How much each exercise of the table counts: the share of its slot that it had."""
+        rows = [[self.share(done[e]) for e in range(self.count)] for done in self.complete()]
+        return np.array(rows, dtype=np.float64).reshape(-1, self.count)
+
     def values(self, instead: float | None = None) -> dict[int, float]:
         """The score of each repetition: the mean over its complete rounds (line 24)."""
+        table, shares = self.table(instead), self._shares
         return {
-            repetition: float(np.mean(column[~np.isnan(column)]))
-            for repetition, column in enumerate(self.table(instead).T)
-            if not np.isnan(column).all()
+            repetition: float(np.average(column[known], weights=shares[known, repetition]))
+            for repetition, column in enumerate(table.T)
+            if (known := ~np.isnan(column)).any()
         }
 
     def running(self) -> FloatArray:
         """The score after each complete round, in the mean over the repetitions."""
         table = self.table()
-        known = ~np.isnan(table)
-        sums = np.cumsum(np.where(known, table, 0.0), axis=0)
-        counts = np.cumsum(known, axis=0)
+        shares = np.where(np.isnan(table), 0.0, self._shares)
+        sums = np.cumsum(shares * np.nan_to_num(table), axis=0)
+        counts = np.cumsum(shares, axis=0)
         scores = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         return scores.mean(axis=1) if len(scores) else np.zeros(0)
 
@@ -87,7 +111,7 @@ class Repetitions:
             slot = float(first.max_interactions if first.seconds is None else first.seconds)
             length += slot
             known = [each for one in complete[:place] for each in one.values()]
-            score = Repetitions(self.count, known).score(bounds)
+            score = replace(self, outcomes=known).score(bounds)
             level = float(np.mean([each.exercise.complexity for each in done.values()]))
             moments.append(Moment(length, slot, level, score.value or 0.0, score.interval))
         return moments
@@ -139,7 +163,9 @@ def parts(repetitions: Repetitions) -> dict[str, Any]:
     last = list(complete[-1].values())
     values = list(repetitions.values().values())
     budget = last[0].exercise.budget
-    acted = [each.total / each.interactions for each in outcomes if each.interactions]
+    shares = np.array([repetitions.share(each) for each in outcomes])
+    acted = np.array([each.interactions > 0 for each in outcomes])
+    average = [each.total / max(each.interactions, 1) for each in outcomes]
     spent = sum(each.last_time for each in outcomes)
     speed = sum(each.interactions for each in outcomes) * NANOSECONDS / spent if spent else None
     return {
@@ -148,8 +174,8 @@ def parts(repetitions: Repetitions) -> dict[str, Any]:
         "slot": budget.seconds if budget.interactions is None else budget.interactions,
         "stability": stability(repetitions.running()),
         "spread": float(np.std(values, ddof=1)) if len(values) > 1 else None,
-        "potential": float(np.mean(acted)) if acted else None,
-        "idle": sum(not each.interactions for each in outcomes) / len(outcomes),
+        "potential": float(np.average(average, weights=shares * acted)) if acted.any() else None,
+        "idle": float(np.average(~acted, weights=shares)),
         **({} if budget.seconds is None else {"speed": speed}),
     }
 
