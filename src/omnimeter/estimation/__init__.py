@@ -25,6 +25,7 @@ from omnimeter.estimation.means import (
     stratified_test,
 )
 from omnimeter.estimation.reliability import intraclass, stability
+from omnimeter.estimation.sequences import difference_sequence, mean_sequence
 
 __all__ = [
     "Correlation",
@@ -35,10 +36,12 @@ __all__ = [
     "bootstrap",
     "correlation",
     "difference",
+    "difference_sequence",
     "holm",
     "interquartile_mean",
     "intraclass",
     "mean",
+    "mean_sequence",
     "paired_difference",
     "paired_test",
     "proportion",
