@@ -22,7 +22,7 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
-from omnimeter.estimation import mean
+from omnimeter.estimation import mean, paired_difference, stability
 from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed, choose
 from omnimeter.protocols.evaluation import judge
@@ -252,6 +252,52 @@ def test_stopping_when_lucky_does_not_pay(protocol):
         done += [each for each, _ in ExerciseRunner().outcomes(proposed, test.payoff())]
     assert any(each.ending is Ending.STOPPED for each in done)
     assert test.score(done).interval.low <= 0
+
+
+@pytest.mark.parametrize(
+    ("name", "shorter", "longer"),
+    [
+        ("untimed", {"interactions": 622}, {"interactions": 623}),
+        ("untimed", {"interactions": 937}, {"interactions": 938}),
+        ("timed", {"time": 582e-6}, {"time": 583e-6}),  # 14 slots of 1.5^k last 581.9
+    ],
+)
+def test_one_interaction_more_hardly_moves_the_score(name, shorter, longer):
+    clock, values, rounds = {"clock": "virtual"} if name == "timed" else {}, [], []
+    for length in (shorter, longer):
+        total = {key: 100 * value for key, value in length.items()}
+        given = {"environment_class": "automata-v1", "repetitions": 100, **total, **clock}
+        test, done = make(Kind.PROTOCOL, Spec(f"anytime-{name}-v1", given)), []
+        while proposed := test.propose(Spec("q-learning-v1"), done):
+            done += [each for each, _ in ExerciseRunner().outcomes(proposed, test.payoff())]
+        scores = test.values(done)
+        assert test.score(done).value == pytest.approx(test.course(done)[-1].value)
+        values.append([scores[repetition] for repetition in range(100)])
+        rounds.append(len(test.course(done)))
+    assert rounds[1] == rounds[0] + 1
+    step = paired_difference(values[1], values[0])
+    assert (
+        max(abs(step.low), abs(step.high)) < 0.002
+    )  # it was 0.03 when all exercises counted alike
+
+
+def test_a_last_exercise_counts_by_its_share_wherever_rewards_are_averaged():
+    test = AnytimeUntimed("cups-v1", interactions=2 * 7, repetitions=2)
+    done = [
+        replace(each, total=each.payoff * each.interactions)
+        for each in course(
+            test, lambda each: [0.5, 0.5, 0.1, 0.5, 0.3, 0.3, -0.7, -0.5][each.number]
+        )
+    ]
+    share = 1 / 5  # the slots are 1, 2, 3 and 1 of 5
+    first, second = (0.9 - 0.7 * share) / (3 + share), (1.3 - 0.5 * share) / (3 + share)
+    score = test.score(done)
+    assert test.values(done) == pytest.approx({0: first, 1: second})
+    assert test.course(done)[-1].value == score.value == pytest.approx((first + second) / 2)
+    assert score.parts["potential"] == pytest.approx(score.value)
+    running = [moment.value for moment in test.course(done)]
+    assert score.parts["stability"] == pytest.approx(stability(np.array(running)))
+    assert (test.values(done, 3), running[2]) == ({0: 0.3, 1: 1.3 / 3}, pytest.approx(2.2 / 6))
 
 
 def test_each_repetition_is_the_first_in_turn():
