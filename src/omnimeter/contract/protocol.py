@@ -97,12 +97,15 @@ class Design:
         title: What the test is called.
         unit: What is independent, and so counted and compared: the exercise or, where exercises
             depend on those before, the repetition; exercise k is then in repetition ``k % units``.
-        units: How many units each agent takes; ``None`` where that is not known beforehand.
+        units: How many units each agent takes, or at most where a precision decides; ``None`` where
+            that is not known beforehand.
         length: How long each unit is; ``None`` where units differ or that is not known.
         length_unit: In what the length is measured.
         clock: Which time counts.
         environments: The label of the class of all environments; empty where there are several.
         metrics: The secondary metrics, in the order of their columns.
+        precision: Half the length of the interval at which an agent's test ends, where that was
+            asked for. All intervals then hold at every number of units at once.
     """
 
     title: str = ""
@@ -113,6 +116,7 @@ class Design:
     clock: ClockKind = ClockKind.VIRTUAL
     environments: str = ""
     metrics: tuple[Metric, ...] = ()
+    precision: float | None = None
 
 
 class Protocol(ABC):
