@@ -175,7 +175,7 @@ def test_there_are_not_more_rounds_than_are_known_beforehand(time, slot, growth,
     test = AnytimeTimed("cups-v1", time=time, slot=slot, repetitions=2, growth=growth)
     (first, second) = test.propose(AGENT, [])
     rounds = []
-    while budget := test.budget(rounds, 2):
+    while budget := test.budget(rounds):
         elapsed = used * budget.seconds  # an agent may stop early
         exercises = [replace(each, budget=budget) for each in (first, second)]
         done = [outcome(each, 0.0, elapsed=elapsed) for each in exercises]

@@ -120,31 +120,36 @@ def plan(
     for name, number in (("length of a repetition", length), ("precision", precision)):
         if number is not None and not 0 < number < inf:
             raise InvalidInputError(f"The {name} is {number}.", "Give a number above 0.")
+    if length is None and precision is not None:
+        raise InvalidInputError(
+            "A test with a precision needs the length of a repetition, to which its score belongs.",
+            "Give the length; the length of the whole test is the most that it may take.",
+        )
     if length is None:
         if total is None:
             raise InvalidInputError(
                 "The test has no length.", "Give the length of a repetition, or of the whole test."
             )
-        usual = usual_repetitions(total / unit)
-        most = usual if repetitions is None or precision is not None else repetitions
-        length = total // most if isinstance(total, int) else total / most
-    elif total is None:
-        default = REPETITIONS if precision is None else MOST_REPETITIONS
-        most = repetitions if repetitions is not None and precision is None else default
-    elif repetitions is not None and precision is None:
-        raise InvalidInputError(
-            "A test cannot be given the whole, the length of a repetition and their number.",
-            "Give two of the three: the third follows.",
-        )
-    else:
+        most = repetitions or usual_repetitions(total / unit)
+        return Plan(total // most if isinstance(total, int) else total / most, most, most)
+    if total is not None:
+        if repetitions is not None and precision is None:
+            raise InvalidInputError(
+                "The whole test, the length of a repetition and the number of repetitions cannot "
+                "all be given.",
+                "Give two of the three: the third follows.",
+            )
         most = int(total / length * (1 + ROUNDING)) if total < inf else 0
         if most < 1:
             raise InvalidInputError(
                 f"A repetition of {length:g} is longer than the whole test of {total:g}.",
                 "Give a shorter length, or a longer test.",
             )
-    first = most if precision is None else min(most, repetitions or REPETITIONS)
-    return Plan(length, first, most)
+    elif precision is None:
+        most = repetitions or REPETITIONS
+    else:
+        most = MOST_REPETITIONS
+    return Plan(length, most if precision is None else min(most, repetitions or REPETITIONS), most)
 
 
 class Choice(NamedTuple):
@@ -292,18 +297,18 @@ class Anytime(DrawnProtocol):
         self._positions: dict[tuple[int, tuple[float, ...]], _Position] = {}
 
     @abstractmethod
-    def budget(self, rounds: Sequence[Round], size: int) -> Budget | None:
+    def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """How long the exercises of the next round of a block last; ``None`` after the last.
 
-        Must be a pure function of the rounds so far, and of how many repetitions the block has.
+        Must be a pure function of the rounds so far.
         """
 
     @abstractmethod
     def share(self, outcome: Outcome) -> float:
         """The share of the slot of its round that an exercise had: below 1 where it was cut off."""
 
-    def is_late(self, begun: Round, budget: Budget, size: int) -> bool:  # noqa: ARG002 - for time
-        """Whether a round that has begun takes so long that its block must end without it."""
+    def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
+        """Whether a round that has begun takes so long that the test must end without it."""
         return False
 
     @cached_property
@@ -380,8 +385,8 @@ class Anytime(DrawnProtocol):
     def _next(self, taken: Repetitions, block: range) -> tuple[Budget | None, list[Choice]]:
         """Budget and environments of the next round of a block; one is missing if it is over."""
         *complete, begun = taken.rounds(block)
-        budget = self.budget(complete, len(block))
-        if budget is None or self.is_late(begun, budget, len(block)) or _failed(complete):
+        budget = self.budget(complete)
+        if budget is None or self.is_late(begun, budget) or _failed(complete):
             return None, []
         choices = []
         for repetition in block:
@@ -581,7 +586,7 @@ class AnytimeUntimed(Anytime):
         self.max_rounds = len(self.slots)
         self._last_share = self.slots[-1] / whole
 
-    def budget(self, rounds: Sequence[Round], size: int) -> Budget | None:  # noqa: ARG002
+    def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
         return Budget(self.slots[len(rounds)]) if len(rounds) < len(self.slots) else None
 
@@ -658,6 +663,13 @@ class AnytimeTimed(Anytime):
     ) -> None:
         if not (isfinite(slot) and slot >= 1 / NANOSECONDS):
             raise InvalidInputError(f"The first slot is {slot} s.", "Give a nanosecond or more.")
+        if precision is not None and clock == "wall":
+            raise InvalidInputError(
+                "By the wall clock no precision can be asked for: how far repetitions get depends "
+                "on what else the computer does, so that those of different blocks are not alike, "
+                "and no interval holds at every number of them.",
+                "Give a number of repetitions, or the virtual clock.",
+            )
         time = None if time is None else float(time)
         divided = plan(time, length, repetitions, precision, max(slot, HARNESS))
         total = divided.length * divided.most if time is None or length is not None else time
@@ -694,11 +706,12 @@ class AnytimeTimed(Anytime):
         """As without time, with a length in seconds and what is measured of time."""
         return replace(super().describe(), length_unit="seconds", metrics=metrics(timed=True))
 
-    def budget(self, rounds: Sequence[Round], size: int) -> Budget | None:
-        """The slot of the round, or what is left of the block's time if that is less."""
+    def budget(self, rounds: Sequence[Round]) -> Budget | None:
+        """The slot of the round, or what is left of the time if that is less."""
         if rounds and _seconds(next(iter(rounds[-1].values()))) < self._slot(len(rounds) - 1):
             return None  # the last round was cut off
-        left = (self._time(size) - sum(map(self._spent, rounds))) / size
+        spent = (self._spent(done) * (self.repetitions / len(done)) for done in rounds)
+        left = (self.time - sum(spent)) / self.repetitions
         if self._is_over(left):
             return None
         seconds = min(self._slot(len(rounds)), left)
@@ -712,17 +725,13 @@ class AnytimeTimed(Anytime):
         had = outcome.exercise.budget.end_ns if outcome.payoff is None else outcome.end_ns
         return min(1.0, max(had / slot, ROUNDING))
 
-    def is_late(self, begun: Round, budget: Budget, size: int) -> bool:
-        """Whether more than the block's time is gone before the round is complete.
+    def is_late(self, begun: Round, budget: Budget) -> bool:
+        """Whether more than the whole test's time is gone before the round is complete.
 
         That happens only to agents that cannot be stopped in time. Such a round does not count.
         """
-        left = inf if budget.wall_limit is None else budget.wall_limit * size
-        return self._spent(begun) > left + OVERRUN * self._time(size)
-
-    def _time(self, size: int) -> float:
-        """The seconds of a block of so many repetitions."""
-        return self.time * (size / self.repetitions)
+        left = inf if budget.wall_limit is None else budget.wall_limit * self.repetitions
+        return self._spent(begun) > left + OVERRUN * self.time
 
     def _slot(self, place: int) -> float:
         return float(self.slot * (1 + self.growth) ** place)

@@ -138,7 +138,9 @@ def _setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
     if design.unit == REPETITION:
         units = design.units or 0
         if design.length is not None:
-            lengths["Length"] = f"{summary.length_text(design, design.length * units)} in all"
+            most = "" if design.precision is None else "at most "
+            whole = summary.length_text(design, design.length * units)
+            lengths["Length"] = f"{most}{whole} in all"
         side = ", side by side" if units > 1 else ""
         lengths["Repetitions"] = summary.repetitions_text(design) + side
     pairs = {
@@ -303,6 +305,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, len(outcomes)),
+        summary.precision_sentence(result),
     ]
     agents = evaluation.agents
     who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"

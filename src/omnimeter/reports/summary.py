@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
+from math import inf, isclose
 
 from omnimeter.contract import ClockKind, Score, Spec
 from omnimeter.contract.protocol import Design
@@ -142,9 +142,10 @@ def length_text(design: Design, length: float) -> str:
 def repetitions_text(design: Design) -> str:
     """How many repetitions of which length."""
     count = design.units or 0
+    most = "" if design.precision is None else "at most "
     each = " each" if count > 1 else ""
     length = "" if design.length is None else f" of {length_text(design, design.length)}{each}"
-    return counted(count, REPETITION) + length
+    return most + counted(count, REPETITION) + length
 
 
 def estimate_sentence(result: Result) -> str:
@@ -167,7 +168,7 @@ def _estimand(result: Result) -> str:
         each = "" if design.length is None else f", {length_text(design, design.length)} each"
         return f"a test in {counted(design.units, 'environment')} of {design.environments}{each}"
     where = f" in {design.environments}" if design.environments else ""
-    if not result.complete:
+    if not result.complete and not _has_whole_block(result):
         return f"a repetition{where} that is stopped where this one was"
     lengths = sorted({course[-1].length for course in result.courses.values() if course})
     if design.clock is ClockKind.WALL and design.length is not None:
@@ -179,6 +180,15 @@ def _estimand(result: Result) -> str:
     return f"a repetition{long}{where}"
 
 
+def _has_whole_block(result: Result) -> bool:
+    """Whether a test was stopped when all scores were already those of whole repetitions."""
+    design, courses = result.design, result.courses.values()
+    length = design.length
+    return design.precision is not None and all(
+        length is not None and course and isclose(course[-1].length, length) for course in courses
+    )
+
+
 def stopped_sentence(result: Result) -> str:
     """What holds if the score was the reason for stopping; empty if the test was not stopped."""
     known = {
@@ -186,7 +196,7 @@ def stopped_sentence(result: Result) -> str:
         for agent, score in result.scores.items()
         if "watched" in score.parts
     }
-    if result.complete or not known:
+    if result.complete or not known or result.design.precision is not None:
         return ""
     places = decimals(end for ends in known.values() for end in ends)
     intervals = [f"{label} ({interval(low, high, places)})" for label, (low, high) in known.items()]
@@ -196,6 +206,28 @@ def stopped_sentence(result: Result) -> str:
         "The interval above holds for a test that was not stopped because of its score. If it was, "
         f"{these}: {listed(intervals)}.{compared}"
     )
+
+
+def precision_sentence(result: Result) -> str:
+    """What the intervals of a test with a precision are, and who reached it; empty otherwise."""
+    wanted, unit = result.design.precision, result.design.unit
+    if wanted is None:
+        return ""
+    reached, missed = (
+        [
+            f"{agent.label} after "
+            + counted(len(result.values.get(agent, ())) or score.count, unit)
+            for agent, score in result.scores.items()
+            if bool(score.parts.get("precise")) is precise
+        ]
+        for precise in (True, False)
+    )
+    sentence = (
+        f"The intervals are always valid: they hold at every number of {unit}s at once, because "
+        f"their length decided when to stop. The precision of {wanted:g} was "
+    )
+    ways = (("reached by", reached), ("not reached by", missed))
+    return sentence + "; ".join(f"{how} {listed(who)}" for how, who in ways if who) + "."
 
 
 def exhausted_sentence(result: Result) -> str:
