@@ -27,6 +27,7 @@ from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed, choose
 from omnimeter.protocols.evaluation import judge
 from omnimeter.protocols.repetitions import Repetitions
+from omnimeter.testing import ProtocolSuite
 
 AGENT = Spec("random-v1")
 CLASSES = ["cups-v1", "automata-v1", "torus-v1"]
@@ -487,6 +488,11 @@ def test_two_of_total_length_and_number_give_the_third(parameters, repetitions, 
     kind = AnytimeTimed if "time" in parameters else AnytimeUntimed
     test = kind("cups-v1", **parameters)
     assert (test.repetitions, test.length) == (repetitions, pytest.approx(length))
+
+
+class TestPrecise(ProtocolSuite):
+    def make(self):
+        return AnytimeUntimed("cups-v1", length=8, precision=0.4, repetitions=3)
 
 
 PRECISE = [

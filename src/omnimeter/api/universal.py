@@ -135,7 +135,7 @@ class UniversalTest(Session):
     @property
     def real_time(self) -> bool:
         """Whether real time counts: not in tests by interactions or by the virtual clock."""
-        return self.evaluation.protocol.parameters.get("clock") == ClockKind.WALL
+        return self.protocol.describe().clock is ClockKind.WALL
 
     def check(self) -> None:
         """Find out whether everything can be made, and whether the class is balanced enough.
