@@ -37,7 +37,7 @@ def repetition() -> list[Outcome]:
 def draw(done: list[Outcome]) -> Figure:
     rewards = np.array([each.payoff for each in done])
     numbers = np.arange(1, len(done) + 1)
-    running = np.cumsum(rewards) / numbers
+    running = [moment.value for moment in make(Kind.PROTOCOL, TEST).course(done)]
     lengths = [each.exercise.budget.max_interactions for each in done]
     figure = Figure(figsize=(WIDTH, 5.2))
     upper, middle, lower = figure.subplots(3, sharex=True, height_ratios=[2, 2, 1.3])
@@ -45,7 +45,7 @@ def draw(done: list[Outcome]) -> Figure:
     upper.set(ylabel="Complexity\nof the environment")
     middle.axhline(0, color=LINE)
     middle.bar(numbers, rewards, width=0.6, color=SERIES[5], label="reward of the exercise")
-    middle.plot(numbers, running, "-", color=INK, label="score so far: their mean")
+    middle.plot(numbers, running, "-", color=INK, label="score so far")
     middle.set(ylabel="Reward", ylim=(-1.05, 1.05))
     middle.legend(frameon=False, loc="lower right", ncols=2)
     lower.bar(numbers, lengths, width=0.6, color=MUTED)

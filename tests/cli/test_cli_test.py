@@ -84,6 +84,39 @@ def test_a_test_by_the_wall_clock_lasts_as_long_as_it_says(omnimeter):
     assert not cost["isolated"]
 
 
+def test_a_precision_is_reached_on_all_cores_and_the_same_command_goes_on(omnimeter):
+    wanted = ("test", "-a", "random", *CUPS, "--length", "50", "--precision", "0.12")
+    code, out, _ = omnimeter(*wanted, "--out", "e", "--workers", "2")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "at most 500 000 interactions in 10 000 repetitions, for a precision of 0.12" in said
+    assert "a repetition of 50 interactions" in said
+    assert "The precision of 0.12 was reached by random-v1 after" in said
+    assert "at most 10 000 repetitions" in Path("e/report.html").read_text()
+    _, text, _ = omnimeter(*wanted, "--out", "e", "--json")
+    (score,) = json.loads(text)["scores"]
+    low, high = score["interval"]
+    assert (high - low) / 2 <= 0.12
+    assert score["parts"]["precise"] is True
+    assert score["parts"]["watched"] == score["interval"]
+    assert f"random-v1 after {len(score['values'])} repetitions" in said
+    # Part of it, as an interruption leaves it, goes on with the same blocks.
+    shards = sorted(Path("e/outcomes").glob("*.parquet"))
+    for shard in shards[len(shards) // 2 :]:
+        shard.unlink()
+    for index in Path("e").glob("index.sqlite*"):
+        index.unlink()
+    _, resumed, _ = omnimeter(*wanted, "--out", "e", "--json", "--workers", "1")
+    assert json.loads(resumed)["scores"] == json.loads(text)["scores"]
+
+
+def test_a_precision_that_the_budget_does_not_allow_is_reported(omnimeter):
+    wanted = ("--length", "20", "--precision", "0.01", "--interactions", "250")
+    code, out, _ = omnimeter("test", "-a", "random", *CUPS, *wanted, "--workers", "1")
+    assert code == 0
+    assert "was not reached by random-v1 after 12 repetitions" in " ".join(out.split())
+
+
 def test_one_repetition_has_no_interval_and_says_so(omnimeter):
     arguments = (
         "test",
@@ -292,6 +325,23 @@ BAD_INPUT = {
     "misspelt adjustment": (
         (*RANDOM, *CUPS, "-i", "9", "--definition", "15", "--adjustment", "flatt"),
         "flat",
+    ),
+    "a length longer than the whole": ((*RANDOM, *CUPS, "-i", "9", "--length", "10"), "longer"),
+    "all of total, length and number": ((*RANDOM, *UNTIMED, "--length", "9"), "two of the three"),
+    "half a length": ((*RANDOM, *CUPS, "--length", "1.5"), "whole number"),
+    "a precision without a length": ((*RANDOM, *CUPS, "-i", "999", "--precision", "1"), "length"),
+    "no precision": ((*RANDOM, *CUPS, "--length", "9", "--precision", "0"), "--precision 0"),
+    "a precision by the wall clock": (
+        (*RANDOM, *CUPS, "--time", "9", "--length", "1", "--precision", "0.1"),
+        "wall clock",
+    ),
+    "a length of both tests": (
+        (*RANDOM, *CUPS, "--time", "1", "--timed-and-untimed", "--length", "9"),
+        "--timed-and-untimed",
+    ),
+    "a length where there are no repetitions": (
+        (*RANDOM, *CUPS, "-i", "9", "--definition", "15", "--length", "9"),
+        "--length",
     ),
     "no agent": (UNTIMED, "--agent"),
     "no class": ((*RANDOM, "--time", "1"), "--class"),

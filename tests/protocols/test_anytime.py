@@ -23,11 +23,12 @@ from omnimeter.contract import (
     Trace,
     stream,
 )
-from omnimeter.estimation import mean
+from omnimeter.estimation import mean, mean_sequence, paired_difference, stability
 from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed, choose
 from omnimeter.protocols.evaluation import judge
 from omnimeter.protocols.repetitions import Repetitions
+from omnimeter.testing import ProtocolSuite
 
 AGENT = Spec("random-v1")
 CLASSES = ["cups-v1", "automata-v1", "torus-v1"]
@@ -230,8 +231,8 @@ def test_an_agent_that_stops_early_gets_0_for_the_rest():
 
     done = course(test, once)
     lengths = [each.exercise.budget.max_interactions for each in done]
-    assert lengths == [1, 2, 3, 4]
-    assert test.score(done).value == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    assert lengths == [1, 2, 3, 4]  # the last has 4 of 5
+    assert test.score(done).value == pytest.approx((1 + 1 / 2 + 1 / 3 + 4 / 5 * 1 / 4) / 3.8)
 
 
 @pytest.mark.parametrize(
@@ -260,6 +261,52 @@ def test_stopping_when_lucky_does_not_pay(protocol):
         done += [each for each, _ in ExerciseRunner().outcomes(proposed, test.payoff())]
     assert any(each.ending is Ending.STOPPED for each in done)
     assert test.score(done).interval.low <= 0
+
+
+@pytest.mark.parametrize(
+    ("name", "shorter", "longer"),
+    [
+        ("untimed", {"interactions": 622}, {"interactions": 623}),
+        ("untimed", {"interactions": 937}, {"interactions": 938}),
+        ("timed", {"time": 582e-6}, {"time": 583e-6}),  # 14 slots of 1.5^k last 581.9
+    ],
+)
+def test_one_interaction_more_hardly_moves_the_score(name, shorter, longer):
+    clock, values, rounds = {"clock": "virtual"} if name == "timed" else {}, [], []
+    for length in (shorter, longer):
+        total = {key: 100 * value for key, value in length.items()}
+        given = {"environment_class": "automata-v1", "repetitions": 100, **total, **clock}
+        test, done = make(Kind.PROTOCOL, Spec(f"anytime-{name}-v1", given)), []
+        while proposed := test.propose(Spec("q-learning-v1"), done):
+            done += [each for each, _ in ExerciseRunner().outcomes(proposed, test.payoff())]
+        scores = test.values(done)
+        assert test.score(done).value == pytest.approx(test.course(done)[-1].value)
+        values.append([scores[repetition] for repetition in range(100)])
+        rounds.append(len(test.course(done)))
+    assert rounds[1] == rounds[0] + 1
+    step = paired_difference(values[1], values[0])
+    assert (
+        max(abs(step.low), abs(step.high)) < 0.002
+    )  # it was 0.03 when all exercises counted alike
+
+
+def test_a_last_exercise_counts_by_its_share_wherever_rewards_are_averaged():
+    test = AnytimeUntimed("cups-v1", interactions=2 * 7, repetitions=2)
+    done = [
+        replace(each, total=each.payoff * each.interactions)
+        for each in course(
+            test, lambda each: [0.5, 0.5, 0.1, 0.5, 0.3, 0.3, -0.7, -0.5][each.number]
+        )
+    ]
+    share = 1 / 5  # the slots are 1, 2, 3 and 1 of 5
+    first, second = (0.9 - 0.7 * share) / (3 + share), (1.3 - 0.5 * share) / (3 + share)
+    score = test.score(done)
+    assert test.values(done) == pytest.approx({0: first, 1: second})
+    assert test.course(done)[-1].value == score.value == pytest.approx((first + second) / 2)
+    assert score.parts["potential"] == pytest.approx(score.value)
+    running = [moment.value for moment in test.course(done)]
+    assert score.parts["stability"] == pytest.approx(stability(np.array(running)))
+    assert (test.values(done, 3), running[2]) == ({0: 0.3, 1: 1.3 / 3}, pytest.approx(2.2 / 6))
 
 
 def test_each_repetition_is_the_first_in_turn():
@@ -370,6 +417,16 @@ def test_an_exhausted_class_ends_the_test():
         ({"time": -1}, "too little"),
         ({"time": float("inf")}, "too little"),
         ({"time": 1, "slot": 0}, "slot"),
+        ({}, "no length"),
+        ({"interactions": 100, "length": 101}, "longer than the whole"),
+        ({"interactions": 100, "length": 10, "repetitions": 10}, "cannot all be given"),
+        ({"interactions": 100, "precision": 0.1}, "needs the length"),
+        ({"length": 100, "precision": 0.0}, "precision"),
+        ({"length": 100, "precision": float("nan")}, "precision"),
+        ({"length": 0}, "length of a repetition is 0"),
+        ({"length": 5, "slot": 10}, "too few"),
+        ({"time": 10, "length": 1, "precision": 0.1}, "wall clock"),
+        ({"time": 1, "length": 1e-9, "clock": "virtual"}, "too little"),
     ],
 )
 def test_bad_parameters_are_errors(parameters, word):
@@ -412,3 +469,143 @@ def test_repetitions_do_not_care_about_the_order_of_outcomes(count, payoffs):
     done = course(test, lambda each: payoffs[each.number % len(payoffs)])
     shuffled = [done[k] for k in np.random.default_rng(0).permutation(len(done))]
     assert Repetitions(count, done).values() == Repetitions(count, shuffled).values()
+
+
+@pytest.mark.parametrize(
+    ("total", "repetitions", "length"),
+    [(10, 10, 1), (1000, 10, 100), (12_099, 10, 1209), (12_100, 11, 1100), (10**7, 316, 31_645)],
+)
+def test_longer_tests_have_longer_repetitions_and_more_of_them(total, repetitions, length):
+    test = AnytimeUntimed("cups-v1", interactions=total)
+    assert (test.repetitions, test.length) == (repetitions, length)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "repetitions", "length"),
+    [
+        ({"interactions": 1000, "length": 50}, 20, 50),
+        ({"length": 50, "repetitions": 7}, 7, 50),
+        ({"length": 50}, 10, 50),
+        ({"time": 10}, 10, 1.0),
+        ({"time": 1000}, 100, 10.0),
+        ({"time": 3600, "slot": 1.0}, 10, 360.0),  # slow agents get fewer repetitions
+        ({"time": 3, "length": 0.1}, 30, 0.1),
+    ],
+)
+def test_two_of_total_length_and_number_give_the_third(parameters, repetitions, length):
+    kind = AnytimeTimed if "time" in parameters else AnytimeUntimed
+    test = kind("cups-v1", **parameters)
+    assert (test.repetitions, test.length) == (repetitions, pytest.approx(length))
+
+
+class TestPrecise(ProtocolSuite):
+    def make(self):
+        return AnytimeUntimed("cups-v1", length=8, precision=0.4, repetitions=3)
+
+
+PRECISE = [
+    (AnytimeUntimed, {"length": 100}),
+    (AnytimeTimed, {"length": 100e-6, "clock": "virtual"}),
+]
+
+
+def noise(each):
+    """A payoff that is random, and always the same for the same exercise."""
+    return float(stream(0, "noise", each.number).generator().uniform(-1, 1))
+
+
+@pytest.mark.parametrize(("kind", "length"), PRECISE)
+def test_blocks_of_repetitions_follow_until_the_interval_is_short_enough(kind, length):
+    test = kind("cups-v1", precision=0.25, **length)
+    done, blocks = [], []
+    while proposed := test.propose(AGENT, done):
+        members = sorted({each.number % test.repetitions for each in proposed})
+        if [*members] not in blocks:  # a block begins when the one before is over
+            blocks.append(members)
+            if done:
+                before = test.score(done)
+                assert before.interval.high - before.interval.low > 0.5
+                assert not before.parts["precise"]
+                assert len(test.values(done)) == members[0]
+        done += [outcome(each, noise(each)) for each in proposed]
+    ends = [0, *(block[-1] + 1 for block in blocks)]
+    assert blocks == [[*range(*each)] for each in pairwise(ends)]
+    assert ends[1] == 10
+    assert len(blocks) > 2
+    assert all(new == ceil(1.5 * old) for old, new in pairwise(ends[1:]))
+    score, values = test.score(done), test.values(done)
+    assert list(values) == list(range(ends[-1]))
+    always = mean_sequence(list(values.values()), support=(-1, 1))
+    assert (score.value, score.interval) == (always.value, (always.low, always.high, 0.95))
+    assert (always.high - always.low) / 2 <= 0.25
+    assert score.parts["precise"]
+    assert score.parts["watched"] == (always.low, always.high)
+    assert test.course(done)[-1].value == score.value
+    assert test.course(done)[-1].length == pytest.approx(length["length"])
+    judged = judge(test, {AGENT: done}, complete=True)
+    assert (judged.design.precision, judged.design.units) == (0.25, 10_000)
+
+
+def test_what_is_left_of_a_block_does_not_count_and_is_gone_on_with():
+    test = AnytimeUntimed("cups-v1", length=100, precision=0.25)
+    done = []
+    while len(done) < 130:
+        done += [outcome(each, noise(each)) for each in test.propose(AGENT, done)]
+    first = [each for each in done if each.exercise.number % test.repetitions < 10]
+    assert len(first) < len(done)
+    assert test.score(done) == test.score(first)
+    again = AnytimeUntimed("cups-v1", length=100, precision=0.25)
+    shuffled = [done[k] for k in np.random.default_rng(0).permutation(len(done))]
+    assert again.propose(AGENT, shuffled) == test.propose(AGENT, done)
+    *some, _ = done
+    assert [each.key for each in again.propose(AGENT, some)][:1] == [done[-1].exercise.key]
+
+
+def test_stopping_inside_the_first_block_has_the_interval_of_a_watched_test():
+    plain = AnytimeUntimed("cups-v1", length=100, repetitions=10)
+    precise = AnytimeUntimed("cups-v1", length=100, precision=0.01, interactions=1000)
+    done = course(plain, noise, rounds=4)
+    assert [each.exercise.key for each in course(precise, noise, rounds=4)] == [
+        each.exercise.key for each in done
+    ]
+    ends = precise.score(done).interval
+    assert (ends.low, ends.high) == plain.score(done).parts["watched"]
+
+
+def test_the_budget_ends_a_test_that_is_not_precise_enough():
+    test = AnytimeUntimed("cups-v1", interactions=2599, length=100, precision=0.01, repetitions=4)
+    done = course(test, noise)
+    assert len(test.values(done)) == 25
+    assert not test.score(done).parts["precise"]
+    assert sum(each.exercise.budget.interactions for each in done) == 2500
+
+
+def test_an_agent_that_fails_everywhere_gets_no_further_block():
+    test = AnytimeUntimed("cups-v1", length=100, precision=0.01)
+    fault = Fault(FaultKind.AGENT_ERROR, "broken")
+    first = [outcome(each, None, fault) for each in test.propose(AGENT, [])]
+    assert test.propose(AGENT, first) == []
+
+
+def test_a_class_with_few_environments_is_given_again_in_further_blocks():
+    test = AnytimeUntimed("buttons-v1", length=100, precision=0.2)
+    done = course(test, noise)
+    assert test.is_exhausted(done)
+    assert len(test.values(done)) == len(done) > 10
+    assert test.score(done).parts["precise"]
+
+
+@pytest.mark.slow
+def test_intervals_of_some_precision_hold_at_every_number_of_repetitions_at_once():
+    protocol = {"environment_class": "automata-v1", "length": 60, "repetitions": 2000}
+    test, done = make(Kind.PROTOCOL, Spec("anytime-untimed-v1", protocol)), []
+    while proposed := test.propose(Spec("q-learning-v1"), done):
+        done += [each for each, _ in ExerciseRunner().outcomes(proposed, test.payoff())]
+    values = np.array([*test.values(done).values()])
+    rng, missed, ends = np.random.default_rng(0), 0, [10, 15, 23, 35, 53, 80, 120, 180]
+    for _ in range(500):
+        taken = values[rng.integers(len(values), size=ends[-1])]
+        estimates = [mean_sequence(taken[:end], support=(-1, 1)) for end in ends]
+        missed += not all(each.low <= values.mean() <= each.high for each in estimates)
+    print(f"missed at some block: {missed / 500:.3f}")
+    assert missed <= 25

@@ -1,13 +1,14 @@
 """Convergence: that widths, spreads and laws are what they say, and that it can disagree."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from omnimeter.contract import Spec
 from omnimeter.protocols.repetitions import Repetitions
-from omnimeter.reproductions.anytime import convergence
+from omnimeter.reproductions.anytime import convergence, remainder
 from omnimeter.reproductions.anytime.convergence import SUBJECTS, Series
 from omnimeter.reproductions.anytime.shared import run_test
 
@@ -92,6 +93,36 @@ def test_a_random_agent_away_from_0_differs_and_learners_do_not_matter():
     learner = made_up(rng, 0.1, means=0.3, subject=LEARNER)
     assert verdict({"random": fine, "q-learning": learner}, "expectation").holds
     assert verdict({"random": away, "q-learning": learner}, "expectation").holds is False
+
+
+def test_only_a_share_makes_the_curve_of_scores_continuous():
+    rng = np.random.default_rng(0)
+    lengths = np.array([10.0, 11.0, 20.0, 21.0])
+    steady, jumping = rng.normal(0.4, 0.01, size=8), np.array([[0.0], [-0.1], [0.0], [0.05]])
+    smooth = steady + np.array([[0.0], [0.001], [0.05], [0.051]])
+    scores = {"share": smooth, **dict.fromkeys(("whole", "omitted", "merged"), steady + jumping)}
+    curve = remainder.Curve(19, lengths, scores)
+    assert curve.steps("whole") == pytest.approx([-0.1, 0.05])
+    assert remainder.statement([curve]).holds
+    assert not remainder.statement(
+        [replace(curve, scores={**scores, "share": steady + jumping})]
+    ).holds
+
+
+def test_the_rules_for_the_last_exercise_agree_where_none_is_cut_off():
+    (untimed, timed) = remainder.curves(6, 12, lambda doing, done: None)
+    for curve in (untimed, timed):
+        assert all(
+            np.allclose(curve.scores["share"][-1], each[-1]) for each in curve.scores.values()
+        )
+        assert not np.allclose(curve.scores["share"][-2], curve.scores["omitted"][-2])
+    whole = run_test(LEARNER.test(0, 6, 12), Spec(LEARNER.agent))
+    assert untimed.lengths[-1] == whole.course[-1].length
+    assert untimed.scores["share"][-1] == pytest.approx(list(whole.values.values()))
+    cut = {"environment_class": "automata-v1", "interactions": 6 * 181, "repetitions": 6}
+    shorter = run_test(Spec("anytime-untimed-v1", cut), Spec(LEARNER.agent))
+    (place,) = np.flatnonzero(untimed.lengths == 181)
+    assert untimed.scores["share"][place] == pytest.approx(list(shorter.values.values()))
 
 
 def test_it_runs_and_writes_and_is_the_same_again(tmp_path):

@@ -44,16 +44,18 @@ class Definition(NamedTuple):
         return f"Definition {self.number}"
 
     @property
-    def length(self) -> str:
-        """The parameter of ``test`` that says how long it is."""
+    def total(self) -> str:
+        """The parameter of ``test`` that says how long it is, or each of its environments."""
         return "time" if "clock" in self.takes else "interactions"
 
 
 _CLOCK = {"payoff": "diminishing", "clock": "wall", "tick": None}
 _SAMPLE = {"exercises": 20}
 _ADJUSTED = {**_SAMPLE, "adjustment": None, "unbalanced": None}
-_ANYTIME: dict[str, Any] = dict.fromkeys(("start_complexity", "slot", "unbalanced"))
-_ANYTIME |= {"payoff": "planned-average", "repetitions": 10}
+_ANYTIME: dict[str, Any] = dict.fromkeys(
+    ("repetitions", "length", "precision", "start_complexity", "slot", "unbalanced")
+)
+_ANYTIME["payoff"] = "planned-average"
 _UNIVERSAL = "Universal intelligence"
 
 DEFINITIONS = {
@@ -114,22 +116,27 @@ class UniversalTest(Session):
     @property
     def setting(self) -> str:
         """Where it is taken, and how long it is."""
-        parameters = self.evaluation.protocol.parameters
-        seconds = parameters.get("time", parameters.get("seconds"))
-        if seconds is None:
-            length = counted(parameters["interactions"], "interaction")
+        parameters, design = self.evaluation.protocol.parameters, self.protocol.describe()
+        repetitions = design.unit == "repetition"
+        amount = (design.length or 0) * ((design.units or 0) if repetitions else 1)
+        # What was given is shown, and not what a division into repetitions leaves of it.
+        total = parameters.get("time" if "clock" in parameters else "interactions", amount)
+        if design.length_unit == "seconds":
+            length = f"{duration(total)} by the {parameters['clock']} clock"
         else:
-            length = f"{duration(seconds)} by the {parameters['clock']} clock"
-        if "repetitions" in parameters:
-            parts = "in " + counted(parameters["repetitions"], "repetition")
-        else:
+            length = counted(round(total), "interaction")
+        if not repetitions:
             parts = "in each of " + counted(parameters["exercises"], "environment")
+        else:
+            parts = "in " + counted(design.units or 0, "repetition")
+        if design.precision is not None:
+            length, parts = f"at most {length}", f"{parts}, for a precision of {design.precision:g}"
         return f"{self.environment_spec.label} · {length} {parts} · seed {parameters['seed']}"
 
     @property
     def real_time(self) -> bool:
         """Whether real time counts: not in tests by interactions or by the virtual clock."""
-        return self.evaluation.protocol.parameters.get("clock") == ClockKind.WALL
+        return self.protocol.describe().clock is ClockKind.WALL
 
     def check(self) -> None:
         """Find out whether everything can be made, and whether the class is balanced enough.
@@ -194,7 +201,9 @@ def test(
     time: float | None = None,
     interactions: int | None = None,
     definition: int | None = None,
+    length: float | None = None,
     repetitions: int | None = None,
+    precision: float | None = None,
     start_complexity: float | None = None,
     slot: float | None = None,
     exercises: int | None = None,
@@ -223,7 +232,13 @@ def test(
         interactions: Or its length in interactions, whatever time they take (Definition 19).
         definition: 10, 15 or 17: a fixed number of environments instead, each as long as ``time``
             or ``interactions`` says.
-        repetitions: Repetitions side by side, each with its share of the length (by default 10).
+        length: Length of a repetition, to which the score belongs: interactions, or seconds in
+            Definition 18 (by default a share of the whole).
+        repetitions: Repetitions side by side (by default a tenth of the root of the interactions,
+            or of the milliseconds, but at least 10). With a precision, those of the first block.
+        precision: Together with ``length``: half the length of the interval that is wanted. There
+            are further blocks of repetitions until it is so short, up to 10,000 in all, or as many
+            as ``time`` or ``interactions`` has room for. Not by the wall clock.
         start_complexity: The complexity to begin with (by default the lowest of the class).
         slot: Length of the first exercise: seconds (by default 1e-6) or interactions (1).
         exercises: Definitions 10, 15, 17: how many (by default 20).
@@ -252,16 +267,17 @@ def test(
             "A test is as long as time= or as interactions= says, not both.",
             "Give one of them; omnimeter test --timed-and-untimed gives two tests in turn.",
         )
-    if time is None and interactions is None:
+    if time is None and interactions is None and length is None:
         raise InvalidInputError(
             "The test has no length.",
-            "Give time=SECONDS (time counts) or interactions=N (it does not).",
+            "Give time=SECONDS (time counts), interactions=N (it does not), or the length= of a "
+            "repetition.",
         )
-    length = "interactions" if time is None else "time"
     chosen = DEFINITIONS[definition or (19 if time is None else 18)]
-    if chosen.length != length:
+    total = "interactions" if time is None else "time"
+    if chosen.total != total and (time, interactions) != (None, None):
         raise InvalidInputError(
-            f"{chosen.name} takes {chosen.length}= and not {length}=.",
+            f"{chosen.name} takes {chosen.total}= and not {total}=.",
             "Definitions 17 and 18 take time=SECONDS, 10, 15 and 19 take interactions=N.",
         )
     specs, things = agent_specs(agents)
@@ -269,7 +285,9 @@ def test(
     given = {
         "time": time,
         "interactions": interactions,
+        "length": length,
         "repetitions": repetitions,
+        "precision": precision,
         "start_complexity": start_complexity,
         "slot": slot,
         "exercises": exercises,
@@ -293,7 +311,7 @@ def _parameters(definition: Definition, given: Mapping[str, Any]) -> dict[str, A
     parameters: dict[str, Any] = {}
     for name, each in given.items():
         value = definition.takes.get(name) if each is None else each
-        if name not in (definition.length, *definition.takes):
+        if name not in (definition.total, *definition.takes):
             if value is not None:
                 raise InvalidInputError(
                     f"{definition.name} does not take {name}=.",
@@ -307,10 +325,10 @@ def _parameters(definition: Definition, given: Mapping[str, Any]) -> dict[str, A
             if not (isfinite(value) and value > 0):
                 advice = "Give a finite number above 0."
                 raise InvalidInputError(f"{name}={value} cannot be used.", advice)
-            whole = name == "slot" and definition.length == "interactions"
+            whole = name in ("slot", "length") and definition.total == "interactions"
             if whole and value != int(value):
                 advice = "Give a whole number from 1 up."
-                raise InvalidInputError(f"slot={value:g} interactions cannot be used.", advice)
+                raise InvalidInputError(f"{name}={value:g} interactions cannot be used.", advice)
             if name in ("interactions", "repetitions", "exercises"):
                 parameters[name] = value
             else:

@@ -63,13 +63,20 @@ def print_test(result: Result, compared: Sequence[Comparison], *remarks: str) ->
     from rich.markup import escape
 
     from omnimeter.reports.scores import reliability_of
-    from omnimeter.reports.summary import estimate_sentence, hints, reliability_sentence
+    from omnimeter.reports.summary import (
+        estimate_sentence,
+        hints,
+        precision_sentence,
+        reliability_sentence,
+    )
 
     out = console()
     print_scores(result, compared)
     if sentence := reliability_sentence(reliability_of(result)):
         out.print(f"\n{sentence}")
     out.print(f"\n{escape(estimate_sentence(result))}")
+    if sentence := precision_sentence(result):
+        out.print(escape(sentence))
     for hint in hints(result):
         out.print(f"[yellow]{escape(hint)}[/yellow]")
     for remark in remarks:

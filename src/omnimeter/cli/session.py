@@ -179,9 +179,10 @@ class Display(Observer):
 
     def draw(self) -> None:
         """Show the progress of all agents."""
-        agents = list(self._progress.values())
+        agents, begun = list(self._progress.values()), monotonic()
         self._live.update(render(self._title, agents, self._live.console), refresh=True)
         self._drawn = monotonic()
+        self._pause = max(self._pause, 10 * (self._drawn - begun))  # long tests take longer to draw
 
 
 def render(title: Sequence[str], agents: Sequence[AgentProgress], out: Console) -> RenderableType:

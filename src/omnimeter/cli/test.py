@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,12 +49,28 @@ def test(
             help="First with time, then without: shows whether an agent is slow or dull.",
         ),
     ] = False,
+    length: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LENGTH",
+            help="Length of a repetition, to which the score belongs: interactions, or seconds "
+            "with --time or --definition 18.",
+        ),
+    ] = None,
     repetitions: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Repetitions taken side by side, each with its share of the length "
-            "(by default 10).",
+            help="Repetitions taken side by side (by default at least 10, and more in a long "
+            "test); with --precision, those of the first block.",
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="With --length: repetitions until half the interval is so short (at most 10,000, "
+            "or as many as --time or --interactions have room for).",
         ),
     ] = None,
     start_complexity: Annotated[
@@ -127,7 +144,13 @@ def test(
         ),
     ] = None,
     traces: options.Traces = False,
-    workers: options.Workers = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Processes that work at once (by default 1; with --precision one for each core).",
+        ),
+    ] = None,
     isolation: options.Isolation = "auto",
     action_timeout: options.ActionTimeout = 10.0,
     memory_limit: options.MemoryLimit = 2048,
@@ -151,18 +174,19 @@ def test(
         "agents": agent,
         "environment_class": class_with(environment_class, settings),
         "repetitions": repetitions,
+        "precision": precision,
         "start_complexity": start_complexity,
         "payoff": payoff,
         "unbalanced": unbalanced,
         "seed": seed,
         "traces": traces,
-        "workers": workers,
         "isolation": isolation,
         "action_timeout": action_timeout,
         "memory_limit": memory_limit,
     }
     first: dict[str, Any] = {
         "time": time,
+        "length": length,
         "slot": slot,
         "clock": clock,
         "tick": tick,
@@ -170,18 +194,22 @@ def test(
         "exercises": exercises,
         "adjustment": adjustment,
     }
+    if workers is None:
+        workers = 1 if precision is None else os.cpu_count() or 1
+    common["workers"] = workers
     if not timed_and_untimed:
         tests = [prepare(**common, **first, interactions=interactions, out=out)]
-    elif time is None or definition is not None:
+    elif time is None or (definition, length, precision) != (None, None, None):
         raise InvalidInputError(
             "--timed-and-untimed gives the tests of Definitions 18 and 19.",
-            "Give the length of the first with --time SECONDS, and no --definition.",
+            "Give the length of the first with --time SECONDS, and no --definition, --length or "
+            "--precision.",
         )
     else:
-        length = 10_000 if interactions is None else interactions
+        total = 10_000 if interactions is None else interactions
         tests = [
             prepare(**common, **first, out=out and out / "timed"),
-            prepare(**common, interactions=length, out=out and out / "untimed"),
+            prepare(**common, interactions=total, out=out and out / "untimed"),
         ]
     chosen = None if reference is None else agent_of(tests[0].evaluation, reference)
     leave(_give(tests, chosen, json=json))

@@ -106,7 +106,8 @@ class Design:
         title: What the test is called.
         unit: What is independent, and so counted and compared: the exercise or, where exercises
             depend on those before, the repetition; exercise k is then in repetition ``k % units``.
-        units: How many units each agent takes; ``None`` where that is not known beforehand.
+        units: How many units each agent takes, or at most where a precision decides; ``None`` where
+            that is not known beforehand.
         length: How long each unit is; ``None`` where units differ or that is not known.
         length_unit: In what the length is measured.
         clock: Which time counts.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
-from itertools import count
-from math import ceil, inf, isfinite, log, log1p
+from itertools import count, pairwise
+from math import ceil, inf, isfinite, isqrt, log, log1p
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from omnimeter.contract import (
     EnvironmentClass,
     Exercise,
     Instance,
+    Interval,
     InvalidInputError,
     OmnimeterError,
     Outcome,
@@ -28,8 +29,9 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
-from omnimeter.contract.exercise import NANOSECONDS, is_own_fault
+from omnimeter.contract.exercise import NANOSECONDS, is_own_fault, nanoseconds
 from omnimeter.contract.protocol import Design, Moment
+from omnimeter.estimation import mean_sequence
 from omnimeter.protocols.repetitions import Repetitions, Round, metrics, parts
 from omnimeter.protocols.sample import (
     DrawnProtocol,
@@ -52,8 +54,102 @@ OVERRUN = 0.02
 ROUNDING = 1e-9
 """As parts of a whole, times that differ by less than this are the same: sums are rounded."""
 
-REPETITIONS = 10
-"""Repetitions of a test by default: enough for an interval, few enough to leave each some time."""
+REPETITIONS = 20
+"""Repetitions of a test at the least, by default, and of the first block of one with a precision:
+enough to carry the spread that an interval rests on, few enough to leave each some time."""
+
+MOST_REPETITIONS = 10_000
+"""Repetitions that an agent takes at most, by default, for an interval of some precision."""
+
+HARNESS = 1e-3
+"""Seconds that choosing and building an environment take, about: by this scale, or that of the
+first slot if it is longer, a time is divided into repetitions."""
+
+
+def usual_repetitions(total: float) -> int:
+    """Into how many repetitions a total is divided by default: a tenth of its root, at least 20.
+
+    Longer repetitions narrow the interval of a score with the logarithm of their length only, more
+    of them with the root of their number (``omnimeter reproduce anytime-convergence``). But longer
+    ones are another test, which tells more of an agent. So both grow alike: a total that is 100
+    times as large makes repetitions ten times as long, and ten times as many.
+
+    Args:
+        total: The whole test, in interactions or in units of time that are as short.
+    """
+    return max(REPETITIONS, isqrt(int(total)) // 10) if 0 < total < inf else REPETITIONS
+
+
+class Plan(NamedTuple):
+    """How a test is divided.
+
+    Attributes:
+        length: The length of a repetition.
+        first: How many repetitions the first block has.
+        most: How many repetitions there are at most.
+    """
+
+    length: float
+    first: int
+    most: int
+
+
+def plan(
+    total: float | None,
+    length: float | None,
+    repetitions: int | None,
+    precision: float | None,
+    unit: float,
+) -> Plan:
+    """Divide a test into repetitions.
+
+    Args:
+        total: The whole test or, with a precision, the most that it may take.
+        length: The length of a repetition, in the same unit.
+        repetitions: How many or, with a precision, how many in the first block.
+        precision: Half the length of the interval that is wanted.
+        unit: What counts as an interaction for the usual number of repetitions.
+
+    Raises:
+        InvalidInputError: There is no length, or the numbers contradict each other.
+    """
+    if repetitions is not None and repetitions < 1:
+        raise InvalidInputError(
+            f"There cannot be {repetitions} repetitions.", "Give a number from 1 up."
+        )
+    for name, number in (("length of a repetition", length), ("precision", precision)):
+        if number is not None and not 0 < number < inf:
+            raise InvalidInputError(f"The {name} is {number}.", "Give a number above 0.")
+    if length is None and precision is not None:
+        raise InvalidInputError(
+            "A test with a precision needs the length of a repetition, to which its score belongs.",
+            "Give the length; the length of the whole test is the most that it may take.",
+        )
+    if length is None:
+        if total is None:
+            raise InvalidInputError(
+                "The test has no length.", "Give the length of a repetition, or of the whole test."
+            )
+        most = repetitions or usual_repetitions(total / unit)
+        return Plan(total // most if isinstance(total, int) else total / most, most, most)
+    if total is not None:
+        if repetitions is not None and precision is None:
+            raise InvalidInputError(
+                "The whole test, the length of a repetition and the number of repetitions cannot "
+                "all be given.",
+                "Give two of the three: the third follows.",
+            )
+        most = int(total / length * (1 + ROUNDING)) if total < inf else 0
+        if most < 1:
+            raise InvalidInputError(
+                f"A repetition of {length:g} is longer than the whole test of {total:g}.",
+                "Give a shorter length, or a longer test.",
+            )
+    elif precision is None:
+        most = repetitions or REPETITIONS
+    else:
+        most = MOST_REPETITIONS
+    return Plan(length, most if precision is None else min(most, repetitions or REPETITIONS), most)
 
 
 class Choice(NamedTuple):
@@ -147,18 +243,25 @@ _Position = tuple[Choice | None, frozenset[str]]
 class Anytime(DrawnProtocol):
     """What both anytime tests have in common. Subclasses say how long each round lasts.
 
+    Repetitions advance side by side in blocks. Without a precision there is one block. With one,
+    a block, each half as large as all before it, begins when the one before is over and the
+    interval is not short enough yet. This interval is that of ``mean_sequence``: the scores of
+    repetitions are independent and alike, so that it holds at any number of them. While the first
+    block is under way there is no such sequence, as each round has an expected score of its own.
+
     Attributes:
         length: The planned length of a repetition, in interactions or seconds.
+        repetitions: How many repetitions there are, or at most where a precision decides.
         max_rounds: The most rounds that there can be, known before the first.
     """
 
-    length: float
     max_rounds: int
 
     def __init__(
         self,
         environment_class: SpecLike,
-        repetitions: int,
+        divided: Plan,
+        precision: float | None,
         start_complexity: float | None,
         step: float,
         growth: float,
@@ -166,10 +269,6 @@ class Anytime(DrawnProtocol):
         seed: int,
         unbalanced: bool,
     ) -> None:
-        if repetitions < 1:
-            raise InvalidInputError(
-                f"There cannot be {repetitions} repetitions.", "Give a number from 1 up."
-            )
         start = 1.0 if start_complexity is None else start_complexity
         for name, number in (("start_complexity", start), ("growth", growth)):
             if not 0 < number < inf:
@@ -177,7 +276,12 @@ class Anytime(DrawnProtocol):
         if not 0 <= step <= 1:
             raise InvalidInputError(f"The step is {step}.", "Give a number from 0 to 1.")
         self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
-        self.repetitions = repetitions
+        self.length, first, self.repetitions = divided
+        self.precision = precision
+        ends = [0, first]
+        while ends[-1] < self.repetitions:
+            ends.append(min(self.repetitions, ends[-1] + ceil(ends[-1] / 2)))
+        self._blocks = [range(*each) for each in pairwise(ends)]
         self.start_complexity = start_complexity
         self.step = step
         self.growth = growth
@@ -194,10 +298,14 @@ class Anytime(DrawnProtocol):
 
     @abstractmethod
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
-        """How long the exercises of the next round last; ``None`` after the last.
+        """How long the exercises of the next round of a block last; ``None`` after the last.
 
         Must be a pure function of the rounds so far.
         """
+
+    @abstractmethod
+    def share(self, outcome: Outcome) -> float:
+        """The share of the slot of its round that an exercise had: below 1 where it was cut off."""
 
     def is_late(self, begun: Round, budget: Budget) -> bool:  # noqa: ARG002 - where time counts
         """Whether a round that has begun takes so long that the test must end without it."""
@@ -232,46 +340,67 @@ class Anytime(DrawnProtocol):
         return [] if first is None else [(self.environment_class, first.instance)]
 
     def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
-        """The next round: one exercise in each repetition."""
-        *complete, begun = self._taken(outcomes).rounds
-        budget = self.budget(complete)
-        # After a round in which the agent failed everywhere, the next would be the same.
-        failed = bool(complete) and all(map(is_own_fault, complete[-1].values()))
-        if budget is None or self.is_late(begun, budget) or failed:
+        """The next round of a block: one exercise in each of its repetitions."""
+        taken = self._taken(outcomes)
+        begun = self._begun(taken)
+        for block in begun:
+            if exercises := self._round(agent, taken, block):
+                return exercises
+        is_last = len(begun) == len(self._blocks) or _failed(taken.rounds(begun[-1])[:-1])
+        if is_last or self._is_precise(self._watched(taken, begun)):
             return []
-        choices, made = self._choices(complete), self.environment_class
-        exercises = []
-        for turn in range(self.repetitions if choices else 0):
+        return self._round(agent, taken, self._blocks[len(begun)])
+
+    def _round(self, agent: Spec, taken: Repetitions, block: range) -> list[Exercise]:
+        """What is left to do of the next round of a block; nothing when the block is over."""
+        *complete, begun = taken.rounds(block)
+        budget, choices = self._next(taken, block)
+        exercises, made = [], self.environment_class
+        for turn in range(len(block) if budget is not None and choices else 0):
             # Each repetition is the first in turn, and then meets cold caches.
-            repetition = (len(complete) + turn) % self.repetitions
-            if repetition not in begun:
-                instance = choices[repetition].instance
+            place = (len(complete) + turn) % len(block)
+            if budget is not None and block[place] not in begun:
+                instance = choices[place].instance
                 complexity = made.complexity(instance)
                 planned = Planned(self.environment_spec, made, instance, budget, complexity)
-                number = len(complete) * self.repetitions + repetition
+                number = len(complete) * self.repetitions + block[place]
                 exercises.append(self.exercise(agent, number, planned))
         return exercises
 
     def is_exhausted(self, outcomes: Sequence[Outcome]) -> bool:
-        """Whether the test is over because the class has no environment left for a repetition."""
-        complete = self._taken(outcomes).complete()
-        return self.budget(complete) is not None and not self._choices(complete)
+        """Whether some repetition is over because the class has no environment left for it."""
+        taken = self._taken(outcomes)
+        ends = [self._next(taken, block) for block in self._begun(taken)]
+        return any(budget is not None and not choices for budget, choices in ends)
 
-    def _choices(self, rounds: Sequence[Round]) -> list[Choice]:
-        """What comes next in each repetition; empty if one has used all environments."""
+    def _begun(self, taken: Repetitions) -> list[range]:
+        """The blocks that have begun, and always the first."""
+        last = max((each.exercise.number % self.repetitions for each in taken.outcomes), default=0)
+        return [block for block in self._blocks if block.start <= last]
+
+    def _over(self, taken: Repetitions) -> list[range]:
+        """The blocks in which nothing is left to do."""
+        return [block for block in self._begun(taken) if not all(self._next(taken, block))]
+
+    def _next(self, taken: Repetitions, block: range) -> tuple[Budget | None, list[Choice]]:
+        """Budget and environments of the next round of a block; one is missing if it is over."""
+        *complete, begun = taken.rounds(block)
+        budget = self.budget(complete)
+        if budget is None or self.is_late(begun, budget) or _failed(complete):
+            return None, []
         choices = []
-        for repetition in range(self.repetitions):
+        for repetition in block:
             # An exercise without a payoff counts as 0.
-            rewards = tuple(done[repetition].payoff or 0.0 for done in rounds)
+            rewards = tuple(done[repetition].payoff or 0.0 for done in complete)
             choice, _ = self._position(repetition, rewards)
-            if choice is None:
-                return []
+            if choice is None:  # it has used all environments
+                return budget, []
             choices.append(choice)
-        return choices
+        return budget, choices
 
     def _taken(self, outcomes: Sequence[Outcome]) -> Repetitions:
-        """The outcomes, repetition by repetition."""
-        return Repetitions(self.repetitions, outcomes)
+        """The repetitions, with the shares by which their exercises count."""
+        return Repetitions(self.repetitions, outcomes, self.share)
 
     def _position(self, repetition: int, rewards: tuple[float, ...]) -> _Position:
         """The state of a repetition after some rewards: lines 10 to 17, 20 and 22.
@@ -286,7 +415,10 @@ class Anytime(DrawnProtocol):
             key = repetition, rewards[:place]
             level, used = self.start_level, frozenset[str]()
             if place:
-                before, used = self._positions[repetition, rewards[: place - 1]]
+                previous = repetition, rewards[: place - 1]
+                before, used = self._positions[previous]
+                if self.precision is not None:  # of so many repetitions only the last is kept
+                    del self._positions[previous]
                 if before is None:
                     self._positions[key] = None, used
                     continue
@@ -297,13 +429,14 @@ class Anytime(DrawnProtocol):
         return self._positions[repetition, rewards]
 
     def course(self, outcomes: Sequence[Outcome]) -> list[Moment]:
-        """The state of the test after each complete round."""
-        return self._taken(outcomes).course(self.bounds())
+        """The state of the test after each complete round, from the repetitions that count."""
+        taken = self._taken(outcomes)
+        return self._counting(taken, self._over(taken)).course(self.bounds())
 
     def values(self, outcomes: Sequence[Outcome], moments: int | None = None) -> dict[int, float]:
         """The score of each repetition, which is an independent value of its own."""
-        end = inf if moments is None else moments * self.repetitions
-        return self._taken([each for each in outcomes if each.exercise.number < end]).values()
+        taken = self._taken(outcomes)
+        return self._counting(taken, self._over(taken)).values(rounds=moments)
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean over the repetitions, from the complete rounds, and what else they say.
@@ -311,19 +444,44 @@ class Anytime(DrawnProtocol):
         It estimates the expected score of a repetition of this length, over environments and over
         the randomness of agent and environment, and (under a wall clock) over the measured times.
         """
-        repetitions = self._taken(outcomes)
-        score = repetitions.score(self.bounds())
-        more: dict[str, Any] = parts(repetitions)
+        taken = self._taken(outcomes)
+        over = self._over(taken)
+        counting = self._counting(taken, over)
+        score = counting.score(self.bounds())
+        more: dict[str, Any] = parts(counting)
         if self.unbalanced:
             more["unbalanced"] = True
-        # The 95 % interval that holds even if the score was the reason for stopping. The error rate
-        # is divided among all the rounds that there can be (Bonferroni): then the intervals of all
-        # of them hold at once, and so does that of the last, whatever made it the last. A
-        # confidence sequence is of no use here: each round has an expected score of its own.
-        error = max(0.05 / self.max_rounds, 1e-12)  # so that the confidence is below 1
-        if watched := repetitions.score(self.bounds(), 1 - error).interval:
+        watched = self._watched(taken, over)
+        if watched is not None:
             more["watched"] = watched.low, watched.high
+        if self.precision is not None:
+            score = replace(score, interval=watched)
+            more["precise"] = self._is_precise(watched)
         return replace(score, parts=more)
+
+    def _counting(self, taken: Repetitions, over: Sequence[range]) -> Repetitions:
+        """The repetitions that count: of the blocks that are over, or of the first so far."""
+        return replace(taken, blocks=tuple(over or self._blocks[:1]))
+
+    def _watched(self, taken: Repetitions, over: Sequence[range]) -> Interval | None:
+        """The 95 % interval that holds even if the score was the reason for stopping.
+
+        With a precision, and after a whole block, that is a confidence sequence. Otherwise the
+        error rate is divided among all the rounds that there can be (Bonferroni): then the
+        intervals of all of them hold at once, and so does that of the last, whatever made it the
+        last. No sequence could do that: each round has an expected score of its own.
+        """
+        counting = self._counting(taken, over)
+        if self.precision is not None and over:
+            return counting.score(self.bounds(), estimate=mean_sequence).interval
+        error = max(0.05 / self.max_rounds, 1e-12)  # so that the confidence is below 1
+        watched = counting.score(self.bounds(), 1 - error).interval
+        return watched and watched._replace(confidence=0.95)
+
+    def _is_precise(self, interval: Interval | None) -> bool:
+        if interval is None or self.precision is None:
+            return False
+        return (interval.high - interval.low) / 2 <= self.precision
 
     def describe(self) -> Design:
         """Repetitions side by side, which are the independent units."""
@@ -336,12 +494,20 @@ class Anytime(DrawnProtocol):
             environments=self.environment_spec.label,
             metrics=metrics(timed=False),
             moments=self.max_rounds,
+            precision=self.precision,
         )
 
     def settings(self) -> dict[str, str]:
         """How slots and levels grow, and whether the class claims to be balanced."""
         lowest = ", the lowest of the class" if self.start_complexity is None else ""
+        precision = {}
+        if self.precision is not None:
+            precision["Precision"] = (
+                f"half the length of the interval at most {self.precision:g}, within "
+                f"{self.repetitions} repetitions"
+            )
         return {
+            **precision,
             "Slots": f"longer by {self.growth * 100:g} % from round to round",
             "Level": f"begins with {self.start_level:g}{lowest}; a reward of 1 raises it by "
             f"{self.step * 100:g} %, a reward of \N{MINUS SIGN}1 lowers it by as much",
@@ -355,16 +521,22 @@ class AnytimeUntimed(Anytime):
     Every environment is one that the repetition has not had before, of complexity H with
     ``xi - 1 <= H <= xi``. The first lasts 1 interaction, each further one half as many again as
     the one before, rounded up. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads
-    to harder environments, failure to easier ones. The score is the mean of all rewards. It is
-    repeatable bit for bit. By the default payoff, an agent that stops early gets 0 for the
-    interactions that are left: otherwise stopping as soon as the average is good would pay
-    (section 5.1).
+    to harder environments, failure to easier ones. The score is the mean of all rewards; that of
+    the last environment, which is cut off, counts by the share of its slot. It is repeatable bit
+    for bit. By the default payoff, an agent that stops early gets 0 for the interactions that are
+    left: otherwise stopping as soon as the average is good would pay (section 5.1).
 
     Args:
         environment_class: The environment class.
-        interactions: The length of the whole test; every repetition has the same share of it.
-        repetitions: How many repetitions are taken side by side. The interval comes from their
-            spread: a single one has none.
+        interactions: The length of the whole test; every repetition has the same share of it. With
+            a precision, the most that it may take.
+        repetitions: How many repetitions are taken side by side, by default at least 20
+            (``usual_repetitions``). The interval comes from their spread: a single one has none.
+            With a precision, how many the first block has.
+        length: The interactions of a repetition, instead of those of the whole test or of the
+            number of repetitions.
+        precision: Half the length of the interval at which the test ends; without ``interactions``
+            after 10,000 repetitions at the latest.
         start_complexity: The complexity to begin with; by default the lowest of the class.
         slot: How many interactions the first environment lasts.
         growth: By which part each environment lasts longer than the one before.
@@ -377,8 +549,10 @@ class AnytimeUntimed(Anytime):
     def __init__(
         self,
         environment_class: SpecLike,
-        interactions: int,
-        repetitions: int = REPETITIONS,
+        interactions: int | None = None,
+        repetitions: int | None = None,
+        length: int | None = None,
+        precision: float | None = None,
         start_complexity: float | None = None,
         slot: int = 1,
         growth: float = 0.5,
@@ -387,31 +561,40 @@ class AnytimeUntimed(Anytime):
         seed: int = 0,
         unbalanced: bool = False,
     ) -> None:
-        super().__init__(
-            environment_class, repetitions, start_complexity, step, growth, payoff, seed, unbalanced
-        )
         if slot < 1:
             raise InvalidInputError(f"The first slot is {slot} interactions.", "Give 1 or more.")
-        if interactions < slot * repetitions:
+        divided = plan(interactions, length, repetitions, precision, slot)
+        if divided.length < slot:
             raise InvalidInputError(
-                f"{interactions} interactions are too few for {repetitions} repetitions whose "
-                f"first slot is {slot}.",
-                f"Give at least {slot * repetitions} interactions, or fewer repetitions.",
+                f"{divided.length * divided.most if interactions is None else interactions} "
+                f"interactions are too few for {divided.most} repetitions whose first slot is "
+                f"{slot}.",
+                f"Give at least {slot * divided.most} interactions, or fewer repetitions.",
             )
-        self.length = interactions // repetitions
+        super().__init__(
+            environment_class, divided, precision, start_complexity, step, growth, payoff, seed,
+            unbalanced,
+        )  # fmt: skip
         self.slots: list[int] = []  # each longer than the one before; the last is cut off
-        while (left := interactions // repetitions - sum(self.slots)) > 0:
+        whole = slot
+        while (left := int(self.length) - sum(self.slots)) > 0:
             self.slots.append(min(slot, left))
-            slot = max(slot + 1, ceil(slot + slot * growth))
+            whole, slot = slot, max(slot + 1, ceil(slot + slot * growth))
         self.max_rounds = len(self.slots)
+        self._last_share = self.slots[-1] / whole
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """So many interactions; fewer in the last round."""
         return Budget(self.slots[len(rounds)]) if len(rounds) < len(self.slots) else None
 
-    def expected(self) -> int:
+    def share(self, outcome: Outcome) -> float:
+        """The share of the interactions that its slot would have had."""
+        is_last = outcome.exercise.number // self.repetitions == self.max_rounds - 1
+        return self._last_share if is_last else 1.0
+
+    def expected(self) -> int | None:
         """How many exercises one agent takes, unless the class is exhausted before."""
-        return self.max_rounds * self.repetitions
+        return None if self.precision is not None else self.max_rounds * self.repetitions
 
 
 class AnytimeTimed(Anytime):
@@ -420,8 +603,9 @@ class AnytimeTimed(Anytime):
     Every environment is one that the repetition has not had before, of complexity H with
     ``xi - 1 <= H <= xi``. The first lasts 1 microsecond, each further one half as long again as the
     one before. After each, ``xi`` becomes ``xi + xi * reward / 2``: success leads to harder
-    environments, failure to easier ones. The score is the mean of all rewards. An agent that had
-    no time to act gets 0.
+    environments, failure to easier ones. The score is the mean of all rewards; that of the last
+    environment, which is cut off, counts by the share of its slot. An agent that had no time to act
+    gets 0.
 
     By the wall clock a slot is the agent's own time. The test as a whole, however, is over after
     the given real time, whatever the environments and the loop took of it; its last slots are cut
@@ -429,9 +613,16 @@ class AnytimeTimed(Anytime):
 
     Args:
         environment_class: The environment class.
-        time: The seconds that the whole test lasts; every repetition has the same share of it.
-        repetitions: How many repetitions are taken side by side. The interval comes from their
-            spread: a single one has none.
+        time: The seconds that the whole test lasts; every repetition has the same share of it. With
+            a precision, the most that it may take.
+        repetitions: How many repetitions are taken side by side, by default at least 20
+            (``usual_repetitions``, in milliseconds or in first slots that are longer). The interval
+            comes from their spread: a single one has none. With a precision, how many the first
+            block has.
+        length: The seconds of a repetition, instead of those of the whole test or of the number of
+            repetitions.
+        precision: Half the length of the interval at which the test ends; without ``time`` after
+            10,000 repetitions at the latest.
         start_complexity: The complexity to begin with; by default the lowest of the class.
         slot: How many seconds the first environment lasts.
         growth: By which part each environment lasts longer than the one before.
@@ -446,8 +637,10 @@ class AnytimeTimed(Anytime):
     def __init__(
         self,
         environment_class: SpecLike,
-        time: float,
-        repetitions: int = REPETITIONS,
+        time: float | None = None,
+        repetitions: int | None = None,
+        length: float | None = None,
+        precision: float | None = None,
         start_complexity: float | None = None,
         slot: float = 1e-6,
         growth: float = 0.5,
@@ -458,22 +651,32 @@ class AnytimeTimed(Anytime):
         seed: int = 0,
         unbalanced: bool = False,
     ) -> None:
-        super().__init__(
-            environment_class, repetitions, start_complexity, step, growth, payoff, seed, unbalanced
-        )
         if not (isfinite(slot) and slot >= 1 / NANOSECONDS):
             raise InvalidInputError(f"The first slot is {slot} s.", "Give a nanosecond or more.")
-        if not (isfinite(time) and time >= slot * repetitions):
+        if precision is not None and clock == "wall":
             raise InvalidInputError(
-                f"{time:g} s are too little for {repetitions} repetitions whose first slot is "
-                f"{slot:g} s.",
-                f"Give at least {slot * repetitions:g} s.",
+                "By the wall clock no precision can be asked for: how far repetitions get depends "
+                "on what else the computer does, so that those of different blocks are not alike, "
+                "and no interval holds at every number of them.",
+                "Give a number of repetitions, or the virtual clock.",
             )
+        time = None if time is None else float(time)
+        divided = plan(time, length, repetitions, precision, max(slot, HARNESS))
+        total = divided.length * divided.most if time is None or length is not None else time
+        if not (isfinite(total) and total >= slot * divided.most):
+            raise InvalidInputError(
+                f"{total:g} s are too little for {divided.most} repetitions whose first slot is "
+                f"{slot:g} s.",
+                f"Give at least {slot * divided.most:g} s.",
+            )
+        super().__init__(
+            environment_class, divided, precision, start_complexity, step, growth, payoff, seed,
+            unbalanced,
+        )  # fmt: skip
         self.check_payoff(Budget(seconds=slot))
-        self.time = time
+        self.time = total
         self.slot = slot
         self.clock = Clock(ClockKind(clock), tick)
-        self.length = time / repetitions
         # All rounds whose slot is not longer than a repetition, and one that is cut off. By the
         # wall clock there can be so many, since an agent that stops early leaves time over.
         self.max_rounds = int(log(self.length / slot) / log1p(growth) + ROUNDING) + 2
@@ -496,15 +699,22 @@ class AnytimeTimed(Anytime):
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """The slot of the round, or what is left of the time if that is less."""
-        if rounds and _seconds(rounds[-1][0]) < self._slot(len(rounds) - 1):
+        if rounds and _seconds(next(iter(rounds[-1].values()))) < self._slot(len(rounds) - 1):
             return None  # the last round was cut off
-        left = (self.time - sum(map(self._spent, rounds))) / self.repetitions
+        spent = (self._spent(done) * (self.repetitions / len(done)) for done in rounds)
+        left = (self.time - sum(spent)) / self.repetitions
         if self._is_over(left):
             return None
         seconds = min(self._slot(len(rounds)), left)
         if self.clock.kind is ClockKind.VIRTUAL:
             return Budget(seconds=seconds)
         return Budget(seconds=seconds, wall_limit=left)
+
+    def share(self, outcome: Outcome) -> float:
+        """The share of its slot that was left, or that the real time left of it."""
+        slot = nanoseconds(self._slot(outcome.exercise.number // self.repetitions))
+        had = outcome.exercise.budget.end_ns if outcome.payoff is None else outcome.end_ns
+        return min(1.0, max(had / slot, ROUNDING))
 
     def is_late(self, begun: Round, budget: Budget) -> bool:
         """Whether more than the whole test's time is gone before the round is complete.
@@ -522,8 +732,8 @@ class AnytimeTimed(Anytime):
         return sum(float(each.remarks.get("elapsed", _seconds(each))) for each in done.values())
 
     def expected(self) -> int | None:
-        """How many exercises one agent takes, where no real time plays a part."""
-        if self.clock.kind is ClockKind.WALL:
+        """How many exercises one agent takes, where no real time and no precision decide."""
+        if self.clock.kind is ClockKind.WALL or self.precision is not None:
             return None
         left, place = self.length, 0
         while not self._is_over(left):
@@ -534,6 +744,11 @@ class AnytimeTimed(Anytime):
     def _is_over(self, left: float) -> bool:
         """Whether what is left for a repetition is less than the first slot."""
         return left < self.slot * (1 - ROUNDING)
+
+
+def _failed(rounds: Sequence[Round]) -> bool:
+    """Whether the agent failed everywhere in the last round: the next would be the same."""
+    return bool(rounds) and all(map(is_own_fault, rounds[-1].values()))
 
 
 def _seconds(outcome: Outcome) -> float:

@@ -140,7 +140,9 @@ def _setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
     if design.unit == REPETITION:
         units = design.units or 0
         if design.length is not None:
-            lengths["Length"] = f"{summary.length_text(design, design.length * units)} in all"
+            most = "" if design.precision is None else "at most "
+            whole = summary.length_text(design, design.length * units)
+            lengths["Length"] = f"{most}{whole} in all"
         side = ", side by side" if units > 1 else ""
         lengths["Repetitions"] = summary.repetitions_text(design) + side
     pairs = {

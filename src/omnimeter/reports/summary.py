@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
+from math import inf, isclose
 
 from omnimeter.contract import ClockKind, Score, Spec
 from omnimeter.contract.protocol import Design
@@ -173,9 +173,10 @@ def length_text(design: Design, length: float) -> str:
 def repetitions_text(design: Design) -> str:
     """How many repetitions of which length."""
     count = design.units or 0
+    most = "" if design.precision is None else "at most "
     each = " each" if count > 1 else ""
     length = "" if design.length is None else f" of {length_text(design, design.length)}{each}"
-    return counted(count, REPETITION) + length
+    return most + counted(count, REPETITION) + length
 
 
 def estimate_sentence(result: Result) -> str:
@@ -202,7 +203,7 @@ def _estimand(result: Result) -> str:
         each = "" if design.length is None else f", {length_text(design, design.length)} each"
         return f"a test in {counted(design.units, 'environment')} of {design.environments}{each}"
     where = f" in {design.environments}" if design.environments else ""
-    if not result.complete:
+    if not result.complete and not _has_whole_block(result):
         return f"a repetition{where} that is stopped where this one was"
     lengths = sorted({course[-1].length for course in result.courses.values() if course})
     if design.clock is ClockKind.WALL and design.length is not None:
@@ -212,6 +213,15 @@ def _estimand(result: Result) -> str:
     length = lengths[0] if len(lengths) == 1 else design.length
     long = "" if length is None else f" of {length_text(design, length)}"
     return f"a repetition{long}{where}"
+
+
+def _has_whole_block(result: Result) -> bool:
+    """Whether a test was stopped when all scores were already those of whole repetitions."""
+    design, courses = result.design, result.courses.values()
+    length = design.length
+    return design.precision is not None and all(
+        length is not None and course and isclose(course[-1].length, length) for course in courses
+    )
 
 
 def stopped_sentence(result: Result, compared: Sequence[Comparison] = ()) -> str:
@@ -248,26 +258,6 @@ def _intervals(known: Mapping[str, tuple[float, float]]) -> str:
     return listed([f"{label} ({interval(*ends, places)})" for label, ends in known.items()])
 
 
-def precision_sentence(result: Result) -> str:
-    """What the intervals of a test with a precision are, and who reached it; empty otherwise."""
-    wanted = result.design.precision
-    if wanted is None:
-        return ""
-    parts = []
-    for precise, verb in ((True, "reached"), (False, "not reached")):
-        agents = [
-            f"{agent.label} after {counted(score.count, result.design.unit)}"
-            for agent, score in result.scores.items()
-            if bool(score.parts.get("precise")) is precise
-        ]
-        if agents:
-            parts.append(f"{verb} by {listed(agents)}")
-    return (
-        "The intervals are always valid: they hold at every number of exercises at once, because "
-        f"their length decided when to stop. The precision of {wanted:g} was {'; '.join(parts)}."
-    )
-
-
 def reproducibility_sentence(result: Result) -> str:
     """Names the agents whose first exercise went otherwise when it was run again; mostly empty."""
     names = [
@@ -282,6 +272,28 @@ def reproducibility_sentence(result: Result) -> str:
         "with the same seed. All randomness of an agent should come from the generator that begin "
         "gives it."
     )
+
+
+def precision_sentence(result: Result) -> str:
+    """What the intervals of a test with a precision are, and who reached it; empty otherwise."""
+    wanted, unit = result.design.precision, result.design.unit
+    if wanted is None:
+        return ""
+    reached, missed = (
+        [
+            f"{agent.label} after "
+            + counted(len(result.values.get(agent, ())) or score.count, unit)
+            for agent, score in result.scores.items()
+            if bool(score.parts.get("precise")) is precise
+        ]
+        for precise in (True, False)
+    )
+    sentence = (
+        f"The intervals are always valid: they hold at every number of {unit}s at once, because "
+        f"their length decided when to stop. The precision of {wanted:g} was "
+    )
+    ways = (("reached by", reached), ("not reached by", missed))
+    return sentence + "; ".join(f"{how} {listed(who)}" for how, who in ways if who) + "."
 
 
 def exhausted_sentence(result: Result) -> str:

@@ -18,6 +18,7 @@ from omnimeter.estimation import Estimate, mean, proportion, stability
 from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES
 from omnimeter.reproductions import plots, shared
+from omnimeter.reproductions.anytime import remainder
 from omnimeter.reproductions.anytime.shared import part_of, run_test, whole_slots
 from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
 
@@ -529,20 +530,23 @@ def reproduce(
         repetitions: How many repetitions a test has.
         rounds: How many exercises each repetition has.
     """
-    results = _run(seeds, repetitions, rounds, report)
-    tables = _tables(results)
+    results = _run(seeds, repetitions, rounds, part_of(report, 0, 2))
+    ends = remainder.curves(seeds * repetitions, rounds * 2 // 3, part_of(report, 1, 2))
+    tables = {**_tables(results), "remainder": [row for each in ends for row in each.rows()]}
     files = {name: shared.write_records(out / f"{name}.csv", rows) for name, rows in tables.items()}
     return Reproduced(
         name="anytime-convergence",
         title="Scores and their intervals as a test gets longer",
-        statements=statements(results),
-        figures=_figures(results),
+        statements=[*statements(results), remainder.statement(ends)],
+        figures={**_figures(results), **remainder.figures(ends)},
         rows=tables["lengths"],
         files={
             "table": files["lengths"],
             "laws": files["laws"],
             "holding 0": files["zero"],
             "tests": files["tests"],
+            "remainder": files["remainder"],
             **_draw(results, out),
+            **remainder.draw(ends, out),
         },
     )
