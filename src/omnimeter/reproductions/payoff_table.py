@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, product
 from math import inf
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,22 @@ from omnimeter.agents.simple import RandomAgent
 from omnimeter.agents.simulated import Apprentice
 from omnimeter.contract import Trace
 from omnimeter.contract.agent import FloatArray
-from omnimeter.environments.buttons import Buttons
+from omnimeter.environments.buttons import Buttons, Example
 from omnimeter.estimation import Estimate, difference, mean, paired_difference
 from omnimeter.interaction import KernelAgent
 from omnimeter.payoffs import Average, Diminishing, Discounted, Total
 from omnimeter.reproductions import plots, shared
-from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, silent
-
-Example = Literal["alternating", "bananas", "bounded", "balanced"]
+from omnimeter.reproductions.shared import (
+    FOR_EVER,
+    REWARDS,
+    Report,
+    Reproduced,
+    Statement,
+    Sulker,
+    fmt,
+    join,
+    silent,
+)
 
 RIGHT = {
     "alternating": [0, 1],
@@ -42,20 +50,46 @@ RATIOS = (0.5, 0.9, 0.99)
 """The ratios of the geometric weights with which the discounted columns are decided."""
 
 
+REST_ABOVE: dict[Example, float] = {
+    "bananas": 0.5, "switch": 0.5, "bounded": 0.25, "switch-bounded": 0.25,
+    "balanced": 0.0, "switch-balanced": 0.0, "fate": 0.0,
+}  # fmt: skip
+"""In the examples where time policies are tried, what is a good average and a good reward."""
+
+
 @dataclass(frozen=True)
 class EnvironmentKind:
-    """A type of environments, a column heading of the table."""
+    """A type of environments, a column heading of the table.
+
+    Attributes:
+        example: Where agents are compared.
+        members: All examples of the type, on which the values of random agents are examined.
+        tried: Where time policies are tried: the paper's example, and ours in which rewards depend
+            on the past.
+        largest_total: The largest absolute total in its examples.
+        balanced: Whether a constant-rate random agent's expectation is 0, by definition.
+    """
 
     name: str
-    example: Example  # on which agents are compared
-    members: tuple[Example, ...]  # all examples of the type, on which its properties are examined
-    rest_above: float  # the average reward above which a random agent in the example rests
-    largest_total: float = inf  # the largest absolute total in the example
+    example: Example
+    members: tuple[Example, ...]
+    tried: tuple[Example, ...]
+    largest_total: float = inf
+    balanced: bool = False
 
 
-GENERAL = EnvironmentKind("General", "bananas", ("alternating", "bananas", "bounded"), 0.5)
-BOUNDED = EnvironmentKind("Bounded", "bounded", ("bounded",), 0.25, largest_total=1.0)
-BALANCED = EnvironmentKind("Balanced", "balanced", ("balanced",), 0.0)
+GENERAL = EnvironmentKind(
+    "General", "bananas", ("alternating", "bananas", "bounded", "switch"), ("bananas", "switch")
+)
+BOUNDED = EnvironmentKind(
+    "Bounded", "bounded", ("bounded", "switch-bounded"), ("bounded", "switch-bounded"), 1.0
+)
+BALANCED = EnvironmentKind(
+    "Balanced", "balanced", ("balanced", "switch-balanced", "fate"),
+    ("balanced", "switch-balanced", "fate"), balanced=True,
+)  # fmt: skip
+ERGODIC = replace(BALANCED, tried=("balanced", "switch-balanced"))
+"""The balanced examples in which every state can be reached again."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +147,7 @@ AGENTS: dict[str, Callable[..., KernelAgent]] = {
     "stopper": Stopper,
     "rester": Rester,
     "waiter": Waiter,
+    "sulker": Sulker,
 }
 
 
@@ -189,7 +224,7 @@ CONFIDENCE = 0.999
 ROUNDING = 1e-12  # the largest difference by rounding between numbers of the size of rewards
 
 NEGLIGIBLE = 0.02
-"""A gain below this share of the distance between random and perfect is negligible."""
+"""A gain below this part of the largest reward is negligible, whatever skill gains."""
 
 LONG, RATE, POLICY_RUNS = 1000.0, 10.0, 2000
 """The seconds, actions per second and runs with which time policies are tried."""
@@ -328,22 +363,29 @@ def slowing_tolerated(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
     )
 
 
-def gain_of(kind: EnvironmentKind, payoff: Payoff, agent: str, **parameters: float) -> Estimate:
-    """What a random agent gains by choosing its times, as a share of what skill gains.
+def gain_of(
+    kind: EnvironmentKind,
+    example: Example,
+    payoff: Payoff,
+    agent: str,
+    seconds: float | None = None,
+    **parameters: float,
+) -> Estimate:
+    """What a random agent gains by choosing its times, in units of the largest reward.
 
-    Every run is compared with the same run of an agent that goes on at a constant rate.
+    Every run is compared with the same run of an agent that goes on at a constant rate. Where that
+    agent's expectation is 0 by the definition of the environments, it is 0 that counts: in the sum
+    of so many rewards the runs differ by much more than anything that is gained.
     """
-    modulated, constant = (
-        payoffs(payoff, kind.example, name, LONG, POLICY_RUNS, rate=RATE, **given)
-        for name, given in ((agent, parameters), ("random", {}))
-    )
-    expert = payoffs(payoff, kind.example, "apprentice", LONG, 50, rate=RATE)
+    tau = LONG if seconds is None else seconds
     low, high = payoff.bounds(REWARDS)
-    largest = min(kind.largest_total, RATE * LONG)  # one reward for each action, at most 1
+    largest = min(kind.largest_total, RATE * tau)  # one reward for each action, at most 1
     support = max(low, -largest), min(high, largest)
-    gap = paired_difference(modulated, constant, CONFIDENCE, support)
-    skill = float(expert.mean() - constant.mean())
-    return Estimate(gap.value / skill, gap.low / skill, gap.high / skill, gap.confidence, gap.count)
+    values = payoffs(payoff, example, agent, tau, POLICY_RUNS, rate=RATE, **parameters)
+    if kind.balanced:
+        return mean(values, CONFIDENCE, support)
+    constant = payoffs(payoff, example, "random", tau, POLICY_RUNS, rate=RATE)
+    return paired_difference(values, constant, CONFIDENCE, support)
 
 
 def judge_gains(gains: Mapping[str, Estimate]) -> Verdict:
@@ -359,39 +401,47 @@ def judge_gains(gains: Mapping[str, Estimate]) -> Verdict:
     if not holds and not undecided:
         best = clearest
     value, low, high = (
-        f"{100 * share:z.1f} %" for share in (gains[best].value, gains[best].low, gains[best].high)
+        f"{number:z.3g}" for number in (gains[best].value, gains[best].low, gains[best].high)
     )
     return Verdict(
         holds,
         f"{'undecided: ' if undecided else ''}the best policy tried, {best}, gains {value} "
-        f"[{low}, {high}] of what skill does",
+        f"[{low}, {high}]",
     )
 
 
 def stopping_resisted(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
-    """10: no random agent gains in the long run by stopping when its average is good."""
-    return judge_gains(
-        {
-            f"stopping above an average of {threshold:g}": gain_of(
-                kind, payoff, "stopper", threshold=threshold
-            )
-            for threshold in (0.0, 0.25, 0.5)
-        }
-    )
+    """10: no random agent gains in the long run by stopping, when lucky or when unlucky."""
+    gains = {}
+    for example in kind.tried:
+        for threshold in (0.0, 0.25, 0.5):
+            policy = f"stopping above an average of {threshold:g} in {example}"
+            gains[policy] = gain_of(kind, example, payoff, "stopper", threshold=threshold)
+        policy = f"stopping after a bad reward in {example}"
+        gains[policy] = gain_of(kind, example, payoff, "sulker", threshold=REST_ABOVE[example])
+    return judge_gains(gains)
 
 
 def modulation_resisted(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
-    """11: no random agent gains by resting while its average is good or after good rewards."""
-    rests = {
-        "resting for half of the time so far": {"rest": 0.1, "growth": 0.5},
-        "resting for 100 s": {"rest": 100.0},
-        "resting to the end": {"rest": 1e4},
-    }
-    gains = {
-        policy: gain_of(kind, payoff, "rester", threshold=kind.rest_above, **parameters)
-        for policy, parameters in rests.items()
-    }
-    return judge_gains(gains | {"waiting for 10 s": gain_of(kind, payoff, "waiter", wait=10)})
+    """11: no random agent gains in the long run by resting, after good rewards or after bad."""
+    gains = {}
+    for example in kind.tried:
+        good = REST_ABOVE[example]
+        rests: dict[str, tuple[str, dict[str, float]]] = {
+            "while its average is good, for half of the time so far": (
+                "rester", {"rest": 0.1, "growth": 0.5, "threshold": good},
+            ),
+            "while its average is good, for 100 s": ("rester", {"rest": 100.0, "threshold": good}),
+            "while its average is good, to the end": ("rester", {"rest": 1e4, "threshold": good}),
+            "after a good reward, for 10 s": ("waiter", {"wait": 10.0}),
+            "after a bad reward, for 10 s": ("sulker", {"wait": 10.0, "threshold": good}),
+            "after a bad reward, to the end": ("sulker", {"threshold": good}),
+        }  # fmt: skip
+        for policy, (agent, given) in rests.items():
+            gains[f"resting {policy}, in {example}"] = gain_of(
+                kind, example, payoff, agent, **given
+            )
+    return judge_gains(gains)
 
 
 def scale_independent(kind: EnvironmentKind, payoff: Payoff) -> Verdict:
