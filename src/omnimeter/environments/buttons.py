@@ -19,7 +19,6 @@ from omnimeter.kernels import (
     kernel,
 )
 
-
 Example = Literal[
     "alternating", "bananas", "bounded", "balanced",
     "switch", "switch-bounded", "switch-balanced", "switch-often", "fate",
@@ -39,7 +38,7 @@ class ButtonsState(NamedTuple):
 
 TURN, CHANCE, LAST, OTHERS, NEVER = range(5)
 ORDERS = {"turn": TURN, "chance": CHANCE, "last": LAST, "others": OTHERS, "never": NEVER}
-"""What changes the scene: every button, to the next or to any; the last button; the others; none."""
+"""What changes the scene: every button, to the next or to any; the last; all others; none."""
 
 
 @kernel
