@@ -201,9 +201,10 @@ PUBLISHED = (
 REASONS: dict[tuple[int, str], str] = {
     **dict.fromkeys(
         product((3, 9), ("general-discounted", "balanced-discounted")),
-        "it depends on the ratio of the weights, as the paper says itself of feature 5: with 0.5 a "
-        "learner's first steps are all that counts, with 0.9 and 0.99 its later skill counts "
-        "enough",
+        "it depends on the ratio of the weights, as the paper says itself of feature 5: what comes "
+        "after a learner's 20 random actions has "
+        f"{join((100 * ratio**20 for ratio in RATIOS), '.2g')} % of all weight with the ratios "
+        f"{join(RATIOS, 'g')}",
     ),
     **dict.fromkeys(
         product((10, 11), ("general-discounted",)),
@@ -585,8 +586,7 @@ def _stopping_after_bad() -> list[Statement]:
     )
     exact = [exact_gain(int(RATE * tau)) for tau in lengths]
     pairs = list(zip(totals, exact, strict=True))
-    result = audit(Buttons("switch-balanced"))
-    fit = all(finding.passed for finding in result.findings)
+    fit = audit(Buttons("switch-balanced")).fit
     after = f"after {join(lengths, 'g')} s"
     return [
         Statement(
