@@ -314,8 +314,8 @@ def test_the_whole_table(tmp_path):
     result = payoff_table.reproduce(tmp_path)
     assert result.agrees
     assert result.figures["cells"] == 96
-    assert result.figures["cells.agreeing"] == 88
-    assert result.figures["cells.explained"] == 8
-    assert result.figures["diminishing.yes"] == 11
+    assert result.figures["cells.agreeing"] == 89
+    assert result.figures["cells.explained"] == 7
+    assert result.figures["diminishing.yes"] == 10
     with result.files["evidence"].open() as file:
         assert not [row for row in csv.DictReader(file) if "undecided" in row["evidence"]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import Environment, EnvironmentClass, Instance, Percept
+from omnimeter.contract import Environment, EnvironmentClass, Instance
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.spec import Stream
 from omnimeter.interaction import KernelEnvironment
@@ -32,7 +32,7 @@ class Simulator:
     """An environment whose state can be saved and restored: here by pickling it.
 
     Attributes:
-        observation: The last one, as a vector.
+        observation: The last one that was given, as a vector; empty before.
         max_transitions: How many transitions are followed in search of all states; 0 when two
             states cannot be compared.
         random_start: Whether the start drew random numbers, so that there are other starts.
@@ -40,10 +40,10 @@ class Simulator:
 
     max_transitions = 10_000
     random_start = True
+    observation: IntArray = np.zeros(0, dtype=np.int64)
 
-    def __init__(self, environment: Environment, first: Percept) -> None:
+    def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self.observation = environment.space.to_vector(first.observation)
 
     def save(self) -> Hashable:
         """A snapshot of the state, its generator included; equal snapshots are equal states."""
@@ -73,8 +73,8 @@ class KernelSimulator(Simulator):
 
     max_transitions = 50_000
 
-    def __init__(self, environment: KernelEnvironment, first: Percept) -> None:
-        super().__init__(environment, first)
+    def __init__(self, environment: KernelEnvironment) -> None:
+        super().__init__(environment)
         self._state = environment.state
 
     def save(self) -> Hashable:  # noqa: D102 - see Simulator
@@ -130,9 +130,10 @@ def make_simulator(
     """The fastest simulator that an environment allows, at its start."""
     environment = environment_class.build(instance)
     rng = seed.generator()
-    first = environment.start(rng)
+    observation = environment.space.to_vector(environment.start(rng).observation)
     if type(environment) is KernelEnvironment:  # a subclass may hold more than its state
-        kernel, state = KernelSimulator(environment, first), environment.state
+        kernel, state = KernelSimulator(environment), environment.state
+        kernel.observation = observation
         kernel.random_start = "rng" in state._fields and bool(
             state.rng[0] != seed.generator().integers(2**64, dtype=np.uint64)
         )
@@ -141,7 +142,8 @@ def make_simulator(
         pickle.loads(pickle.dumps(environment))
     except Exception:  # pickling fails with many types of errors
         return ReplayedSimulator(environment_class, instance, seed)
-    simulator = Simulator(environment, first)
+    simulator = Simulator(environment)
+    simulator.observation = observation
     simulator.random_start = rng.bit_generator.state != seed.generator().bit_generator.state
     return simulator
 
