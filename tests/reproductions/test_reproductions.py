@@ -232,6 +232,36 @@ def test_statements_about_stopping_can_fail():
     assert "0.0 % of the runs end above 0" in total.evidence
 
 
+def limit_of_the_average(stays):
+    """The expected 1 / N, where N is the first time at which a fair walk is above 0, at 1."""
+    longest = 1500
+    below = np.zeros(longest + 1)  # the probability of each place at 0, -1, -2, ...
+    below[0], limit = 1.0, 0.0
+    moves = (1 - stays) / 2
+    for step in range(1, longest + 1):
+        limit += moves * below[0] / step
+        up, down = np.append(below[1:], 0.0), np.append(0.0, below[:-1])
+        below = stays * below + moves * (up + down)
+    return limit
+
+
+def test_the_limits_of_the_average_are_those_of_the_findings():
+    """Rewards of -1, 0 and 1 as in the balanced example, and of -1 and 1 as in the footnote."""
+    assert limit_of_the_average(1 / 3) == pytest.approx(0.456, abs=5e-4)
+    assert limit_of_the_average(0.0) == pytest.approx(np.pi / 2 - 1, abs=1e-4)
+
+
+def test_diminishing_history_keeps_the_unlucky_first_reward():
+    """At 0.25 s a lucky agent has stopped and lost its reward, an unlucky one has it still."""
+    from omnimeter.agents.opportunists import Stopper
+    from omnimeter.environments.buttons import Buttons
+    from omnimeter.reproductions import shared
+
+    for trace in shared.simulate(Buttons("balanced"), Stopper(rate=10), 0.25, 200):
+        first = trace.rewards[0]
+        assert Diminishing()(trace) == min(first, 0.0)
+
+
 def test_lemma_4_waits_where_acting_would_lose(monkeypatch):
     monkeypatch.setattr(stopping, "RUNS", 1000)
     results = stopping.lemma_4()

@@ -141,16 +141,16 @@ def check_structure(subject: Subject) -> Finding:
     observation that is frequent in the end of one walk and absent from that of another shows a
     dead end.
     """
-    found = []
+    structures = []
     exactly = 0
     for _, instance in subject.each("structure"):
         graph = subject.graph(instance)
         exactly += graph is not None
-        found.append(sampled(subject, instance) if graph is None else of_graph(graph))
-    count = len(found)
-    dead_ends = Counter(each.dead_ends for each in found)
-    influence = Counter(each.influence for each in found)
-    aliased = Counter(each.aliased for each in found)
+        structures.append(sampled(subject, instance) if graph is None else of_graph(graph))
+    count = len(structures)
+    dead_ends = Counter(each.dead_ends for each in structures)
+    influence = Counter(each.influence for each in structures)
+    aliased = Counter(each.aliased for each in structures)
     sentences = _sentences(
         count,
         (dead_ends["none"], "Ergodic: every state can be reached again from every other"),

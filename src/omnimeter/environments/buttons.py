@@ -140,7 +140,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 class Buttons(KernelEnvironmentClass):
-    """A ball in a cell and some buttons: the worked examples of the papers, and some of ours.
+    """A ball in a cell and some buttons: the worked examples of the papers, and ours.
 
     Args:
         example: ``alternating`` (fixed-time payoffs), ``bananas``, ``bounded`` or ``balanced``

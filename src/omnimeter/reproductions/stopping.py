@@ -178,7 +178,8 @@ def statements(curves: dict[tuple[str, str], Curve]) -> list[Statement]:
             "Theorem 3, for every balanced environment.",
             "Where a fair coin decides at the start whether one of three actions pays 1 or -1 for "
             f"ever, an agent that stops after its first bad reward has {fate.last()} at "
-            f"{LONGEST:g} s; exactly 1/6 in the limit.",
+            f"{LONGEST:g} s; exactly 1/6 in the limit. The coin was good in "
+            f"{100 * fate.above_0[-1]:.1f} % of the runs.",
             bool(fate.low[-1] <= 0 <= fate.high[-1]),
             "that environment is balanced, and a stopping policy chooses between its two halves: "
             "it leaves the bad one and never stops in the good one. Theorem 2 is about policies "
