@@ -186,5 +186,6 @@ def test_cup_agent_gets_what_the_findings_say(rule, choice, cups, mean):
         return Exercise(Spec("cup-presser-v1"), Spec("cups-v1"), instance, length, 0, number)
 
     every = [exercise(number) for number in range(2**cups)]
-    result = [trace.rewards.mean() for trace in run_single(Cups(), CupPresser(choice), every)]
-    assert np.mean(result) == pytest.approx(mean, abs=0.004)
+    traces = list(run_single(Cups(), CupPresser(choice), every))
+    assert np.mean([trace.rewards.mean() for trace in traces]) == pytest.approx(mean, abs=0.004)
+    assert not any((trace.rewards[1000:] < 0).any() for trace in traces)  # never all black again

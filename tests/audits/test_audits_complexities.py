@@ -68,7 +68,7 @@ def test_classes_are_fit_for_testing_from_their_lowest_to_their_highest_complexi
 ) -> None:
     for complexity in complexities:
         result = at(environment_class, complexity)
-        assert [each.check for each in result.findings if not each.passed] == []
+        assert [each.check for each in result.findings if each.passed is False] == []
     assert at(environment_class, *complexities).ok
 
 

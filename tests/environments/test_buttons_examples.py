@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from omnimeter.agents.simple import ConstantAgent, ExampleRobot, PolicyAgent
+from omnimeter.agents.simple import ConstantAgent, ExampleRobot, PolicyAgent, RandomAgent
 from omnimeter.contract import Budget, Exercise, Spec, Trace, stream
 from omnimeter.environments.buttons import Buttons
 from omnimeter.interaction import KernelAgent, run_single
@@ -99,3 +99,34 @@ def test_robots_in_the_balanced_example(number: int, expected: float) -> None:
     error = trace.rewards.std() / sqrt(interactions)
     assert 0 < error < 1e-3
     assert Average()(trace) == pytest.approx(expected, abs=4 * error)
+
+
+def test_the_last_of_twenty_buttons_moves_the_ball() -> None:
+    """Ours: the reward is that of the cell where the ball ends up."""
+    traces = run(RandomAgent, "switch-balanced", Budget(interactions=400), 20)
+    starts = set()
+    for trace in traces:
+        assert trace.actions is not None
+        assert trace.observations is not None
+        cells = trace.observations.ravel()
+        assert np.array_equal(np.diff(cells) != 0, trace.actions == 19)
+        assert np.array_equal(trace.rewards, np.where(cells[1:] == 0, 1.0, -1.0))
+        starts.add(int(cells[0]))
+    assert starts == {0, 1}
+    for trace in run(RandomAgent, "switch-often", Budget(interactions=400), 20):
+        assert trace.actions is not None
+        assert trace.observations is not None
+        cells = trace.observations.ravel()
+        assert np.array_equal(np.diff(cells) != 0, trace.actions != 19)
+        assert np.array_equal(trace.rewards, np.where(cells[1:] == 0, 1.0, -1.0))
+
+
+def test_fate_never_changes() -> None:
+    signs = set()
+    for trace in run(RandomAgent, "fate", Budget(interactions=200), 20):
+        assert trace.observations is not None
+        (cell,) = set(trace.observations.ravel().tolist())
+        (sign,) = set(trace.rewards[trace.rewards != 0].tolist())
+        assert sign == (1.0, -1.0)[cell]
+        signs.add(sign)
+    assert signs == {1.0, -1.0}

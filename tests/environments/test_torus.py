@@ -256,7 +256,7 @@ def test_audits_are_green_at_every_level(level: float) -> None:
     examined = AtLevel()
     examined.level = level
     report = audit(examined, instances=6, interactions=500)
-    assert all(finding.passed for finding in report.findings), report.findings
+    assert report.fit, report.findings
 
 
 def test_people_see_what_agents_see() -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from omnimeter.cli import reproduce
 from omnimeter.estimation import Estimate
-from omnimeter.payoffs import Total
+from omnimeter.payoffs import Diminishing, Total
 from omnimeter.reproductions import payoff_table, shared, stopping, students
 from omnimeter.reproductions.shared import Comparison, Reproduced, Statement
 
@@ -27,6 +28,8 @@ def three_features(monkeypatch):
     holds = payoff_table.Verdict(True, "not run here")
     monkeypatch.setattr(payoff_table, "stopping_resisted", lambda *_: holds)
     monkeypatch.setattr(payoff_table, "modulation_resisted", lambda *_: holds)
+    monkeypatch.setattr(payoff_table, "LONG", 10.0)
+    monkeypatch.setattr(payoff_table, "POLICY_RUNS", 200)
 
 
 def test_the_published_table_has_its_size_and_its_row_of_eleven():
@@ -76,8 +79,9 @@ def gain(value, low, high):
 @pytest.mark.parametrize(
     ("gains", "holds", "evidence"),
     [
-        ([gain(-0.1, -0.2, 0.0), gain(0.0, -0.01, 0.01)], True, "b, gains 0.0 % [-1.0 %, 1.0 %]"),
-        ([gain(0.3, 0.01, 0.6), gain(0.1, 0.08, 0.12)], False, "b, gains 10.0 % [8.0 %, 12.0 %]"),
+        ([gain(-0.1, -0.2, 0.0), gain(0.0, -0.01, 0.01)], True, "b, gains 0 [-0.01, 0.01]"),
+        ([gain(0.3, 0.01, 0.6), gain(0.1, 0.08, 0.12)], False, "b, gains 0.1 [0.08, 0.12]"),
+        ([gain(9.0, 7.5, 10.5), gain(0.0, -60, 60)], False, "a, gains 9 [7.5, 10.5]"),
         ([gain(0.0, -0.5, 0.5), gain(0.0, 0.0, 0.0)], False, "undecided: the best policy tried, a"),
         ([gain(-0.1, -0.3, 0.1)], False, "undecided"),
     ],
@@ -91,6 +95,7 @@ def test_gains_are_judged_by_their_intervals(gains, holds, evidence):
 
 def test_few_runs_are_undecided(monkeypatch):
     monkeypatch.setattr(payoff_table, "POLICY_RUNS", 3)
+    monkeypatch.setattr(payoff_table, "LONG", 10.0)
     verdict = payoff_table.stopping_resisted(
         payoff_table.BALANCED, payoff_table.COLUMNS[4].payoffs[0]
     )
@@ -100,9 +105,66 @@ def test_few_runs_are_undecided(monkeypatch):
 
 def test_policies_that_change_nothing_have_finite_intervals(monkeypatch):
     monkeypatch.setattr(payoff_table, "POLICY_RUNS", 100)
-    unmoved = payoff_table.gain_of(payoff_table.BOUNDED, Total(), "stopper", threshold=0.5)
+    unmoved = payoff_table.gain_of(
+        payoff_table.BOUNDED, "bounded", Total(), "stopper", threshold=0.5
+    )
     assert unmoved.value == 0
     assert -0.5 < unmoved.low < 0 < unmoved.high < 0.5
+
+
+def walk_total(interactions):
+    """The expected total of stopping after a bad reward in switch-balanced, step by step."""
+    good = [0.0]  # with so many actions left in the good cell
+    for _ in range(interactions):
+        good.append(0.95 * (1 + good[-1]) - 0.05)
+    return (good[interactions] - 0.95 + 0.05 * (1 + good[interactions - 1])) / 2
+
+
+def test_a_balanced_environment_in_which_stopping_after_a_bad_reward_pays(monkeypatch):
+    """One of 20 actions changes the sign of all rewards: the gain is 9, however long the test."""
+    monkeypatch.setattr(payoff_table, "POLICY_RUNS", 1000)
+    for interactions in (1, 2, 100, 1000):
+        exact = payoff_table.exact_gain(interactions)
+        assert exact == pytest.approx(walk_total(interactions))
+    assert exact == pytest.approx(9)
+    kind = payoff_table.ERGODIC
+    for seconds in (10, 100):
+        gained = payoff_table.gain_of(kind, "switch-balanced", Total(), "sulker", seconds)
+        assert 0 < gained.low < payoff_table.exact_gain(10 * seconds) < gained.high
+    assert not payoff_table.stopping_resisted(replace(kind, tried=("switch-balanced",)), Total())[0]
+
+
+def test_diminishing_history_resists_stopping_in_the_long_run_only():
+    sulker = ("switch-balanced", Diminishing(), "sulker")
+    early, late = (payoff_table.gain_of(payoff_table.ERGODIC, *sulker, tau) for tau in (10, 1000))
+    assert early.low > 0.2
+    assert late.high < payoff_table.NEGLIGIBLE
+
+
+def test_where_the_start_decides_for_ever_every_payoff_can_be_gained_by_stopping(monkeypatch):
+    monkeypatch.setattr(payoff_table, "POLICY_RUNS", 500)
+    gained = payoff_table.gain_of(payoff_table.BALANCED, "fate", Diminishing(), "sulker")
+    assert gained.low < 1 / 6 < gained.high
+    assert gained.low > payoff_table.NEGLIGIBLE
+
+
+def test_the_walk_of_a_sulker(monkeypatch):
+    from omnimeter.environments.buttons import Buttons
+    from omnimeter.reproductions import shared
+
+    for trace in shared.simulate(Buttons("switch-balanced"), shared.Sulker(wait=2.0), 20, 30):
+        waits = np.diff(trace.times) / 1e9
+        assert waits == pytest.approx(np.where(trace.rewards[:-1] < 0, 2.0, 0.1))
+    for trace in shared.simulate(Buttons("switch-balanced"), shared.Sulker(), 20, 30):
+        assert (trace.rewards[:-1] > 0).all()
+
+
+def test_exponential_decisions_keep_half_of_the_history():
+    zero, approximation = payoff_table._exponential_cost()
+    assert zero.holds is False
+    assert "n* is 2, 4, 6 with t_(i+1) = 2 t_i, and 0, 0, 0" in zero.evidence
+    assert zero.reason
+    assert approximation.holds
 
 
 def test_the_payoff_decides_not_the_paper(monkeypatch):
@@ -128,12 +190,13 @@ def test_the_payoff_decides_not_the_paper(monkeypatch):
 def test_stopping_curves(tmp_path, monkeypatch):
     monkeypatch.setattr(stopping, "RUNS", 400)
     result = stopping.reproduce(tmp_path)
-    assert [statement.holds for statement in result.statements] == [True, True, True, None]
+    assert [each.holds for each in result.statements] == [True, True, True, False, None, True, True]
+    assert result.agrees
     assert result.figures["stopper.average.tau-3000"] > 0.4
     assert abs(result.figures["random.average.tau-3000"]) < 0.01
     assert {path.suffix for path in result.files.values()} == {".csv", ".png", ".svg"}
     rows = result.to_json()["rows"]
-    assert len(rows) == 2 * 5 * 46
+    assert len(rows) == 4 * 5 * 46
     with result.files["table"].open() as file:
         assert [float(row["value"]) for row in csv.DictReader(file)] == [r["value"] for r in rows]
 
@@ -150,20 +213,62 @@ def curve(payoff, value):
 def test_statements_about_stopping_can_fail():
     flat = {
         (agent, payoff): curve(payoff, 0.05)
-        for agent in ("stopper", "random")
+        for agent in stopping.AGENTS
         for payoff in stopping.PAYOFFS
     }
-    above, below, tends, total = stopping.statements(flat)
-    assert [each.holds for each in (above, below, tends, total)] == [False, False, False, None]
+    above, below, tends, everywhere, total = stopping.statements(flat)
+    assert [each.holds for each in (above, below, tends)] == [False, False, False]
+    assert everywhere.holds  # no difference to 0 is shown
     assert "above 0 at 0 of 35 points" in above.evidence
     assert "at most 0.0500" in below.evidence
     assert "shrinks in 0 of 3 steps" in tends.evidence
     assert "contains 0 at 35 of 35 points" in total.evidence
     high = flat | {("stopper", "total"): curve("total", 2), ("random", "diminishing"): curve("", 1)}
-    *_, tends, total = stopping.statements(high)
+    high |= {("stopper", "diminishing"): curve("", 0), ("sulker", "diminishing"): curve("", 1)}
+    _, below, tends, _, total = stopping.statements(high)
+    assert not below.holds  # another policy would be above 0 in the end
     assert "does not contain 0" in tends.evidence
     assert "contains 0 at 0 of 35 points" in total.evidence
     assert "0.0 % of the runs end above 0" in total.evidence
+
+
+def limit_of_the_average(stays):
+    """The expected 1 / N, where N is the first time at which a fair walk is above 0, at 1."""
+    longest = 1500
+    below = np.zeros(longest + 1)  # the probability of each place at 0, -1, -2, ...
+    below[0], limit = 1.0, 0.0
+    moves = (1 - stays) / 2
+    for step in range(1, longest + 1):
+        limit += moves * below[0] / step
+        up, down = np.append(below[1:], 0.0), np.append(0.0, below[:-1])
+        below = stays * below + moves * (up + down)
+    return limit
+
+
+def test_the_limits_of_the_average_are_those_of_the_findings():
+    """Rewards of -1, 0 and 1 as in the balanced example, and of -1 and 1 as in the footnote."""
+    assert limit_of_the_average(1 / 3) == pytest.approx(0.456, abs=5e-4)
+    assert limit_of_the_average(0.0) == pytest.approx(np.pi / 2 - 1, abs=1e-4)
+
+
+def test_diminishing_history_keeps_the_unlucky_first_reward():
+    """At 0.25 s a lucky agent has stopped and lost its reward, an unlucky one has it still."""
+    from omnimeter.agents.opportunists import Stopper
+    from omnimeter.environments.buttons import Buttons
+    from omnimeter.reproductions import shared
+
+    for trace in shared.simulate(Buttons("balanced"), Stopper(rate=10), 0.25, 200):
+        first = trace.rewards[0]
+        assert Diminishing()(trace) == min(first, 0.0)
+
+
+def test_lemma_4_waits_where_acting_would_lose(monkeypatch):
+    monkeypatch.setattr(stopping, "RUNS", 1000)
+    results = stopping.lemma_4()
+    assert results["total"].waits == 0
+    assert results["total"].while_waiting is None
+    for what in ("average", "diminishing"):
+        assert results[what].while_waiting.high < 0 < results[what].when_acting.low
 
 
 def test_students(tmp_path):
@@ -258,8 +363,8 @@ def test_the_whole_table(tmp_path):
     result = payoff_table.reproduce(tmp_path)
     assert result.agrees
     assert result.figures["cells"] == 96
-    assert result.figures["cells.agreeing"] == 88
-    assert result.figures["cells.explained"] == 8
-    assert result.figures["diminishing.yes"] == 11
+    assert result.figures["cells.agreeing"] == 89
+    assert result.figures["cells.explained"] == 7
+    assert result.figures["diminishing.yes"] == 10
     with result.files["evidence"].open() as file:
         assert not [row for row in csv.DictReader(file) if "undecided" in row["evidence"]]

@@ -11,22 +11,28 @@ from omnimeter.contract import Claims, Environment, EnvironmentClass, Instance, 
 
 
 class Automaton(Environment):
-    """States with a row of next states and a row of rewards each."""
+    """States with a row of next states and a row of rewards each, seen by numbers, or as shown."""
 
-    def __init__(self, following: list[list[int]], rewards: list[list[float]]) -> None:
+    def __init__(
+        self,
+        following: list[list[int]],
+        rewards: list[list[float]],
+        shown: list[int] | None = None,
+    ) -> None:
         self.following, self.pays = following, rewards
+        self.shown = list(range(len(following))) if shown is None else shown
         self.actions = len(following[0])
         self.space = single(len(following))
         self.state = 0
 
     def start(self, rng: np.random.Generator) -> Percept:
         self.state = 0
-        return Percept(0.0, 0)
+        return Percept(0.0, self.shown[0])
 
     def step(self, action: int) -> Percept:
         reward = self.pays[self.state][action]
         self.state = self.following[self.state][action]
-        return Percept(reward, self.state)
+        return Percept(reward, self.shown[self.state])
 
 
 class Automata(EnvironmentClass):
@@ -37,8 +43,10 @@ class Automata(EnvironmentClass):
         following: list[list[int]],
         rewards: list[list[float]],
         claims: Claims = Claims(),  # noqa: B008 - a frozen value
+        shown: list[int] | None = None,
     ) -> None:
         self.following, self.rewards, self._claims = following, rewards, claims
+        self.shown = shown
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         return Instance({"name": int(rng.integers(1000))})
@@ -47,7 +55,7 @@ class Automata(EnvironmentClass):
         return 1.0
 
     def build(self, instance: Instance) -> Environment:
-        return Automaton(self.following, self.rewards)
+        return Automaton(self.following, self.rewards, self.shown)
 
     def claims(self) -> Claims:
         return self._claims

@@ -50,16 +50,18 @@ def audit(
     instances: int = 20,
     interactions: int = 2520,
     complexity: float | Sequence[float] | None = None,
+    least_difference: float = 0.0,
     seed: int = 0,
     progress: Callable[[str | float], None] | None = None,
 ) -> Audit:
-    """Examine an environment class: balance, sensitivity, range, determinism, rebuilding.
+    """Examine an environment class: balance, sensitivity, structure, range, repeatability.
 
     Args:
         environment_class: An id, a ``Spec``, or a Python class or object.
         instances: How many instances to draw.
         interactions: Interactions of each random run.
         complexity: Draw instances of complexity L - 1 to L only; of several, each in turn.
+        least_difference: By how much sums of rewards must differ; 0 is by any.
         seed: The root of all random numbers.
         progress: Told what is being done (a text) and which share is done (a number up to 1).
 
@@ -77,6 +79,7 @@ def audit(
         interactions=interactions,
         seed=seed,
         complexities=complexities,
+        least_difference=least_difference,
         progress=progress,
     )
 

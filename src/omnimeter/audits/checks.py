@@ -1,4 +1,4 @@
-"""The audit of an environment class: balance, ranges, repeatability, agreement and sensitivity."""
+"""The audit of an environment class: balance, sensitivity, structure, range, repeatability."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import numpy as np
 
 from omnimeter.audits import rules
 from omnimeter.audits.sensitivity import check_sensitivity
+from omnimeter.audits.states import Graph
+from omnimeter.audits.structure import check_structure
 from omnimeter.audits.subject import RUNS, Audit, Finding, Progress, Subject, counted
 from omnimeter.contract import EnvironmentClass, InvalidInputError
+from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, mean
 
 ROUNDING = 1e-9  # a mean reward that may be rounding
@@ -25,52 +28,96 @@ WHOLE_CYCLES = 2520
 def check_balance(subject: Subject) -> Finding:
     """A random agent's mean reward over the class has 0 in its interval.
 
-    Single instances that are not balanced are named in the witness. They do not fail the check:
-    the balance of a class may lie in its draws.
+    In two senses: in the long run, and from every interaction on, which a class claims unless it
+    says ``"limit"``. Single instances that are not balanced are named in the witness. They do not
+    fail the check: the balance of a class may lie in its draws.
     """
-    estimate, unbalanced = class_mean(subject, subject.confidence), _unbalanced(subject)
+    claimed = subject.environment_class.claims().balanced
+    estimate = class_mean(subject, subject.runs.means, subject.confidence)
     symmetric = bool(np.all((subject.runs.lowest >= -1) & (subject.runs.highest <= 1)))
     holds = contains_zero(estimate)
+    alone = subject.graph(subject.distinct[0]) if len(subject.distinct) == 1 else None
+    estimated = partial(class_mean, subject)
+    off = _first_off(subject, alone, 1 - subject.confidence, estimated) if holds else None
+    unbalanced, long_run_only = _unbalanced(subject)
     count = len(subject.distinct)
     summary = (
         f"A random agent's mean reward is {estimate.value:.3g}, "
         f"{100 * estimate.confidence:g} % interval {estimate.low:.3g} to {estimate.high:.3g}, "
-        f"which {'contains' if holds else 'does not contain'} 0."
+        f"which {'contains' if holds else 'does not contain'} 0"
     )
+    if off is not None:
+        summary += (
+            f" in the long run only: in the first {counted(off['interactions'], 'interaction')} "
+            f"the mean is {off['mean']:.3g} ({off['low']:.3g} to {off['high']:.3g})."
+        )
+    else:
+        summary += ", from the first interaction on." if holds else "."
     if not symmetric:
         summary += " There are rewards outside [-1, 1]."
+    among = counted(count, "instance")
     if unbalanced:
-        among = f"{len(unbalanced)} of {counted(count, 'instance')}"
-        summary += f" Not balanced when taken alone: {among}."
+        summary += f" Not balanced when taken alone: {len(unbalanced)} of {among}."
+    if long_run_only:
+        summary += f" In the long run only when taken alone: {len(long_run_only)} of {among}."
     numbers = {
         "mean": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
         "confidence": estimate.confidence,
         "values": estimate.count,
+        "sense": ("always" if off is None else "limit") if holds else None,
+        "first_off": off,
         "rewards_within_one": symmetric,
         "distinct_instances": count,
         "decided_exactly": sum(subject.graph(each) is not None for each in subject.distinct),
         "unbalanced_instances": len(unbalanced),
+        "long_run_only_instances": len(long_run_only),
     }
-    witness = {"instances": unbalanced[:MAX_SHOWN]} if unbalanced else None
-    claimed = subject.environment_class.claims().balanced
-    return Finding("balance", claimed, holds and symmetric, summary, numbers, witness)
+    shown = {"instances": unbalanced, "long_run_only": long_run_only}
+    witness = {name: each[:MAX_SHOWN] for name, each in shown.items() if each} or None
+    passed = holds and symmetric and (off is None or claimed is not True)
+    return Finding("balance", bool(claimed), passed, summary, numbers, witness)
 
 
-def class_mean(subject: Subject, confidence: float) -> Estimate:
-    """The class's mean reward for a random agent.
+def class_mean(subject: Subject, means: FloatArray, confidence: float) -> Estimate:
+    """The class's mean reward for a random agent, of the means of runs, a row per instance.
 
     Where a class has only one instance, its runs are the sample. When all values are equal the
     interval is that value if so many equal signs are unlikely enough in a balanced class (the
     sign-flip test); otherwise it is as wide as the range of rewards makes it.
     """
-    means = subject.runs.means
     values = means.ravel() if len(subject.distinct) == 1 else means.mean(axis=1)
     value, count = float(values[0]), len(values)
     if np.ptp(values) <= ROUNDING and 2.0 ** (1 - count) <= 1 - confidence:
         return Estimate(value, value, value, confidence, count)
     return mean(values, confidence, _support(subject))
+
+
+def _first_off(
+    subject: Subject,
+    graph: Graph | None,
+    error: float,
+    estimated: Callable[[FloatArray, float], Estimate],
+) -> dict[str, Any] | None:
+    """The first length at which a random agent's mean reward is not 0, if there is one.
+
+    Exact where all states are known. Elsewhere ``estimated`` gives the mean of the means of runs,
+    and all lengths together err in a tenth of the cases in which the whole does, ``error``.
+    """
+    if graph is not None:
+        off = graph.first_unbalanced(subject.interactions)
+        if off is None:
+            return None
+        length, exact = off[0], off[1] / off[0]  # all rewards before are 0
+        return {"interactions": length, "mean": exact, "low": exact, "high": exact}
+    for place, length in enumerate(subject.lengths):
+        confidence = 1 - error / 10 / len(subject.lengths)
+        estimate = estimated(subject.runs.early[:, :, place], confidence)
+        if not contains_zero(estimate):
+            interval = {"mean": estimate.value, "low": estimate.low, "high": estimate.high}
+            return {"interactions": length, **interval}
+    return None
 
 
 def contains_zero(estimate: Estimate) -> bool:
@@ -86,24 +133,36 @@ def _support(subject: Subject) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _unbalanced(subject: Subject) -> list[dict[str, Any]]:
-    """The instances that are not balanced by themselves: exactly where all states are known."""
+def _unbalanced(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The instances that are not balanced by themselves, and those that are in the long run only.
+
+    Exactly where all states are known.
+    """
     # One false alarm among all instances is as rare as one of the class.
-    confidence = 1 - (1 - subject.confidence) / len(subject.distinct)
-    unbalanced = []
+    error = (1 - subject.confidence) / len(subject.distinct)
+    unbalanced, long_run_only = [], []
+    support = _support(subject)
     for _, instance in subject.each("balance of single instances"):
         graph = subject.graph(instance)
+        same = [each.key == instance.key for each in subject.instances]
+
+        def estimated(
+            means: FloatArray, confidence: float, same: Sequence[bool] = same
+        ) -> Estimate:
+            return mean(means[same].ravel(), confidence, support)
+
         exact = None if graph is None else graph.random_mean()
         if exact is not None:
             estimate = Estimate(exact, exact, exact, 1.0, 1)
         else:
-            same = [each.key == instance.key for each in subject.instances]
-            estimate = mean(subject.runs.means[same].ravel(), confidence, _support(subject))
+            estimate = estimated(subject.runs.means, 1 - error)
+        described = {"instance": dict(instance.data), "exact": exact is not None}
         if not contains_zero(estimate):
             interval = {"mean": estimate.value, "low": estimate.low, "high": estimate.high}
-            witness = {"instance": dict(instance.data), **interval, "exact": exact is not None}
-            unbalanced.append(witness)
-    return unbalanced
+            unbalanced.append(described | interval)
+        elif (off := _first_off(subject, graph, error, estimated)) is not None:
+            long_run_only.append(described | off)
+    return unbalanced, long_run_only
 
 
 def check_range(subject: Subject) -> Finding:
@@ -173,6 +232,7 @@ CHECKS: dict[str, Callable[[Subject], Finding | None]] = {
     "range": check_range,
     "balance": check_balance,
     "sensitivity": check_sensitivity,
+    "structure": check_structure,
     **{name: partial(check_rules, name=name) for name in ("determinism", "rebuild", "agreement")},
 }
 
@@ -185,6 +245,7 @@ def audit(
     seed: int = 0,
     confidence: float = 0.99,
     complexities: Sequence[float] = (),
+    least_difference: float = 0.0,
     progress: Progress | None = None,
 ) -> Audit:
     """Examine what an environment class claims, and what every class must keep.
@@ -198,6 +259,8 @@ def audit(
             confidence`` of all audits; no other check fails at random.
         complexities: Where instances are drawn in turn: at L those of complexity L - 1 to L, as
             the anytime tests choose them. Without complexities the class's own rule draws them.
+        least_difference: By how much sums of rewards must differ at least in sensitive
+            environments; 0 is any difference, which is what classes claim.
         progress: Receives what is being done (a text) and the share that is done (up to 1).
 
     Returns:
@@ -212,6 +275,10 @@ def audit(
             f"{confidence:g} is not possible.",
             "Give at least one instance and interaction, and a confidence between 0 and 1.",
         )
+    if not (isfinite(least_difference) and least_difference >= 0):
+        raise InvalidInputError(
+            f"There is no least difference {least_difference:g}.", "Give 0 or a number above it."
+        )
     wrong = [each for each in complexities if not (isfinite(each) and each > 0)]
     if wrong:
         raise InvalidInputError(
@@ -224,8 +291,9 @@ def audit(
         )
     tell = progress or (lambda _: None)
     subject = Subject(
-        environment_class, instances, interactions, seed, confidence, tell, tuple(complexities)
-    )
+        environment_class, instances, interactions, seed, confidence, tell, tuple(complexities),
+        least_difference=least_difference,
+    )  # fmt: skip
     try:
         _ = subject.instances if complexities else ()
     except InvalidInputError:
@@ -246,6 +314,8 @@ def audit(
         tell((number + 1) / len(CHECKS))
     settings: dict[str, Any] = {"instances": instances, "interactions": interactions}
     settings |= {"seed": seed, "confidence": confidence}
+    if least_difference:
+        settings["least_difference"] = least_difference
     if complexities:
         settings["complexities"] = list(complexities)
     return Audit(tuple(findings), settings)

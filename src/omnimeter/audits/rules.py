@@ -196,8 +196,8 @@ def claims_are_valid(subject: Subject) -> Violations:
         yield violation(f"claims() returned {claims!r}, not Claims.")
         return
     balanced: Any = claims.balanced
-    if not isinstance(balanced, bool):
-        yield violation(f"balanced is {balanced!r}: give True or False.")
+    if balanced != "limit" and not isinstance(balanced, bool):
+        yield violation(f"balanced is {balanced!r}: give True, False or 'limit'.")
     if claims.sensitive is not None and claims.sensitive < 1:
         advice = "give a number of actions from 1 up, or None."
         yield violation(f"sensitive is {claims.sensitive!r}: {advice}")

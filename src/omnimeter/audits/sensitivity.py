@@ -7,8 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.audits.states import ROUNDING, Simulator
-from omnimeter.audits.subject import Finding, Subject, counted, plain_percept
+from omnimeter.audits.states import Simulator, are_different
+from omnimeter.audits.subject import (
+    Finding,
+    Subject,
+    counted,
+    describe_manner,
+    plain_percept,
+)
 from omnimeter.contract import Instance
 
 EXHAUSTIVE = 1000  # sequences up to this number are all tried, one for all that end in one state
@@ -27,8 +33,16 @@ class Search(NamedTuple):
     complete: bool
 
 
-def search(simulator: Simulator, actions: int, horizon: int, rng: np.random.Generator) -> Search:
+def search(
+    simulator: Simulator,
+    actions: int,
+    horizon: int,
+    rng: np.random.Generator,
+    least: float = 0.0,
+) -> Search:
     """Compare sequences of up to ``horizon`` actions from the current state.
+
+    Their sums of rewards must differ by ``least`` or more, and by more than rounding.
 
     What was insensitive with one seed may be sensitive with another, so several are tried.
     """
@@ -39,37 +53,50 @@ def search(simulator: Simulator, actions: int, horizon: int, rng: np.random.Gene
         if attempt and not simulator.reseed(rng):
             break
         start = simulator.save()
-        result = _all_sequences(simulator, actions, horizon)
+        result = _all_sequences(simulator, actions, horizon, least)
         if not (result.length or result.complete):
-            result = _some_sequences(simulator, start, actions, horizon, rng)
+            result = _some_sequences(simulator, start, actions, horizon, rng, least)
         if result.length:
             break
     return result
 
 
-def _all_sequences(simulator: Simulator, actions: int, horizon: int) -> Search:
-    """Every sequence, as long as they are few; those that end in the same state are merged."""
-    frontier = {simulator.save(): (0.0, 0.0)}
+def _all_sequences(simulator: Simulator, actions: int, horizon: int, least: float) -> Search:
+    """Every sequence, as long as they are few.
+
+    Of those that end in the same state the smallest and the largest sum are kept.
+    """
+    frontier = {simulator.save(): (0.0, 0.0, 0.0)}
     for length in range(1, horizon + 1):
         if len(frontier) * actions > EXHAUSTIVE:
             return Search(0, len(frontier), False)
-        longer: dict[Hashable, tuple[float, float]] = {}
+        longer: dict[Hashable, tuple[float, float, float]] = {}
         sums = []
-        for snapshot, (total, weight) in frontier.items():
+        for snapshot, (low, high, weight) in frontier.items():
             for action in range(actions):
                 simulator.restore(snapshot)
                 reward = simulator.step(action)
-                sums.append((total + reward, weight + abs(reward)))
-                longer.setdefault(simulator.save(), sums[-1])
+                ends = low + reward, high + reward, weight + abs(reward)
+                sums.append(ends)
+                state = simulator.save()
+                known = longer.get(state, ends)
+                longer[state] = (
+                    min(known[0], ends[0]), max(known[1], ends[1]), max(known[2], ends[2]),
+                )  # fmt: skip
         frontier = longer
-        totals, weights = np.array(sums).T
-        if np.ptp(totals) > ROUNDING * weights.max():
+        lows, highs, weights = np.array(sums).T
+        if are_different(highs.max() - lows.min(), weights.max(), least):
             return Search(length, len(sums), False)
     return Search(0, len(frontier), True)
 
 
 def _some_sequences(
-    simulator: Simulator, start: Hashable, actions: int, horizon: int, rng: np.random.Generator
+    simulator: Simulator,
+    start: Hashable,
+    actions: int,
+    horizon: int,
+    rng: np.random.Generator,
+    least: float,
 ) -> Search:
     """Every action repeated, then random sequences."""
     repeated = np.repeat(np.arange(actions)[:, np.newaxis], horizon, axis=1)
@@ -79,7 +106,7 @@ def _some_sequences(
         simulator.restore(start)
         rewards[number] = [simulator.step(action) for action in sequence]
     weights = np.abs(rewards).cumsum(axis=1).max(axis=0)
-    differ = np.ptp(rewards.cumsum(axis=1), axis=0) > ROUNDING * weights
+    differ = are_different(np.ptp(rewards.cumsum(axis=1), axis=0), weights, least)
     return Search(int(np.argmax(differ)) + 1 if differ.any() else 0, len(tried), False)
 
 
@@ -87,10 +114,12 @@ def check_sensitivity(subject: Subject) -> Finding:
     """From every state, two sequences of at most n actions bring different sums of rewards.
 
     n is what the class claims, and twice the number of actions plus two where it claims nothing.
+    Where the sums must differ by some least difference, nothing is claimed.
     Small deterministic environments are decided exactly. In others states are sampled; in
     stochastic ones the sequences that are compared meet the same random numbers.
     """
-    claimed = subject.environment_class.claims().sensitive
+    least = subject.least_difference
+    claimed = None if least else subject.environment_class.claims().sensitive
     witnesses = []
     exactly, needed = 0, 0
     for _, instance in subject.each("sensitivity"):
@@ -103,7 +132,7 @@ def check_sensitivity(subject: Subject) -> Finding:
             witnesses += [] if witness is None else [witness]
             continue
         exactly += 1
-        horizons = graph.horizons(horizon)
+        horizons = graph.horizons(horizon, least)
         if horizons.all():
             needed = max(needed, int(horizons.max()))
             continue
@@ -113,22 +142,22 @@ def check_sensitivity(subject: Subject) -> Finding:
         decided = {"decided": "exactly", "states": len(horizons), "insensitive": insensitive}
         witnesses.append(witness | decided)
     count = len(subject.distinct)
-    manner = f"{exactly} of {count} instances decided exactly, the others by sampling"
-    if exactly in (0, count):
-        manner = "decided exactly" if exactly else "examined by sampling"
+    by = f" by {least:g} or more" if least else ""
+    manner = describe_manner(exactly, count)
     if witnesses:
         within = "2(|A| + 1) actions" if claimed is None else counted(claimed, "action")
         summary = (
             f"In {len(witnesses)} of {counted(count, 'instance')} there is a state where "
-            f"nothing that is done within {within} changes the sum of rewards; {manner}."
+            f"nothing that is done within {within} changes the sum of rewards{by}; {manner}."
         )
     else:
         summary = (
             f"From every state{'' if exactly == count else ' examined'}, what is done can "
-            f"change the sum of rewards within {counted(needed, 'action')}; {manner}."
+            f"change the sum of rewards{by} within {counted(needed, 'action')}; {manner}."
         )
     numbers = {
         "claimed_horizon": claimed,
+        "least_difference": least,
         "needed_horizon": None if witnesses else needed,
         "distinct_instances": count,
         "decided_exactly": exactly,
@@ -149,7 +178,7 @@ def _sampled(
         path: list[int] = []
         for _ in range(STOPS):
             snapshot = simulator.save()
-            result = search(simulator, actions, horizon, rng)
+            result = search(simulator, actions, horizon, rng, subject.least_difference)
             if not result.length:
                 every = "by every sequence from a sampled state"
                 decided = every if result.complete else "by sampled sequences"

@@ -17,11 +17,22 @@ from omnimeter.interaction import KernelEnvironment
 ROUNDING = 1e-12
 """The part of a sum of rewards that may be rounding."""
 
+SMALL = 1e-9  # a mean reward that may be rounding
+
+
+def are_different(gap: Any, weight: Any, least: float) -> Any:
+    """Whether sums of rewards differ by ``least`` or more, and by more than rounding.
+
+    The weight is the sum of the absolute rewards.
+    """
+    return (gap > ROUNDING * weight) & (gap >= least - ROUNDING * weight)
+
 
 class Simulator:
     """An environment whose state can be saved and restored: here by pickling it.
 
     Attributes:
+        observation: The last one that was given, as a vector; empty before.
         max_transitions: How many transitions are followed in search of all states; 0 when two
             states cannot be compared.
         random_start: Whether the start drew random numbers, so that there are other starts.
@@ -29,6 +40,7 @@ class Simulator:
 
     max_transitions = 10_000
     random_start = True
+    observation: IntArray = np.zeros(0, dtype=np.int64)
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -43,7 +55,13 @@ class Simulator:
 
     def step(self, action: int) -> float:
         """Take an action and return its reward."""
-        return self._environment.step(action).reward
+        percept = self._environment.step(action)
+        self.observation = self._environment.space.to_vector(percept.observation)
+        return percept.reward
+
+    def memory(self) -> Hashable | None:
+        """The state without the random numbers to come; ``None`` where they cannot be separated."""
+        return None
 
     def reseed(self, rng: np.random.Generator) -> bool:  # noqa: ARG002 - most cannot
         """Exchange the random numbers to come, where that is possible; return whether it is."""
@@ -61,6 +79,10 @@ class KernelSimulator(Simulator):
 
     def save(self) -> Hashable:  # noqa: D102 - see Simulator
         return b"".join([field.tobytes() for field in self._state])
+
+    def memory(self) -> Hashable:  # noqa: D102 - see Simulator
+        pairs = zip(self._state._fields, self._state, strict=True)
+        return b"".join([field.tobytes() for name, field in pairs if name != "rng"])
 
     def restore(self, snapshot: bytes) -> None:  # noqa: D102 - see Simulator
         start = 0
@@ -91,7 +113,8 @@ class ReplayedSimulator(Simulator):
 
     def restore(self, snapshot: tuple[int, ...]) -> None:  # noqa: D102 - see Simulator
         self._environment = self._class.build(self._instance)
-        self._environment.start(self._seed.generator())
+        first = self._environment.start(self._seed.generator())
+        self.observation = self._environment.space.to_vector(first.observation)
         self._actions: list[int] = []
         for action in snapshot:
             self.step(action)
@@ -107,9 +130,10 @@ def make_simulator(
     """The fastest simulator that an environment allows, at its start."""
     environment = environment_class.build(instance)
     rng = seed.generator()
-    environment.start(rng)
+    observation = environment.space.to_vector(environment.start(rng).observation)
     if type(environment) is KernelEnvironment:  # a subclass may hold more than its state
         kernel, state = KernelSimulator(environment), environment.state
+        kernel.observation = observation
         kernel.random_start = "rng" in state._fields and bool(
             state.rng[0] != seed.generator().integers(2**64, dtype=np.uint64)
         )
@@ -119,6 +143,7 @@ def make_simulator(
     except Exception:  # pickling fails with many types of errors
         return ReplayedSimulator(environment_class, instance, seed)
     simulator = Simulator(environment)
+    simulator.observation = observation
     simulator.random_start = rng.bit_generator.state != seed.generator().bit_generator.state
     return simulator
 
@@ -130,6 +155,7 @@ class Graph:
     successors: IntArray  # the state after each action, a row per state
     rewards: FloatArray  # of each action, a row per state
     parents: IntArray  # from which state each was reached first, and by which action
+    observations: IntArray  # the number of the observation in each state
 
     def path(self, state: int) -> list[int]:
         """A shortest sequence of actions that leads to a state."""
@@ -139,10 +165,11 @@ class Graph:
             actions.append(action)
         return actions[::-1]
 
-    def horizons(self, limit: int) -> IntArray:
+    def horizons(self, limit: int, least: float = 0.0) -> IntArray:
         """The fewest actions from each state whose sums of rewards can differ; 0 if above limit.
 
-        Exact: after m actions the largest and the smallest sum follow from those after m - 1.
+        Exact: after m actions the largest and the smallest sum follow from those after m - 1. The
+        sums must differ by ``least`` or more, and by more than rounding.
         """
         largest, smallest, weight = (np.zeros(len(self.successors)) for _ in range(3))
         needed = np.zeros(len(self.successors), dtype=np.int64)
@@ -150,11 +177,44 @@ class Graph:
             largest = (self.rewards + largest[self.successors]).max(axis=1)
             smallest = (self.rewards + smallest[self.successors]).min(axis=1)
             weight = (np.abs(self.rewards) + weight[self.successors]).max(axis=1)
-            differ = largest - smallest > ROUNDING * weight
+            differ = are_different(largest - smallest, weight, least)
             needed[(needed == 0) & differ] = length
             if needed.all():
                 break
         return needed
+
+    def classes(self, *, rewards: bool = True) -> IntArray:
+        """The class of each state: states that no sequence of actions tells apart are in one.
+
+        Without ``rewards``, those that no sequence of observations tells apart.
+        """
+        fixed = self.rewards if rewards else np.zeros((len(self.successors), 0))
+        labels, count = self.observations, 0
+        while True:
+            rows = np.column_stack([labels, labels[self.successors], fixed])
+            labels = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+            if labels.max() + 1 == count:  # a partition that is not refined any more
+                return labels
+            count = labels.max() + 1
+
+    def first_unbalanced(self, limit: int) -> tuple[int, float] | None:
+        """The first interaction in which a random agent's expected reward is not 0, and that.
+
+        ``None`` if it is 0 in all of as many interactions as there are states: then it always is,
+        as it is a linear recurrence of that order at most. Where there are more than ``limit``
+        states, no more interactions than that are examined.
+        """
+        states, actions = self.successors.shape
+        distribution = np.zeros(states)
+        distribution[0] = 1.0
+        means, targets = self.rewards.mean(axis=1), self.successors.ravel()
+        for interaction in range(1, min(states, limit) + 1):
+            expected = float(distribution @ means)
+            if abs(expected) > SMALL:
+                return interaction, expected
+            weights = np.repeat(distribution / actions, actions)
+            distribution = np.asarray(np.bincount(targets, weights, minlength=states), float)
+        return None
 
     def random_mean(self) -> float | None:
         """A random agent's long-run mean reward; ``None`` if the iteration does not converge.
@@ -184,6 +244,8 @@ def explore(simulator: Simulator, actions: int) -> Graph | None:
     snapshots: list[Hashable] = [simulator.save()]
     numbers = {snapshots[0]: 0}
     parents = [(-1, -1)]
+    seen: dict[bytes, int] = {}
+    observations = [seen.setdefault(simulator.observation.tobytes(), 0)]
     successors: list[int] = []
     rewards: list[float] = []
     for state in range(simulator.max_transitions // actions):
@@ -195,8 +257,10 @@ def explore(simulator: Simulator, actions: int) -> Graph | None:
                 numbers[snapshot] = len(snapshots)
                 snapshots.append(snapshot)
                 parents.append((state, action))
+                observations.append(seen.setdefault(simulator.observation.tobytes(), len(seen)))
             successors.append(numbers[snapshot])
         if state + 1 == len(snapshots):
             paid = np.array(rewards, dtype=np.float64).reshape(-1, actions)
-            return Graph(np.array(successors).reshape(-1, actions), paid, np.array(parents))
+            following = np.array(successors).reshape(-1, actions)
+            return Graph(following, paid, np.array(parents), np.array(observations))
     return None

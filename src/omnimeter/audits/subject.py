@@ -34,7 +34,7 @@ class Finding:
     Attributes:
         check: The name of the check.
         claimed: Whether the class, or the standard for every class, says that it holds.
-        passed: Whether it holds.
+        passed: Whether it holds; ``None`` where there is nothing to hold, only to know.
         summary: The result as a sentence.
         numbers: The result as data.
         witness: Data that shows where it does not hold, enough to see it again; also given with a
@@ -43,7 +43,7 @@ class Finding:
 
     check: str
     claimed: bool
-    passed: bool
+    passed: bool | None
     summary: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
     witness: Mapping[str, Any] | None = None
@@ -65,6 +65,11 @@ class Audit:
         """Whether everything that is claimed holds."""
         return all(finding.passed for finding in self.findings if finding.claimed)
 
+    @property
+    def fit(self) -> bool:
+        """Whether everything holds, claimed or not."""
+        return all(finding.passed is not False for finding in self.findings)
+
     def to_json(self) -> dict[str, Any]:
         """The audit as plain data."""
         findings = [finding.to_json() for finding in self.findings]
@@ -74,6 +79,13 @@ class Audit:
 def counted(number: int, noun: str) -> str:
     """A number of things: ``1 action``, ``2 actions``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def describe_manner(exactly: int, count: int) -> str:
+    """How instances were decided, of which so many exactly."""
+    if exactly in (0, count):
+        return "decided exactly" if exactly else "examined by sampling"
+    return f"{exactly} of {count} instances decided exactly, the others by sampling"
 
 
 def plain(data: Any) -> Any:
@@ -120,9 +132,10 @@ def random_exercise(instance: Instance, interactions: int, seed: int, number: in
 
 
 class Runs(NamedTuple):
-    """The rewards of the random agent: the mean of each run, a row per instance, and extremes."""
+    """The rewards of the random agent: means of each run, a row per instance, and extremes."""
 
     means: FloatArray
+    early: FloatArray  # for each of the subject's lengths the mean of so many first rewards
     lowest: FloatArray
     highest: FloatArray
 
@@ -145,6 +158,7 @@ class Subject:
     complexities: Sequence[float] = ()
     probe: int = PROBE
     again: EnvironmentClass | None = None
+    least_difference: float = 0.0
     _graphs: dict[str, Graph | None] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -225,6 +239,11 @@ class Subject:
         return make_simulator(self.environment_class, instance, seed)
 
     @cached_property
+    def lengths(self) -> list[int]:
+        """How many first interactions are looked at: 1, 2, 4, ... and all."""
+        return [*(2**k for k in range((self.interactions - 1).bit_length())), self.interactions]
+
+    @cached_property
     def runs(self) -> Runs:
         """A random agent in every instance, several times."""
         from omnimeter.agents.simple import RandomAgent
@@ -235,7 +254,7 @@ class Subject:
             for number, instance in enumerate(self.instances)
             for run in range(RUNS)
         ]
-        seen = []
+        seen, early = [], []
         for number, trace in enumerate(run_single(self.environment_class, RandomAgent, exercises)):
             if number % RUNS == 0:
                 self.progress(f"a random agent: instance {number // RUNS + 1} of {self.count}")
@@ -243,5 +262,8 @@ class Subject:
                 raise OmnimeterError(trace.fault.message)
             rewards = np.append(trace.rewards, trace.first_reward)
             seen.append((trace.rewards.mean(), rewards.min(), rewards.max()))
+            sums = np.cumsum(trace.rewards)
+            early.append([sums[length - 1] / length for length in self.lengths])
         means, lowest, highest = np.array(seen).reshape(self.count, RUNS, 3).transpose(2, 0, 1)
-        return Runs(means, lowest.min(axis=1), highest.max(axis=1))
+        firsts = np.array(early).reshape(self.count, RUNS, -1)
+        return Runs(means, firsts, lowest.min(axis=1), highest.max(axis=1))

@@ -27,10 +27,14 @@ def audit(
             metavar="NUMBER", help="Draw instances of complexity L - 1 to L only; repeatable."
         ),
     ] = None,
+    least_difference: Annotated[
+        float,
+        typer.Option(metavar="D", help="By how much sums of rewards must differ; 0: by any."),
+    ] = 0.0,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Examine an environment class: balance, sensitivity, range, determinism, rebuilding.
+    """Examine an environment class: balance, sensitivity, structure, range, repeatability.
 
     Leaves with 1 when something that the class claims does not hold.
     """
@@ -52,6 +56,7 @@ def audit(
             interactions=interactions,
             seed=seed,
             complexity=complexity or (),
+            least_difference=least_difference,
             progress=tell,
         )
     if json:
@@ -75,18 +80,18 @@ def _print(label: str, result: Audit) -> None:
         table.add_column(heading, no_wrap=heading in ("check", "claimed"))
     for finding in result.findings:
         sign = "[red]FAILS[/red]" if finding.claimed else "[yellow]fails[/yellow]"
-        if finding.passed:
-            sign = "[green]holds[/green]"
+        if finding.passed is not False:
+            sign = "[green]holds[/green]" if finding.passed else "notes"
         claimed = "yes" if finding.claimed else "no"
         table.add_row(sign, finding.check, claimed, escape(finding.summary))
-        if finding.witness and not finding.passed:
+        if finding.witness and finding.passed is False:
             witness = finding.to_json()["witness"]
             if len(instances := witness.get("instances", [])) > 1:
                 witness = {**witness, "instances": [instances[0], "..."]}
             table.add_row("", "", "", f"[dim]witness: {json.dumps(witness)}[/dim]")
     if not result.ok:
         verdict = "is [red]not what it claims to be[/red]"
-    elif all(finding.passed for finding in result.findings):
+    elif result.fit:
         verdict = "is fit for testing"
     else:
         verdict = "keeps what it claims, but [yellow]mind what fails above[/yellow]"

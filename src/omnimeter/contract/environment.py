@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, inf
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -90,15 +90,16 @@ class Environment(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a class says of every environment it draws; ``omnimeter audit`` examines it.
+    """What a class says of the environments it draws; ``omnimeter audit`` examines it.
 
     Attributes:
-        balanced: A random agent's expected reward is 0 (anytime test, Definition 13).
-        sensitive: Within this many actions the agent can always make a difference to the sum of
-            its rewards (anytime test, Definition 7); ``None`` claims nothing.
+        balanced: Over the class's draws a random agent's expected reward is 0 (anytime test,
+            Definition 13): in every interaction, or in the long run only (``"limit"``).
+        sensitive: In every environment the agent can always make a difference to the sum of its
+            rewards within this many actions (anytime test, Definition 7); ``None`` claims nothing.
     """
 
-    balanced: bool = True
+    balanced: bool | Literal["limit"] = True
     sensitive: int | None = None
 
 

@@ -19,6 +19,11 @@ from omnimeter.kernels import (
     kernel,
 )
 
+Example = Literal[
+    "alternating", "bananas", "bounded", "balanced",
+    "switch", "switch-bounded", "switch-balanced", "switch-often", "fate",
+]  # fmt: skip
+
 
 class ButtonsState(NamedTuple):
     """A box with buttons."""
@@ -26,16 +31,21 @@ class ButtonsState(NamedTuple):
     rng: NDArray[np.uint64]
     scenes: IntArray  # the observation of each scene, scene after scene
     pays: FloatArray  # the reward of each action in each scene, scene after scene
-    sizes: IntArray  # the number of scenes, of actions, a scene's width, whether scenes are random
+    sizes: IntArray  # the number of scenes, of actions, a scene's width, the order of scenes
     scene: IntArray  # the number of the current scene
     numbers: FloatArray  # the first reward, the factor of every further one, its current product
 
 
+TURN, CHANCE, LAST, OTHERS, NEVER = range(5)
+ORDERS = {"turn": TURN, "chance": CHANCE, "last": LAST, "others": OTHERS, "never": NEVER}
+"""What changes the scene: every button, to the next or to any; the last; all others; none."""
+
+
 @kernel
 def reset(state: Any) -> Any:
-    """Show the first scene and give the first reward."""
+    """Show the first scene, drawn unless they come in turn, and give the first reward."""
     state.numbers[2] = state.numbers[1]
-    state.scene[0] = below(state.rng, state.sizes[0]) if state.sizes[3] == 1 else 0
+    state.scene[0] = 0 if state.sizes[3] == TURN else below(state.rng, state.sizes[0])
     return state.numbers[0]
 
 
@@ -44,9 +54,10 @@ def step(state: Any, action: Any) -> Any:
     """Pay for a button in the scene that was shown, then show the next scene."""
     reward = state.pays[state.scene[0] * state.sizes[1] + action] * state.numbers[2]
     state.numbers[2] *= state.numbers[1]
-    if state.sizes[3] == 1:
+    order, last = state.sizes[3], action == state.sizes[1] - 1
+    if order == CHANCE:
         state.scene[0] = below(state.rng, state.sizes[0])
-    else:
+    elif order == TURN or (order == LAST and last) or (order == OTHERS and not last):
         state.scene[0] = (state.scene[0] + 1) % state.sizes[0]
     return reward
 
@@ -72,6 +83,15 @@ BALL = {
 }
 """The ball is in one of three cells, drawn anew in each interaction."""
 
+SWITCH = {
+    **BALL,
+    "scenes": [[0], [1]],
+    "pays": [[1.0] * 19 + [0.0], [0.0] * 19 + [1.0]],  # what the cell pays where the ball ends up
+    "order": "last",
+    "values": [2],
+}
+"""The ball is in one of two cells, of which one pays; the last of 20 buttons moves it."""
+
 EXAMPLES: dict[str, dict[str, Any]] = {
     # Fixed-time payoffs, "Example": the ball changes cells in turn, a right button pays 0.1.
     "alternating": {
@@ -93,22 +113,46 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "values": [3, 3, 3],
         "rewards": [-1.0, 1.0],
     },
+    # Ours: rewards that depend on the past, by which an agent that stops can choose among futures.
+    "switch": SWITCH,
+    "switch-bounded": {**SWITCH, "shrink": 0.5},
+    "switch-balanced": {
+        **SWITCH,
+        "pays": [[1.0] * 19 + [-1.0], [-1.0] * 19 + [1.0]],
+        "rewards": [-1.0, 1.0],
+    },
+    "switch-often": {
+        **SWITCH,
+        "pays": [[-1.0] * 19 + [1.0], [1.0] * 19 + [-1.0]],
+        "order": "others",
+        "rewards": [-1.0, 1.0],
+    },
+    # Ours: the first cell decides for ever whether a button pays or costs.
+    "fate": {
+        **BALL,
+        "scenes": [[0], [1]],
+        "pays": [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
+        "order": "never",
+        "values": [2],
+        "rewards": [-1.0, 1.0],
+    },
 }
 
 
 class Buttons(KernelEnvironmentClass):
-    """A ball in a cell and three buttons: the worked examples of the papers.
+    """A ball in a cell and some buttons: the worked examples of the papers, and ours.
 
     Args:
         example: ``alternating`` (fixed-time payoffs), ``bananas``, ``bounded`` or ``balanced``
-            (anytime test, Examples 1, 2 and 4). Only ``balanced`` is balanced.
+            (anytime test, Examples 1, 2 and 4). Ours, whose rewards depend on the past:
+            ``switch``, ``switch-bounded`` and ``switch-balanced``, where one of 20 buttons moves
+            the ball between a good and a bad cell; ``switch-often``, where 19 of them do; and
+            ``fate``, where it never moves. Those with rewards below 0 are balanced.
     """
 
     kernels = KERNELS
 
-    def __init__(
-        self, example: Literal["alternating", "bananas", "bounded", "balanced"] = "balanced"
-    ) -> None:
+    def __init__(self, example: Example = "balanced") -> None:
         self.example = example
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:  # noqa: ARG002
@@ -136,7 +180,7 @@ class Buttons(KernelEnvironmentClass):
             rng=generator_state(),
             scenes=scenes.ravel(),
             pays=pays.ravel(),
-            sizes=np.array([number, buttons, width, data["order"] == "chance"], dtype=np.int64),
+            sizes=np.array([number, buttons, width, ORDERS[data["order"]]], dtype=np.int64),
             scene=np.zeros(1, dtype=np.int64),
             numbers=np.array([data["first_reward"], data["shrink"], data["shrink"]]),
         )
@@ -145,8 +189,8 @@ class Buttons(KernelEnvironmentClass):
         return KernelEnvironment(KERNELS, state, buttons, space, (low, high))
 
     def claims(self) -> Claims:
-        """Every button matters at once; only one example is balanced."""
-        return Claims(balanced=self.example == "balanced", sensitive=1)
+        """The choice of a button matters at once; those with rewards below 0 are balanced."""
+        return Claims(balanced=EXAMPLES[self.example]["rewards"][0] < 0, sensitive=1)
 
     def complexity(self, instance: Instance) -> float:
         """The number of scenes; the papers define no complexity for these examples."""
@@ -169,4 +213,5 @@ class Buttons(KernelEnvironmentClass):
             cells[contents[0]] = "ball"
         else:
             cells = [("empty", "white", "black")[content] for content in contents]
-        return {"kind": "buttons", "cells": cells, "buttons": ["B1", "B2", "B3"]}
+        buttons = [f"B{number}" for number, _ in enumerate(instance.data["pays"][0], start=1)]
+        return {"kind": "buttons", "cells": cells, "buttons": buttons}

@@ -102,7 +102,7 @@ def payoff_bounds(
 
 
 def check_balanced(environment_class: EnvironmentClass, spec: Spec) -> None:
-    """Check that a class claims to be balanced (anytime test, Definition 13).
+    """Check that a class claims to be balanced, be it in the long run only (Definition 13).
 
     Raises:
         InvalidInputError: The class does not claim it.
@@ -120,15 +120,17 @@ def default_payoff(*, timed: bool) -> str:
     return "diminishing-v1" if timed else "planned-average-v1"
 
 
-CLAIMS_BALANCE = {"Balance": "the class claims it"}
-"""The setting of a test whose class claims to be balanced."""
+BALANCE = {
+    True: "the class claims it",
+    "limit": "the class claims it in the long run only",
+    False: "the class does not claim it (--unbalanced)",
+}
+"""What a report says of the balance that a class claims."""
 
 
 def balance_setting(environment_class: EnvironmentClass) -> dict[str, str]:
     """What a report says of the balance of a class."""
-    if environment_class.claims().balanced:
-        return CLAIMS_BALANCE
-    return {"Balance": "the class does not claim it (--unbalanced)"}
+    return {"Balance": BALANCE[environment_class.claims().balanced]}
 
 
 def mean_score(outcomes: Sequence[Outcome], parts: int, bounds: tuple[float, float]) -> Score:

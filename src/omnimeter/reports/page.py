@@ -22,7 +22,7 @@ from omnimeter.contract import (
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.protocol import Design
 from omnimeter.protocols import Evaluation, Result, summarise
-from omnimeter.protocols.sample import CLAIMS_BALANCE
+from omnimeter.protocols.sample import BALANCE
 from omnimeter.reports import figures, style, summary, text
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
 from omnimeter.reports.figures import Figure
@@ -287,7 +287,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         protocol.propose(evaluation.agents[0], [])
     )
     waived = any(row.parts.get("unbalanced") for row in rows)
-    claimed = CLAIMS_BALANCE.items() <= protocol.settings().items()
+    claimed = protocol.settings().get("Balance") in (BALANCE[True], BALANCE["limit"])
     reliable = summary.reliability_sentence(reliability_of(result))
     tables = {
         "scores": score_table(result, interactions=not adaptive),

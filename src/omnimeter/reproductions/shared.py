@@ -14,11 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omnimeter.agents.opportunists import (
+    STEPS,
+    THRESHOLD,
+    OpportunistState,
+    Waiter,
+    begin,
+    delay,
+    random_action,
+)
 from omnimeter.contract import Budget, EnvironmentClass, Exercise, Spec, Trace, stream
 from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.estimation import Estimate, mean
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, run_single
+from omnimeter.kernels import AgentKernels, kernel
 
 Report = Callable[[str, float], None]
 """Called with what is being done and which share of the whole is finished."""
@@ -207,6 +217,32 @@ def simulate(
     """The traces of one agent over a period of time, run by run, so that memory stays flat."""
     exercises = draw_exercises(environment_class, Budget(seconds=seconds), runs, seed)
     return run_single(environment_class, agent, exercises)
+
+
+# An agent of its own: what the opportunists of the catalogue do after good rewards, after bad ones.
+
+FOR_EVER = 1e6  # seconds, longer than any test here
+
+
+@kernel
+def sulker_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001
+    """A random action, slow when the last one brought less than the threshold."""
+    return random_action(state, state.numbers[STEPS] > 0 and reward < state.sums[THRESHOLD])
+
+
+class Sulker(Waiter):
+    """Acts at random, fast, and waits before the next action after a bad reward.
+
+    Args:
+        threshold: The reward that the last action must fall short of to be bad.
+        rate: Actions per second while it is fast.
+        wait: Seconds that the action after a bad reward takes; by default it stops for ever.
+    """
+
+    kernels = AgentKernels(OpportunistState, begin=begin, act=sulker_act, delay=delay)
+
+    def __init__(self, threshold: float = 0.0, rate: float = 10.0, wait: float = FOR_EVER) -> None:
+        super().__init__(threshold, rate, wait)
 
 
 # Estimates, in statements and in tables.

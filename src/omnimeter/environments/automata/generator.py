@@ -40,8 +40,9 @@ class Automata(KernelEnvironmentClass):
     From every state one can go to every other. Each state is marked as good, bad or neither; its
     reward is its mark, shifted by an exact fraction so that a random agent gets exactly 0 in the
     long run, and scaled up to 1 or -1. The automaton begins in its first state with reward 0.
-    This is the class of the anytime test, section 6.2. Its whole is balanced in every interaction
-    too: for each automaton there is an equally complex one with the opposite rewards.
+    This is the class of the anytime test, section 6.2. A single automaton is balanced in the long
+    run only: its first rewards need not be 0 on average. The class as a whole is balanced in every
+    interaction: for each automaton there is an equally complex one with the opposite rewards.
 
     Complexity is Kt-max (Definition 9): the bits of a prefix code of the automaton, minimised and
     with its states numbered breadth first, plus the logarithm of the machine steps that an answer
@@ -143,7 +144,10 @@ class Automata(KernelEnvironmentClass):
         return KernelEnvironment(KERNELS, state, self.actions, single(self.symbols or states))
 
     def claims(self) -> Claims:
-        """Every automaton is balanced, and the sums of rewards can differ from every state.
+        """The class is balanced, and the sums of rewards can differ from every state.
+
+        Most single automata are balanced in the long run only, one with an expected first reward
+        of 1/3; drawn, their first rewards cancel.
 
         At most ``states - 1`` actions lead to a state where two actions make a difference. One of
         them is done, and then at most ``states - 2`` more until the rewards differ for the first
