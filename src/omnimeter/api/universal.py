@@ -235,7 +235,7 @@ def test(
         length: Length of a repetition, to which the score belongs: interactions, or seconds in
             Definition 18 (by default a share of the whole).
         repetitions: Repetitions side by side (by default a tenth of the root of the interactions,
-            or of the milliseconds, but at least 10). With a precision, those of the first block.
+            or of the milliseconds, but at least 20). With a precision, those of the first block.
         precision: Together with ``length``: half the length of the interval that is wanted. There
             are further blocks of repetitions until it is so short, up to 10,000 in all, or as many
             as ``time`` or ``interactions`` has room for. Not by the wall clock.

@@ -61,7 +61,7 @@ def test(
         int | None,
         typer.Option(
             metavar="N",
-            help="Repetitions taken side by side (by default at least 10, and more in a long "
+            help="Repetitions taken side by side (by default at least 20, and more in a long "
             "test); with --precision, those of the first block.",
         ),
     ] = None,
