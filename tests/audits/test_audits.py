@@ -266,7 +266,7 @@ def test_balanced_classes_fail_as_rarely_as_is_stated(environment_class: Environ
 def test_looking_at_first_interactions_hardly_refuses_more(
     environment_class: EnvironmentClass,
 ) -> None:
-    audits = 600
+    audits = 200
     failed = 0
     for seed in range(audits):
         failed += not check_balance(Subject(environment_class, 20, 252, seed, 0.99)).passed

@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from automata import FAIR, MATCH, Automata
 from omnimeter.contract import (
+    Claims,
     ClockKind,
     Ending,
     EnvironmentClass,
@@ -32,7 +35,7 @@ from omnimeter.execution import evaluate
 from omnimeter.payoffs.parts import Share
 from omnimeter.protocols import Evaluation
 from omnimeter.protocols.evaluation import judge
-from omnimeter.protocols.sample import Sample
+from omnimeter.protocols.sample import Sample, balance_setting, check_balanced
 from omnimeter.protocols.universal import (
     UniversalAdjusted,
     UniversalRewards,
@@ -362,3 +365,18 @@ def test_the_interval_covers_the_expected_score(count):
         estimate = mean(np.clip(worth[drawn] + rng.normal(0, 0.3, size=count), -2, 2))
         hits += estimate.low <= expected <= estimate.high
     assert hits / len(sets) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("claimed", "said"),
+    [(True, "the class claims it"), ("limit", "the class claims it in the long run only")],
+)
+def test_both_senses_of_balance_are_accepted_and_told(claimed: Any, said: str) -> None:
+    turns = Automata(MATCH, FAIR, Claims(balanced=claimed))
+    check_balanced(turns, Spec("turns-v1"))
+    assert balance_setting(turns) == {"Balance": said}
+
+
+def test_what_claims_no_balance_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="is not balanced"):
+        check_balanced(Automata(MATCH, FAIR, Claims(balanced=False)), Spec("turns-v1"))

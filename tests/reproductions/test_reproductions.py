@@ -141,7 +141,7 @@ def test_diminishing_history_resists_stopping_in_the_long_run_only():
     assert late.high < payoff_table.NEGLIGIBLE
 
 
-def test_where_the_start_decides_for_ever_every_payoff_can_be_gained_by_stopping(monkeypatch):
+def test_where_the_start_decides_for_ever_diminishing_history_does_not_resist_stopping(monkeypatch):
     monkeypatch.setattr(payoff_table, "POLICY_RUNS", 500)
     gained = payoff_table.gain_of(payoff_table.BALANCED, "fate", Diminishing(), "sulker")
     assert gained.low < 1 / 6 < gained.high
