@@ -21,6 +21,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.live import Live
 
+from omnimeter.cli.display import bars
 from omnimeter.cli.session import (
     LONGEST_LABEL,
     SCALE,
@@ -33,8 +34,9 @@ from omnimeter.cli.session import (
 )
 from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
 from omnimeter.protocols.anytime import AnytimeTimed, AnytimeUntimed
+from omnimeter.protocols.sample import Sample
 from omnimeter.protocols.universal import UniversalRewards
-from omnimeter.reports.text import MINUS
+from omnimeter.reports.text import MINUS, interval
 
 AGENT = Spec("random-v1")
 LONG = Spec("random-v1", {"rate": 10.123456789, "another": "a rather long text that goes on"})
@@ -247,3 +249,23 @@ def _read(terminal, deadline):
         return os.read(terminal, 65536)
     except OSError:  # Linux says so when the other end is closed
         return b""
+
+
+def test_a_display_shows_the_interval_that_holds_at_any_time():
+    test = UniversalRewards("cups-v1", exercises=20, interactions=10)
+    progress = AgentProgress(AGENT, test, outcomes(test, 1))
+    out = Console(file=io.StringIO(), width=100, height=30)
+    out.print(render(["A test"], [progress], out))
+    low, high = progress.score.parts["watched"]
+    assert (low, high) != progress.score.interval[:2]
+    assert interval(low, high, 3, signed=True) in out.file.getvalue()
+
+
+def test_the_bars_of_a_run_do_so_too(capsys):
+    test = Sample("cups-v1", exercises=20, interactions=10)
+    done = outcomes(test, 1)
+    with bars(test) as observer:
+        observer.started([AGENT], 20)
+        observer.finished(AGENT, done)
+    shown = interval(*test.score(done).parts["watched"], 3, signed=True)
+    assert f"mean +0.250 ({shown})" in capsys.readouterr().err

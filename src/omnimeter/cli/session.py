@@ -215,10 +215,8 @@ def _numbers(progress: AgentProgress, width: int) -> list[RenderableType]:
     else:
         score.append(number(progress.score.value, 3, signed=True), "bold green")
         # Where there is one, that which holds even if what is seen here is the reason for stopping.
-        watched = progress.score.parts.get("watched")
-        if ends := watched or progress.score.interval:
-            always = " at any time" if watched else ""
-            score.append(f"  95 % interval{always} {interval(ends[0], ends[1], 3, signed=True)}")
+        if ends := progress.score.parts.get("watched") or progress.score.interval:
+            score.append(f"  95 % interval {interval(ends[0], ends[1], 3, signed=True)}")
     if faults := sum(progress.score.faults.values()):
         score.append("  " + counted(faults, "fault"), "red")
     name = Text(progress.agent.label, "bold")
