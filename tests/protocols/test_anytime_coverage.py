@@ -26,7 +26,7 @@ def taken(protocol: Spec, agent: Spec) -> Repetitions:
     runner, done = ExerciseRunner(), []
     while proposed := test.propose(agent, done):
         done += [outcome for outcome, _ in runner.outcomes(proposed, test.payoff())]
-    return Repetitions(test.repetitions, done)
+    return Repetitions(test.repetitions, done, test.share)
 
 
 def covered(scores: np.ndarray, level: float = 0.95) -> np.ndarray:
@@ -50,8 +50,9 @@ def running(label: str, agent: str, length: dict[str, float]) -> np.ndarray:
     whole = {name: value * ALL for name, value in length.items() if name != "slot"}
     given = {"environment_class": {"id": label}, "repetitions": ALL, "seed": 11, **length, **whole}
     clock = {"clock": "virtual"} if "time" in length else {}
-    table = taken(Spec(protocol, {**given, **clock}), parse(Kind.AGENT, agent)).table()
-    return np.cumsum(table, axis=0) / np.arange(1, len(table) + 1)[:, None]
+    done = taken(Spec(protocol, {**given, **clock}), parse(Kind.AGENT, agent))
+    places = range(1, len(done.complete()) + 1)
+    return np.array([list(done.values(rounds=place).values()) for place in places])
 
 
 def missed_in_some_round(scores: np.ndarray, level: float) -> float:

@@ -31,6 +31,9 @@ ZERO = "┄"
 SCALE = 7
 """Characters of the scale, the axis included."""
 
+QUICK = 0.01
+"""Seconds of a drawing from which on pauses grow with it: that of a long test takes longer."""
+
 LONGEST_LABEL = 40
 """Columns of an agent's name at most, where the terminal is wide enough."""
 
@@ -163,7 +166,7 @@ class Display(Observer):
 
     def __init__(self, protocol: Protocol, title: Sequence[str], live: Live, pause: float) -> None:
         self._protocol, self._title, self._live, self._pause = protocol, title, live, pause
-        self._drawn = 0.0
+        self._drawn = self._wait = 0.0
         self._progress: dict[Spec, AgentProgress] = {}
 
     def started(self, agents: Sequence[Spec], expected: int | None) -> None:  # noqa: ARG002
@@ -174,7 +177,7 @@ class Display(Observer):
     def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
         """Draw again, unless that was done a moment ago."""
         self._progress[agent].add(outcomes)
-        if monotonic() - self._drawn >= self._pause:
+        if monotonic() - self._drawn >= self._wait:
             self.draw()
 
     def draw(self) -> None:
@@ -182,7 +185,7 @@ class Display(Observer):
         agents, begun = list(self._progress.values()), monotonic()
         self._live.update(render(self._title, agents, self._live.console), refresh=True)
         self._drawn = monotonic()
-        self._pause = max(self._pause, 10 * (self._drawn - begun))  # long tests take longer to draw
+        self._wait = self._pause * max(1.0, (self._drawn - begun) / QUICK)
 
 
 def render(title: Sequence[str], agents: Sequence[AgentProgress], out: Console) -> RenderableType:
