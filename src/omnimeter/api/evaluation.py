@@ -28,6 +28,7 @@ from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.process import Limits
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import snapshot
+from omnimeter.protocols.sample import FIRST_BLOCK, MOST_EXERCISES
 
 AgentLike = Any
 """A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
@@ -223,7 +224,8 @@ def evaluate(
     *,
     battery: str | Path | Mapping[str, Any] | None = None,
     tests: int = 1,
-    exercises: int = 20,
+    exercises: int | None = None,
+    precision: float | None = None,
     interactions: int | None = None,
     seconds: float | None = None,
     complexity: float | Sequence[float] | None = None,
@@ -253,7 +255,10 @@ def evaluate(
         environment_class: An id (``"lambda"``), a ``Spec``, or a Python class or object.
         battery: Instead of a class: the name of a battery, its JSON file, or its content.
         tests: How many times the battery is taken.
-        exercises: How many environments are drawn; every agent gets the same ones.
+        exercises: How many environments are drawn; every agent gets the same ones. 20 by default;
+            with a precision at most 10,000.
+        precision: Half the length of the interval at which an agent has taken enough exercises.
+            The interval then holds at every number of exercises at once.
         interactions: The length of an exercise; 1000 if no length is given.
         seconds: The length of an exercise in seconds.
         complexity: The complexity of the environments; of several, each in turn.
@@ -285,6 +290,7 @@ def evaluate(
     given = {
         "tests": tests,
         "exercises": exercises,
+        "precision": precision,
         "interactions": interactions,
         "seconds": seconds,
         "complexity": complexity,
@@ -299,6 +305,12 @@ def evaluate(
     evaluation, things = plan(agents, environment_class, battery, given, joint=joint, traces=traces)
     how = running_options(workers, isolation, action_timeout, memory_limit)
     return Session(evaluation, things, out, how).run(progress)
+
+
+OF_A_CLASS = frozenset(
+    ("exercises", "precision", "interactions", "seconds", "complexity", "clock", "timeout")
+)
+"""What says which exercises there are in an environment class; a battery says it itself."""
 
 
 def plan(
@@ -336,9 +348,9 @@ def plan(
         if not all(isfinite(each) for each in numbers if isinstance(each, float)):
             raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
     if battery is not None:
-        alone = {"interactions", "seconds", "complexity", "clock", "timeout"} & parameters.keys()
-        if joint or alone or parameters.get("exercises", 20) != 20:
-            name = "joint" if joint else min(alone, default="exercises")
+        alone = OF_A_CLASS & parameters.keys()
+        if joint or alone:
+            name = "joint" if joint else min(alone)
             raise InvalidInputError(
                 f"{name}= cannot be given together with battery=.",
                 "The battery says what its exercises are.",
@@ -350,10 +362,11 @@ def plan(
     assert environment_class is not None  # one of both is given
     spec, own = class_spec(environment_class)
     parameters.pop("tests", None)
+    parameters.setdefault("exercises", MOST_EXERCISES if "precision" in parameters else FIRST_BLOCK)
     parameters["environment_class"] = spec.to_json()
     if "interactions" not in parameters and "seconds" not in parameters:
         parameters["interactions"] = 1000
-    for name in {"seconds", "tick", "timeout"} & parameters.keys():
+    for name in {"seconds", "tick", "timeout", "precision"} & parameters.keys():
         parameters[name] = float(parameters[name])  # the same spec for 1 and 1.0
     if "complexity" in parameters:
         complexities = np.atleast_1d(parameters["complexity"]).astype(float).tolist()

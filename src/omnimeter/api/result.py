@@ -119,8 +119,8 @@ class Result:
         """Every agent against one of them, on the same exercises or repetitions.
 
         Args:
-            reference: The agent to compare with; by default the best. A reference that was chosen
-                beforehand needs a smaller correction of p-values.
+            reference: The agent to compare with; by default the best. With a reference that was
+                chosen beforehand there are fewer comparisons, so intervals are shorter.
 
         Raises:
             InvalidInputError: The reference took no part.

@@ -21,8 +21,7 @@ def compare(
     """Say which agents of stored evaluations are better, in one table. Runs nothing.
 
     The evaluations must be of the same test: protocol, parameters and seed. Differences are
-    paired, exercise by exercise or repetition by repetition; their p-values are corrected by
-    Holm's method.
+    paired, exercise by exercise or repetition by repetition; their intervals hold all at once.
     """
     from omnimeter.api import compare as combine
     from omnimeter.api.result import agent_of

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from omnimeter.contract import Protocol
     from omnimeter.execution import Observer
+
+
+PAUSE = 0.5
+"""Seconds between two intervals of an agent that are computed for a display."""
 
 
 def console(*, errors: bool = False) -> Console:
@@ -84,14 +89,21 @@ def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def bars(*, hidden: bool = False) -> Iterator[Observer]:
-    """An observer that shows the progress of an evaluation as one bar per agent."""
+def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
+    """An observer that shows the progress of an evaluation as one bar per agent.
+
+    Each has the mean so far, with the 95 % interval that holds at any time.
+    """
+    from time import monotonic
+
     from omnimeter.contract import Outcome, Spec
     from omnimeter.execution import Observer
+    from omnimeter.reports.text import interval, number
 
     class Bars(Observer):
         def started(self, agents: Sequence[Spec], expected: int | None) -> None:
             self.outcomes: dict[Spec, list[Outcome]] = {agent: [] for agent in agents}
+            self.noted = dict.fromkeys(agents, 0.0)
             self.tasks = {}
             for agent in agents:
                 label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
@@ -99,12 +111,22 @@ def bars(*, hidden: bool = False) -> Iterator[Observer]:
 
         def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
             self.outcomes[agent].extend(outcomes)
-            payoffs = [e.payoff for e in self.outcomes[agent] if e.payoff is not None]
-            faults = len(self.outcomes[agent]) - len(payoffs)
-            note = f"mean {sum(payoffs) / len(payoffs):+.3f}" if payoffs else ""
-            if faults:
+            shown.update(self.tasks[agent], advance=len(outcomes))
+            if monotonic() - self.noted[agent] > PAUSE:
+                self.note(agent)
+
+        def note(self, agent: Spec) -> None:
+            score = protocol.score(self.outcomes[agent])
+            note = "" if score.value is None else f"mean {number(score.value, 3, signed=True)}"
+            if ends := score.parts.get("watched"):
+                note += f" ({interval(ends[0], ends[1], 3, signed=True)})"
+            if faults := sum(score.faults.values()):
                 note += f" [red]{faults} faults[/red]"
-            shown.update(self.tasks[agent], advance=len(outcomes), note=note)
+            shown.update(self.tasks[agent], note=note)
+            self.noted[agent] = monotonic()
 
     with progress(hidden=hidden) as shown:
-        yield Bars()
+        observer = Bars()
+        yield Observer() if hidden else observer
+        for agent in () if hidden else observer.tasks:
+            observer.note(agent)

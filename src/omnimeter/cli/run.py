@@ -23,6 +23,7 @@ EXERCISES = {
     "settings",
     "joint",
     "exercises",
+    "precision",
     "interactions",
     "seconds",
     "complexity",
@@ -65,8 +66,21 @@ def run(
         ),
     ] = False,
     exercises: Annotated[
-        int, typer.Option("--exercises", "-n", metavar="N", help="How many.")
-    ] = 20,
+        int | None,
+        typer.Option(
+            "--exercises",
+            "-n",
+            metavar="N",
+            help="How many (by default 20), or at most with --precision (by default 10,000).",
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="As many exercises as each agent needs for an interval of half this length.",
+        ),
+    ] = None,
     interactions: Annotated[
         int | None,
         typer.Option(
@@ -151,6 +165,7 @@ def run(
             {
                 "tests": tests,
                 "exercises": exercises,
+                "precision": precision,
                 "interactions": interactions,
                 "seconds": seconds,
                 "complexity": complexity or None,
@@ -169,7 +184,7 @@ def run(
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
     with busy("Drawing the exercises", hidden=json):  # errors are reported before anything is run
         session.check()
-    with bars(hidden=json) as observer:
+    with bars(evaluation.make_protocol(), hidden=json) as observer:
         result = session.run(observer)
     with busy("Writing the report", hidden=json):
         page = result.report()

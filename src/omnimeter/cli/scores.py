@@ -35,15 +35,18 @@ def print_result(result: Result) -> None:
     from rich.markup import escape
 
     from omnimeter.reports import comparisons, score_table
-    from omnimeter.reports.summary import comparison_sentence
+    from omnimeter.reports.summary import comparison_sentence, precision_sentence
 
+    compared = comparisons(result)
     if result.design.unit == "repetition":
-        print_test(result, comparisons(result))
+        print_test(result, compared)
         return
     print_table(score_table(result))
-    for each in comparisons(result):
+    for each in compared:
         console().print(f"[dim]{escape(comparison_sentence(each))}[/dim]")
-    print_troubles(result)
+    if sentence := precision_sentence(result):
+        console().print(escape(sentence))
+    print_troubles(result, compared)
 
 
 def print_test(result: Result, compared: Sequence[Comparison], *remarks: str) -> None:
@@ -62,20 +65,29 @@ def print_test(result: Result, compared: Sequence[Comparison], *remarks: str) ->
         out.print(f"[yellow]{escape(hint)}[/yellow]")
     for remark in remarks:
         out.print(f"[dim]{escape(remark)}[/dim]")
-    print_troubles(result)
+    print_troubles(result, compared)
 
 
-def print_troubles(result: Result) -> None:
+def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
     """Print whether something is not done yet, and what went wrong."""
     from rich.markup import escape
 
-    from omnimeter.reports.summary import stopped_sentence
+    from omnimeter.reports.summary import (
+        bounded_sentence,
+        reproducibility_sentence,
+        stopped_sentence,
+    )
 
     out = console()
     if result.memory == "carried":
         out.print("Memory is carried from exercise to exercise.")
-    if sentence := stopped_sentence(result):
-        out.print(f"[yellow]{escape(sentence)}[/yellow]")
+    for sentence in (
+        bounded_sentence(result),
+        stopped_sentence(result, compared),
+        reproducibility_sentence(result),
+    ):
+        if sentence:
+            out.print(f"[yellow]{escape(sentence)}[/yellow]")
     if not result.complete:
         out.print("[yellow]Not all exercises are done; the same command goes on.[/yellow]")
     messages = {

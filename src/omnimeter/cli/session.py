@@ -213,8 +213,10 @@ def _numbers(progress: AgentProgress, width: int) -> list[RenderableType]:
         score.append("no score yet", "dim")
     else:
         score.append(number(progress.score.value, 3, signed=True), "bold green")
-        if ends := progress.score.interval:
-            score.append(f"  95 % interval {interval(ends.low, ends.high, 3, signed=True)}")
+        if ends := progress.score.parts.get("watched"):  # whoever looks may stop because of it
+            score.append(
+                f"  95 % interval at any time {interval(ends[0], ends[1], 3, signed=True)}"
+            )
     if faults := sum(progress.score.faults.values()):
         score.append("  " + counted(faults, "fault"), "red")
     name = Text(progress.agent.label, "bold")

@@ -15,11 +15,16 @@ Memory = Literal["fresh", "carried"]  # what an agent keeps: nothing, or all tha
 
 
 class Interval(NamedTuple):
-    """Where a true value lies, at a stated confidence."""
+    """Where a true value lies, at a stated confidence.
+
+    ``bounded``: It only rests on the lowest and the highest possible value, because too few values
+    carry the spread.
+    """
 
     low: float
     high: float
     confidence: float = 0.95
+    bounded: bool = False
 
 
 class Payoff(StructuralType):
@@ -103,6 +108,12 @@ class Design:
         clock: Which time counts.
         environments: The label of the class of all environments; empty where there are several.
         metrics: The secondary metrics, in the order of their columns.
+        parts: Of how many parts, fixed beforehand and of the same weight, each exercise in turn
+            belongs to one.
+        moments: How many moments a test of repetitions can have at most, if that is known: at each
+            it could be stopped because of what it shows.
+        precision: Half the length of the interval at which an agent's test ends, where that was
+            asked for. All intervals then hold at every number of units at once.
     """
 
     title: str = ""
@@ -113,6 +124,9 @@ class Design:
     clock: ClockKind = ClockKind.VIRTUAL
     environments: str = ""
     metrics: tuple[Metric, ...] = ()
+    parts: int = 1
+    moments: int | None = None
+    precision: float | None = None
 
 
 class Protocol(ABC):

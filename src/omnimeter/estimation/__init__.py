@@ -23,6 +23,7 @@ from omnimeter.estimation.means import (
     stratified_test,
 )
 from omnimeter.estimation.reliability import intraclass, stability
+from omnimeter.estimation.sequences import difference_sequence, mean_sequence
 
 __all__ = [
     "Correlation",
@@ -33,9 +34,11 @@ __all__ = [
     "bootstrap",
     "correlation",
     "difference",
+    "difference_sequence",
     "interquartile_mean",
     "intraclass",
     "mean",
+    "mean_sequence",
     "paired_difference",
     "proportion",
     "regression",

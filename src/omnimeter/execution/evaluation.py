@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -19,6 +20,7 @@ from omnimeter.execution.workers import (
     Options,
     agents_of,
     batch_size,
+    is_checkable,
     is_isolated,
     make_agent,
     run_of,
@@ -121,6 +123,7 @@ class Run:
         self._stored: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
         self._waiting: list[Finished] = []  # finished, and not stored yet
         self._missing: dict[Spec, int] = {}  # exercises of the present round, by agent
+        self._checked: set[Spec] = set()  # agents of which an exercise was run again
         self._flushed = monotonic()
 
     @property
@@ -143,6 +146,8 @@ class Run:
         for agent, done in self._stored.items():
             if done:
                 self._observer.finished(agent, done)
+                if is_checkable(done[-1].exercise):
+                    self._checked.add(agent)
         try:
             with worker_pool(self._options) as work:
                 exercises = self._proposed()
@@ -151,7 +156,8 @@ class Run:
                 while exercises:
                     left = {agent: sum(map(_wall_limit, each)) for agent, each in exercises.items()}
                     keep, memory = self.evaluation.traces, self.protocol.memory
-                    portions = jobs(exercises, payoff, keep, self._options, memory)
+                    checks = self._checks(exercises)
+                    portions = jobs(exercises, payoff, keep, self._options, memory, checks)
                     for outcome, trace in work(portions):
                         # All that was done since the last one counts: choosing, building, storing.
                         now = perf_counter()
@@ -175,6 +181,17 @@ class Run:
         finally:
             self._flush()
             self._waiting.clear()  # carried sequences that are not complete are taken again
+
+    def _checks(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> set[str]:
+        """The first exercise of each agent that is worth it, to be run again once; their keys."""
+        checks = set()
+        for agent, exercises in proposed.items():
+            # Those of a round are about as long as each other, so that the first stands for all.
+            first = exercises[0]
+            if agent not in self._checked and is_checkable(first):
+                self._checked.add(agent)
+                checks.add(first.key)
+        return checks
 
     def _add(self, outcome: Outcome, trace: Trace | None, elapsed: float) -> None:
         if outcome.exercise.budget.wall_limit is not None:
@@ -219,18 +236,23 @@ def jobs(
     keep: bool,
     options: Options,
     memory: Memory = "fresh",
+    checks: AbstractSet[str] = frozenset(),
 ) -> Iterator[Job]:
     """Portions of work, small enough to be spread and to show progress.
 
     One agent or joint run after the other, so that processes can be kept for them. The classes
     take turns, so that an interrupted evaluation has had about the same share of each. A sequence
-    whose memory is ``carried`` is one job.
+    whose memory is ``carried`` is one job. Exercises whose keys are in ``checks`` are run again.
     """
+
+    def check(work: Sequence[Exercise]) -> str | None:
+        return next((each.key for each in work if each.key in checks), None) if checks else None
+
     exercises = [exercise for each in proposed.values() for exercise in each]
     for taken in _grouped(exercises, agents_of):
         if memory == "carried":
             sequence = tuple(chain.from_iterable(_grouped(taken, run_of)))
-            yield Job(sequence, payoff, keep, memory)
+            yield Job(sequence, payoff, keep, memory, check(sequence))
             continue
         portions = []  # with the share of the exercises in their class that comes before them
         for alike in _grouped(taken, lambda exercise: exercise.environment_class):
@@ -242,7 +264,7 @@ def jobs(
                 work = tuple(chain.from_iterable(runs[first : first + size]))
                 portions.append((first / len(runs), work))
         for _, work in sorted(portions, key=itemgetter(0)):
-            yield Job(work, payoff, keep)
+            yield Job(work, payoff, keep, check=check(work))
 
 
 def _grouped(

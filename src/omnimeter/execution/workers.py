@@ -12,12 +12,14 @@ from enum import StrEnum
 from functools import lru_cache, partial
 from itertools import chain, groupby
 from multiprocessing import get_context
+from time import monotonic
 
 import numpy as np
 
 from omnimeter.catalogue import Kind, inner_part, make, objects
 from omnimeter.contract import (
     Agent,
+    ClockKind,
     Ending,
     EnvironmentClass,
     Exercise,
@@ -36,6 +38,18 @@ from omnimeter.interaction.handles import AgentHandle
 from omnimeter.interaction.process import AgentProcess, Limits
 
 Finished = tuple[Outcome, Trace | None]
+
+QUICK = 10.0
+"""Seconds that an exercise may take to be run again, to see whether its agent is reproducible."""
+
+AGAIN = 2.0
+"""Seconds after which it is cut off then."""
+
+LONG_ENOUGH = 10
+"""Interactions of an exercise that is run again."""
+
+DIFFERENT = {"reproducible": False}
+"""The remark on an outcome whose exercise went otherwise when it was run again."""
 
 TRIES = 3
 """How often an exercise is tried that ends its worker process."""
@@ -95,6 +109,24 @@ def batch_size(exercise: Exercise, isolation: Isolation) -> int:
     return max(1, min(64, 5_000_000 // interactions))  # as many as compiled loops do in that time
 
 
+def is_checkable(exercise: Exercise) -> bool:
+    """Whether running an exercise again can show that its agent is not reproducible.
+
+    That is so of agents from files and modules and of Python objects, alone and where no real time
+    counts. What runs compiled gets all its randomness from us. A test of growing exercises begins
+    with some that are too short to show anything.
+    """
+    agent, budget = exercise.agent, exercise.budget
+    if exercise.clock.kind is not ClockKind.VIRTUAL or exercise.timeout or exercise.joint:
+        return False
+    if budget.max_interactions < LONG_ENOUGH:
+        return False
+    if is_isolated(agent, Isolation.AUTO):
+        return True
+    made = make_environment_class(exercise.environment_class)
+    return objects.is_object(agent.id) and not can_run_compiled(made, [make_agent(agent)], exercise)
+
+
 def agents_of(exercise: Exercise) -> tuple[Spec, ...]:
     """The agents in the environment: those of a joint run, or one agent."""
     return exercise.joint or (exercise.agent,)
@@ -127,12 +159,34 @@ class ExerciseRunner:
             self._carried = {}
         try:
             for _, alike in groupby(job.exercises, lambda exercise: exercise.environment_class):
-                for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=job.keep):
-                    yield outcome, trace if job.keep else None
+                record, before = job.keep or job.check is not None, monotonic()
+                for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=record):
+                    checked = outcome
+                    if outcome.exercise.key == job.check and monotonic() - before < QUICK:
+                        checked = self._compared(outcome, trace)
+                    yield checked, trace if job.keep else None
         finally:
             if carried:
                 self.close()
                 self._carried = None
+
+    def _compared(self, outcome: Outcome, trace: Trace) -> Outcome:
+        """The outcome with a remark if its exercise, run again by a new agent, goes otherwise.
+
+        An agent with a process of its own gets a new one.
+        """
+        if trace.fault is not None:
+            return outcome
+        budget = replace(outcome.exercise.budget, wall_limit=AGAIN)
+        with closing(ExerciseRunner(self.isolation, self.limits)) as other:
+            (again,) = other.traces([replace(outcome.exercise, budget=budget)], record=True)
+        seen = len(again)
+        cut_off = again.ending is Ending.BUDGET and seen < len(trace)
+        same = (cut_off or (seen, again.ending) == (len(trace), trace.ending)) and all(
+            np.array_equal(getattr(trace, each)[:seen], getattr(again, each))
+            for each in ("actions", "rewards", "times")
+        )
+        return outcome if same else replace(outcome, remarks={**outcome.remarks, **DIFFERENT})
 
     def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
         """The traces of some exercises, in order.
@@ -214,13 +268,16 @@ class Job:
     """Some exercises in one class, of one agent or of the same agents jointly.
 
     Those of a joint run are next to each other. If the memory is ``carried``, one agent takes all
-    exercises, in this order and in any classes. ``keep`` says whether the traces are kept.
+    exercises, in this order and in any classes. ``keep`` says whether the traces are kept, and
+    ``check`` is the key of an exercise that is run again, if that is quick: whether it goes the
+    same way is remarked, and nothing else of it counts.
     """
 
     exercises: tuple[Exercise, ...]
     payoff: Payoff
     keep: bool
     memory: Memory = "fresh"
+    check: str | None = None
 
     def singly(self) -> Iterator[Job]:
         """The same work, one run at a time; a carried sequence cannot be divided."""

@@ -7,6 +7,7 @@ goes to the standard error.
 from __future__ import annotations
 
 import os
+import random
 import resource
 import select
 import signal
@@ -15,6 +16,8 @@ import time
 from pathlib import Path
 from threading import Thread
 from typing import Any
+
+import numpy as np
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, OmnimeterError, Spec
@@ -82,15 +85,23 @@ class Host:
 
     def _begin(self, message: Message) -> Message:
         self._agent = None
+        seed_globals(message["seed"])
         agent = self._carried or _made(message)
         if message.get("carry"):
             self._carried = agent
         briefing = wire.briefing_from_json(message["briefing"])
         handle = LocalAgent(agent)
+        seed_globals(message["seed"])  # whatever was drawn while it was loaded
         handle.begin(briefing, message["seed"])
         self._agent = handle
         self._actions = briefing.actions
         return {"type": "ready"}
+
+
+def seed_globals(seed: int) -> None:
+    """Seed the generators that all of a process shares, for agents that use them all the same."""
+    random.seed(seed)
+    np.random.seed([seed >> 32, seed & 0xFFFFFFFF])
 
 
 def _made(message: Message) -> Agent:

@@ -322,7 +322,8 @@ class Anytime(DrawnProtocol):
             more["unbalanced"] = True
         # The 95 % interval that holds even if the score was the reason for stopping. The error rate
         # is divided among all the rounds that there can be (Bonferroni): then the intervals of all
-        # of them hold at once, and so does that of the last, whatever made it the last.
+        # of them hold at once, and so does that of the last, whatever made it the last. A
+        # confidence sequence is of no use here: each round has an expected score of its own.
         error = max(0.05 / self.max_rounds, 1e-12)  # so that the confidence is below 1
         if watched := repetitions.score(self.bounds(), 1 - error).interval:
             more["watched"] = watched.low, watched.high
@@ -338,6 +339,7 @@ class Anytime(DrawnProtocol):
             clock=self.clock.kind,
             environments=self.environment_spec.label,
             metrics=metrics(timed=False),
+            moments=self.max_rounds,
         )
 
     def settings(self) -> dict[str, str]:

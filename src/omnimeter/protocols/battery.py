@@ -15,7 +15,6 @@ from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import (
     Budget,
     EnvironmentClass,
-    Exercise,
     InvalidInputError,
     OmnimeterError,
     Spec,
@@ -135,8 +134,8 @@ class Battery(FixedProtocol):
     The score is the mean payoff over the exercises of the sequence, all with the same weight. With
     two tests or more each exercise of the sequence is a stratum, and only the spread over tests
     makes the interval. In one test alone an exercise has no spread. All exercises are then
-    taken as one sample: that some are harder counts as uncertainty too, so the interval is rather
-    too long than too short. An exercise of the sequence without any payoff may be worth anything.
+    taken as one sample: that some are harder counts as uncertainty too. An exercise of the sequence
+    without any payoff may be worth anything.
     Exercises that ended in a fault are left out of the value and counted separately; the agent's
     own faults widen the interval.
 
@@ -183,10 +182,6 @@ class Battery(FixedProtocol):
     def expected(self) -> int:
         """How many exercises one agent takes."""
         return self.parts * self.tests
-
-    def stratum(self, exercise: Exercise) -> int:
-        """Which exercise of the sequence; in one test alone, all are one stratum."""
-        return 0 if self.tests == 1 else super().stratum(exercise)
 
     def settings(self) -> dict[str, str]:
         """Which battery, and how many times it is taken."""

@@ -124,7 +124,7 @@ class Repetitions:
                 for end in support
             )
             low, high = min(low, worst.low), max(high, best.high)
-        return replace(score, interval=Interval(low, high, confidence))
+        return replace(score, interval=Interval(low, high, confidence, estimate.bounded))
 
 
 def parts(repetitions: Repetitions) -> dict[str, Any]:

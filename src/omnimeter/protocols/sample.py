@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import cycle, islice
-from math import inf, isfinite
+from itertools import count
+from math import ceil, inf, isfinite
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 from omnimeter.catalogue import Kind, make, parse
@@ -34,7 +35,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.exercise import check_joint, is_own_fault
 from omnimeter.contract.protocol import Design, Memory
-from omnimeter.estimation import Estimate, stratified_mean
+from omnimeter.estimation import Estimate, mean_sequence, stratified_mean
 
 SpecLike = str | dict[str, Any]
 
@@ -134,6 +135,10 @@ def mean_score(outcomes: Sequence[Outcome], parts: int, bounds: tuple[float, flo
         outcomes: What came of one agent's exercises; exercise k belongs to part ``k % parts``.
         parts: How many parts there are, such as complexities.
         bounds: Between which numbers every payoff lies.
+
+    Returns:
+        The score. Where payoffs are bounded, its part ``watched`` is the 95 % interval that holds
+        at every number of exercises at once, and so if the score was the reason for stopping.
     """
     faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
     numbered = [(each.exercise.number % parts, each) for each in outcomes]
@@ -151,24 +156,62 @@ def mean_score(outcomes: Sequence[Outcome], parts: int, bounds: tuple[float, flo
         lowest = _estimate(worst, parts, support).low if isfinite(bounds[0]) else -inf
         highest = _estimate(best, parts, support).high if isfinite(bounds[1]) else inf
         low, high = min(low, lowest), max(high, highest)
-    interval = Interval(low, high, estimate.confidence)
-    return Score(estimate.value, interval, estimate.count, faults)
+    interval = Interval(low, high, estimate.confidence, estimate.bounded)
+    watched = {}
+    if isfinite(support[0]) and isfinite(support[1]):
+        ends = _watched(outcomes, parts, support)
+        watched["watched"] = min(ends[0], estimate.value), max(ends[1], estimate.value)
+    return Score(estimate.value, interval, estimate.count, faults, watched)
+
+
+def cycle_means(payoffs: Mapping[int, float | None], parts: int) -> list[float]:
+    """The mean payoff of each cycle through the parts, up to the first exercise that is missing.
+
+    All of them have the same expectation, whatever the parts are worth, and an order that no
+    payoff decided: what a confidence sequence needs. A cycle in which an exercise has no payoff is
+    left out.
+
+    Args:
+        payoffs: The payoff of the exercise of each number; ``None`` if it was lost by no fault of
+            the agent.
+        parts: How many parts there are; exercise k belongs to part ``k % parts``.
+    """
+    means: list[float] = []
+    for first in count(0, parts):
+        members = [payoffs.get(each, inf) for each in range(first, first + parts)]
+        if inf in members:
+            return means
+        paid = [each for each in members if each is not None]
+        if len(paid) == parts:
+            means.append(fmean(paid))
+    raise AssertionError("some exercise is always missing")
+
+
+def _watched(
+    outcomes: Sequence[Outcome], parts: int, support: tuple[float, float]
+) -> tuple[float, float]:
+    """The ends of the interval that always holds; faults of the agent's own may be worth any."""
+
+    def estimate(hidden: float) -> Estimate:
+        values = {each.exercise.number: each.payoff for each in outcomes}
+        values |= {each.exercise.number: hidden for each in outcomes if is_own_fault(each)}
+        means = cycle_means(values, parts)
+        return mean_sequence(means, support=support) if means else Estimate(0.0, *support, 0.95, 0)
+
+    worst = best = estimate(support[0])
+    if any(map(is_own_fault, outcomes)):
+        best = estimate(support[1])
+    return worst.low, best.high
 
 
 def _estimate(
     paid: Sequence[tuple[int, float]], parts: int, support: tuple[float, float]
 ) -> Estimate:
-    """The mean over the parts. A part without any payoff may be worth anything.
-
-    Where no part has two payoffs, all are one sample, and the interval is rather too long.
-    """
+    """The mean over the parts. A part without any payoff may be worth anything."""
     present: dict[int, list[float]] = {}
     for part, payoff in paid:
         present.setdefault(part, []).append(payoff)
-    groups = [present[part] for part in sorted(present)]
-    if all(len(group) == 1 for group in groups):
-        groups = [[payoff for group in groups for payoff in group]]
-    estimate = stratified_mean(groups, support=support)
+    estimate = stratified_mean([present[part] for part in sorted(present)], support=support)
     unknown = parts - len(present)
     if not unknown:
         return estimate
@@ -245,6 +288,10 @@ class FixedProtocol(DrawnProtocol):
     def planned(self) -> Sequence[Planned]:
         """All the exercises, in order."""
 
+    def due(self, outcomes: Sequence[Outcome]) -> Sequence[Planned]:  # noqa: ARG002 - see Sample
+        """The exercises that an agent takes, given what it has done so far: all of them."""
+        return self.planned
+
     def drawn(self) -> Iterable[tuple[EnvironmentClass, Instance]]:
         """The environments of all exercises."""
         return ((each.environment_class, each.instance) for each in self.planned)
@@ -254,7 +301,7 @@ class FixedProtocol(DrawnProtocol):
         taken = {outcome.exercise.number for outcome in outcomes}
         return [
             self.exercise(agent, number, planned)
-            for number, planned in enumerate(self.planned)
+            for number, planned in enumerate(self.due(outcomes))
             if number not in taken
         ]
 
@@ -266,6 +313,17 @@ class FixedProtocol(DrawnProtocol):
         """The part that an exercise belongs to."""
         return exercise.number % self.parts
 
+    def describe(self) -> Design:
+        """Independent exercises, of the parts in turn."""
+        return replace(super().describe(), parts=self.parts)
+
+
+FIRST_BLOCK = 20
+"""Exercises before it is asked for the first time whether the interval is short enough."""
+
+MOST_EXERCISES = 10_000
+"""Exercises that an agent takes at most, by default, for an interval of some precision."""
+
 
 class Sample(FixedProtocol):
     """Every agent takes the same number of exercises in the same drawn environments.
@@ -275,9 +333,15 @@ class Sample(FixedProtocol):
     environment. Exercises that ended in a fault are left out of the value and counted separately;
     the agent's own faults widen the interval.
 
+    With a ``precision`` each agent takes exercises, in blocks that grow by half, until its interval
+    is so short. An interval that decides when to stop must hold at every number of exercises at
+    once, so it is that of ``mean_sequence``, over cycles through the complexities if there are
+    several. Payoffs are then expected to lie where those of the first block can lie.
+
     Args:
         environment_class: The environment class.
-        exercises: How many environments are drawn.
+        exercises: How many environments are drawn: 20 by default, or at most 10,000 where a
+            precision decides.
         interactions: The length of each exercise in interactions.
         seconds: The length of each exercise in seconds.
         complexity: The complexity of the environments; of several, each in turn; by default the
@@ -292,12 +356,13 @@ class Sample(FixedProtocol):
             by default each agent is alone. Only these agents can be evaluated.
         memory: ``fresh`` (a new agent for every exercise) or ``carried`` (one agent takes all
             exercises in order).
+        precision: Half the length of the interval at which an agent has taken enough exercises.
     """
 
     def __init__(
         self,
         environment_class: SpecLike,
-        exercises: int = 20,
+        exercises: int | None = None,
         interactions: int | None = None,
         seconds: float | None = None,
         complexity: float | list[float] | None = None,
@@ -309,13 +374,25 @@ class Sample(FixedProtocol):
         seed: int = 0,
         joint: list[SpecLike] | None = None,
         memory: Memory = "fresh",
+        precision: float | None = None,
     ) -> None:
+        if exercises is None:
+            exercises = FIRST_BLOCK if precision is None else MOST_EXERCISES
         if exercises < 1:
             raise InvalidInputError(
                 f"There cannot be {exercises} exercises.", "Give a number from 1 up."
             )
+        if precision is not None and not 0 < precision < inf:
+            raise InvalidInputError(f"The precision is {precision}.", "Give a number above 0.")
+        if precision is not None and memory == "carried":
+            raise InvalidInputError(
+                "Exercises whose memory is carried depend on each other, so that none of their "
+                "intervals says when to stop.",
+                "Give a number of exercises and no precision, or fresh memory.",
+            )
         self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
         self.memory = memory
+        self.precision = precision
         self.exercises = exercises
         self.budget = Budget(interactions, seconds)
         kind = clock or ("virtual" if seconds is None else "wall")
@@ -326,6 +403,7 @@ class Sample(FixedProtocol):
         self.joint = tuple(read_spec(Kind.AGENT, member) for member in joint or ())
         if joint is not None:
             check_joint(self.joint, self.clock, self.timeout)
+        self._planned: list[Planned] = []  # as far as they were needed
         super().__init__(payoff, seed)
 
     @cached_property
@@ -336,25 +414,83 @@ class Sample(FixedProtocol):
             made.with_views([None] * len(self.joint))  # raises if it has not so many seats
         return made
 
-    @cached_property
-    def instances(self) -> list[Instance]:
-        """The drawn environments."""
-        made, spec = self.environment_class, self.environment_spec
-        complexities = islice(cycle(self.complexities), self.exercises)
-        return [draw(made, spec, self.seed, *each) for each in enumerate(complexities)]
+    def instance(self, number: int) -> Instance:
+        """The environment of the exercise of some number."""
+        complexity = self.complexities[number % self.parts]
+        return draw(self.environment_class, self.environment_spec, self.seed, number, complexity)
 
-    @cached_property
+    @property
     def planned(self) -> list[Planned]:
         """The exercises, one in each drawn environment."""
-        made = self.environment_class
-        return [
-            Planned(self.environment_spec, made, each, self.budget, made.complexity(each))
-            for each in self.instances
-        ]
+        return self._first(self.exercises)
 
-    def expected(self) -> int:
-        """How many exercises one agent takes."""
-        return self.exercises
+    def _first(self, count: int) -> list[Planned]:
+        made = self.environment_class
+        for number in range(len(self._planned), count):
+            each = self.instance(number)
+            complexity = made.complexity(each)
+            self._planned.append(
+                Planned(self.environment_spec, made, each, self.budget, complexity)
+            )
+        return self._planned[:count]
+
+    def drawn(self) -> Iterable[tuple[EnvironmentClass, Instance]]:
+        """The environments of all exercises, or of the first block."""
+        known = self.planned if self.precision is None else self._first(self._block(0))
+        return ((each.environment_class, each.instance) for each in known)
+
+    def due(self, outcomes: Sequence[Outcome]) -> list[Planned]:
+        """All the exercises; with a precision those of the blocks that are needed.
+
+        Raises:
+            InvalidInputError: There is a precision, and payoffs are not bounded.
+        """
+        if self.precision is None:
+            return self.planned
+        if not all(map(isfinite, self.bounds())):
+            raise InvalidInputError(
+                "No interval of a payoff without bounds says when to stop.",
+                "Give a number of exercises and no precision, or another payoff.",
+            )
+        numbers = {each.exercise.number for each in outcomes}
+        total = self._block(0)
+        while total <= max(numbers, default=0):
+            total = self._block(total)
+        failed = all(map(is_own_fault, outcomes))  # and would again
+        if len(numbers) == total and not failed and not self._is_precise(self.score(outcomes)):
+            total = self._block(total)
+        return self._first(total)
+
+    def _block(self, total: int) -> int:
+        """How many exercises there are after the next block, in whole cycles through the parts."""
+        larger = max(FIRST_BLOCK, total + ceil(total / 2))
+        return min(-(-larger // self.parts) * self.parts, self.exercises)
+
+    def _is_precise(self, score: Score) -> bool:
+        if score.interval is None or self.precision is None:
+            return False
+        return (score.interval.high - score.interval.low) / 2 <= self.precision
+
+    def score(self, outcomes: Sequence[Outcome]) -> Score:
+        """As every fixed test; with a precision, the interval is the one that always holds."""
+        score = super().score(outcomes)
+        if self.precision is None or "watched" not in score.parts:
+            return score
+        score = replace(score, interval=Interval(*score.parts["watched"]))
+        return replace(score, parts={**score.parts, "precise": self._is_precise(score)})
+
+    def expected(self) -> int | None:
+        """How many exercises one agent takes; not known where a precision decides."""
+        return self.exercises if self.precision is None else None
+
+    def settings(self) -> dict[str, str]:
+        """The precision, if there is one."""
+        if self.precision is None:
+            return {}
+        return {
+            "Precision": f"half the length of an interval at most {self.precision:g}, within "
+            f"{self.exercises} exercises of an agent"
+        }
 
     def describe(self) -> Design:
         """Independent exercises of the same length."""
@@ -367,4 +503,5 @@ class Sample(FixedProtocol):
             length_unit="seconds" if timed else "interactions",
             clock=self.clock.kind,
             environments=self.environment_spec.label,
+            precision=self.precision,
         )

@@ -126,6 +126,10 @@ class Universal(Sample):
             check_balanced(made, spec)
         return distinct_instances(made, spec, self.seed, self.exercises)
 
+    def instance(self, number: int) -> Instance:
+        """The environment of the exercise of some number."""
+        return self.instances[number]
+
     @cached_property
     def _value_range(self) -> Range:
         """Between which numbers every adjusted value lies; 0 times infinity counts as 0."""
@@ -162,7 +166,9 @@ class Universal(Sample):
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean adjusted value with its 95 % interval; says so if balance was waived."""
         score = mean_score([*map(self._adjusted, outcomes)], 1, self._value_range)
-        return replace(score, parts={"unbalanced": True}) if self.unbalanced else score
+        if not self.unbalanced:
+            return score
+        return replace(score, parts={**score.parts, "unbalanced": True})
 
     def settings(self) -> dict[str, str]:
         """Whether the class claims to be balanced, where that matters."""

@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
+from math import isfinite
 
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.exercise import is_own_fault
-from omnimeter.estimation import holm, stratified_difference, stratified_test
+from omnimeter.estimation import (
+    Estimate,
+    difference_sequence,
+    paired_difference,
+    stratified_difference,
+    stratified_test,
+)
 from omnimeter.protocols import Result
-from omnimeter.reports.scores import EXERCISE, score_rows
+from omnimeter.protocols.sample import cycle_means
+from omnimeter.reports.scores import EXERCISE, score_rows, unit_values
 
 ERROR_RATE = 0.05
 """How often a difference may be claimed, over all comparisons, between equal agents."""
@@ -39,12 +47,16 @@ class Comparison:
         agent: The agent.
         reference: The agent that it is compared with.
         difference: The mean of its payoffs minus the other's; ``None`` without any in common.
-        low: The lower end of the 95 % interval; ``None`` when that cannot be said.
+        low: The lower end of the simultaneous 95 % interval; ``None`` when that cannot be said.
         high: The upper end.
         count: How many exercises or repetitions both finished.
-        p_value: The p-value, corrected for all comparisons made; ``None`` if not computed.
-        verdict: What this shows.
+        p_value: The smallest error rate, for all comparisons at once, at which the interval
+            excludes 0; ``None`` if not computed.
+        verdict: What this shows: a difference where the interval excludes 0.
         unit: What is compared one by one: exercises or, if these are dependent, repetitions.
+        simultaneous: For how many comparisons the intervals hold at once.
+        watched: The ends of the interval that holds even if what was seen was the reason for
+            stopping, for all comparisons at once; ``None`` for a test that was not stopped.
     """
 
     agent: Spec
@@ -56,6 +68,8 @@ class Comparison:
     p_value: float | None
     verdict: Verdict
     unit: str = EXERCISE
+    simultaneous: int = 1
+    watched: tuple[float, float] | None = None
 
     @property
     def finding(self) -> str:
@@ -66,10 +80,15 @@ class Comparison:
 def comparisons(result: Result, reference: Spec | None = None) -> list[Comparison]:
     """Every agent against one of them, best first, on the same exercises.
 
-    A difference counts as shown when its p-value, corrected by Holm's method, is at most 0.05 and
-    its interval does not contain 0. Against a reference that was chosen beforehand the correction
-    is for the comparisons with it. The best agent, however, is selected by the very same payoffs,
-    and could have been any; the correction is then for all pairs of agents.
+    The error rate is divided among the comparisons (Bonferroni), so that all intervals hold at once
+    with a confidence of 95 %. A difference counts as shown when its interval does not contain 0.
+    Against a reference that was chosen beforehand, the comparisons with it count. The best agent,
+    however, is selected by the very same payoffs, and could have been any; then all pairs of agents
+    count.
+
+    Where a precision decided on the number of exercises, only intervals that hold at every number
+    at once say something. A difference then counts as shown when its own, with the error rate
+    divided among the comparisons, does not contain 0; there is no p-value.
 
     Args:
         result: The result of an evaluation.
@@ -102,30 +121,75 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     others = [agent for agent in ranked if agent != chosen]
     pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
     strata = {} if result.values else result.strata
-    raw = {}
-    for first, second in pairs:
-        shared = _shared(payoffs[first], payoffs[second], strata)
-        if sum(map(len, shared[0])) > 1:
-            raw[frozenset((first, second))] = stratified_test(*shared)
-    p_values = dict(zip(raw, holm(list(raw.values())).tolist(), strict=True))
+    confidence = 1 - ERROR_RATE / max(1, len(pairs))
     compared = []
     for agent in others:
         shared = _shared(payoffs[agent], payoffs[chosen], strata)
         count = sum(map(len, shared[0]))
-        estimate = stratified_difference(*shared, 1 - ERROR_RATE, result.support) if count else None
+        estimate = stratified_difference(*shared, confidence, result.support) if count else None
         difference = None if estimate is None else estimate.value
         low, high, p_value, verdict = None, None, None, Verdict.TOO_FEW
         if {agent, chosen} & faulty:
             # Its own faults decide which of its exercises can be compared, so nothing is shown.
             verdict = Verdict.FAULTY
         elif estimate is not None and count > 1:
-            low, high, p_value = estimate.low, estimate.high, p_values[frozenset((agent, chosen))]
-            verdict = Verdict.NOT_SHOWN
-            if p_value <= ERROR_RATE and not low <= 0 <= high:
-                verdict = Verdict.BETTER if estimate.value > 0 else Verdict.WORSE
+            low, high = estimate.low, estimate.high
+            p_value = min(1.0, len(pairs) * stratified_test(*shared, result.support))
+            verdict = _verdict(low, high)
+        watched = None
+        sequential = result.design.precision is not None
+        if verdict not in (Verdict.TOO_FEW, Verdict.FAULTY) and (sequential or not result.complete):
+            always = watched_difference(result, agent, chosen, confidence)
+            watched = None if always is None else (always.low, always.high)
+        if sequential and watched and difference is not None:
+            p_value, (low, high) = None, watched
+            verdict = _verdict(low, high)
         numbers = difference, low, high, count, p_value
-        compared.append(Comparison(agent, chosen, *numbers, verdict, result.design.unit))
+        unit = result.design.unit
+        compared.append(Comparison(agent, chosen, *numbers, verdict, unit, len(pairs), watched))
     return compared
+
+
+def _verdict(low: float, high: float) -> Verdict:
+    """What an interval of a difference shows."""
+    if low <= 0 <= high:
+        return Verdict.NOT_SHOWN
+    return Verdict.BETTER if low > 0 else Verdict.WORSE
+
+
+def watched_difference(
+    result: Result, agent: Spec, reference: Spec, confidence: float
+) -> Estimate | None:
+    """The difference of two agents, with an interval that holds at every moment at once.
+
+    Of exercises it is a confidence sequence, up to the first that one of both has not taken.
+    Repetitions have a difference of their own in each round, so the error rate is divided among
+    all the rounds that there can be.
+
+    Returns:
+        The estimate; ``None`` where payoffs or the number of moments are not bounded, or too
+        little is known.
+    """
+    ours, theirs = unit_values(result, agent), unit_values(result, reference)
+    design = result.design
+    if design.unit != EXERCISE:
+        common = sorted(ours.keys() & theirs.keys())
+        if design.moments is None or len(common) < 2:
+            return None
+        first, second = ([each[unit] for unit in common] for each in (ours, theirs))
+        share = 1 - (1 - confidence) / design.moments
+        return paired_difference(first, second, share, result.support)
+    if result.support is None or not all(map(isfinite, result.support)):
+        return None
+    both = set.intersection(
+        *({each.exercise.number for each in result.outcomes[who]} for who in (agent, reference))
+    )
+    paid = ours.keys() & theirs.keys()
+    first, second = (
+        cycle_means({unit: side[unit] if unit in paid else None for unit in both}, design.parts)
+        for side in (ours, theirs)
+    )
+    return difference_sequence(first, second, confidence, result.support) if first else None
 
 
 def _shared(

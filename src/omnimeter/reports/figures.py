@@ -186,9 +186,10 @@ def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
         )
         if any(dot.low is None for dot in dots):
             note += f" {_HOLLOW}"
+    kind = "95 % interval, all of which hold at once" if len(compared) > 1 else "95 % interval"
     caption = (
-        f"Mean difference from {compared[0].reference.label}, {unit} by {unit}, with its 95 % "
-        f"interval. Left of the line is worse. {note}"
+        f"Mean difference from {compared[0].reference.label}, {unit} by {unit}, with its {kind}. "
+        f"Left of the line is worse. {note}"
     )
     return DotFigure("differences", title, caption, axis, dots)
 

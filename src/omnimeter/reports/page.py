@@ -303,6 +303,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, len(outcomes)),
+        summary.reproducibility_sentence(result),
     ]
     agents = evaluation.agents
     who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"
@@ -310,6 +311,12 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     where = list(dict.fromkeys(each.label for each in classes))
     if len(where) > 2:  # too many to name with their parameters
         where = list(dict.fromkeys(each.id for each in classes))
+    estimate = (
+        summary.estimate_sentence(result),
+        summary.bounded_sentence(result),
+        summary.precision_sentence(result),
+        summary.stopped_sentence(result, compared),
+    )
     progress = ""
     if not result.complete:
         expected = protocol.expected()
@@ -332,7 +339,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         places={agent.label: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,
         design=design,
-        estimate=f"{summary.estimate_sentence(result)} {summary.stopped_sentence(result)}".strip(),
+        estimate=" ".join(sentence for sentence in estimate if sentence),
         reliability=f"{reliable}. {summary.RELIABILITY}" if reliable and adaptive else "",
         warning=summary.UNBALANCED if waived and not claimed else "",
     )

@@ -151,7 +151,7 @@ def score_rows(result: Result) -> list[ScoreRow]:
     for agent, score in result.scores.items():
         outcomes = result.outcomes.get(agent, ())
         lengths = [each.interactions for each in outcomes if each.payoff is not None]
-        low, high, confidence = score.interval or (None, None, 0.95)
+        low, high, confidence, _ = score.interval or (None, None, 0.95, False)
         rows.append(
             ScoreRow(
                 agent=agent,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
@@ -23,6 +23,7 @@ from omnimeter.reports.text import (
     interval,
     listed,
     number,
+    p_value,
     percent,
 )
 
@@ -70,13 +71,40 @@ def comparison_sentence(comparison: Comparison) -> str:
         return (
             f"No difference between {agent} and {reference} is shown: "
             f"{number(size, places, signed=True)} "
-            f"(95 % interval {interval(low, high, places)}, {common})."
+            f"({_ends(comparison, low, high, places)}, {common})."
         )
     if comparison.verdict is Verdict.WORSE and low is not None and high is not None:
         size, low, high = -size, -high, -low
     return (
         f"{agent} is {comparison.verdict} than {reference} by {number(size, places)} "
-        f"{_PAIRED[comparison.unit]} (95 % interval {interval(low, high, places)}, {common})."
+        f"{_PAIRED[comparison.unit]} ({_ends(comparison, low, high, places)}, {common})."
+    )
+
+
+def _ends(comparison: Comparison, low: float | None, high: float | None, places: int) -> str:
+    """An interval of a difference, with the p-value that belongs to it."""
+    kind = "simultaneous 95 % interval" if comparison.simultaneous > 1 else "95 % interval"
+    ends = f"{kind} {interval(low, high, places)}"
+    return ends if comparison.p_value is None else f"{ends}, p {p_value(comparison.p_value)}"
+
+
+def bounded_sentence(result: Result) -> str:
+    """Says whose interval only rests on the possible payoffs, why, and what to do; or nothing."""
+    names = [
+        agent.label
+        for agent, score in result.scores.items()
+        if score.interval is not None and score.interval.bounded
+    ]
+    if not names or result.design.precision is not None:
+        return ""
+    unit = result.design.unit
+    whose = "intervals of" if len(names) > 1 else "interval of"
+    who = listed(names) if len(names) <= NAMED else counted(len(names), "agent")
+    rest = "rest" if len(names) > 1 else "rests"
+    return (
+        f"The {whose} {who} {rest} on nothing but the lowest and the highest possible score: fewer "
+        f"than four {unit}s carry the spread, which is too few to rely on it. More {unit}s make "
+        f"{'them' if len(names) > 1 else 'it'} much shorter."
     )
 
 
@@ -162,8 +190,12 @@ def estimate_sentence(result: Result) -> str:
 def _estimand(result: Result) -> str:
     design = result.design
     if design.unit == EXERCISE:
-        if not (design.environments and design.units):
+        if not (design.environments and (design.units or design.precision)):
             return "a test like this one"
+        if design.units is None:
+            length = design.length
+            each = "" if length is None else f" of {length_text(design, length)}"
+            return f"an exercise{each} in {design.environments}"
         each = "" if design.length is None else f", {length_text(design, design.length)} each"
         return f"a test in {counted(design.units, 'environment')} of {design.environments}{each}"
     where = f" in {design.environments}" if design.environments else ""
@@ -179,22 +211,73 @@ def _estimand(result: Result) -> str:
     return f"a repetition{long}{where}"
 
 
-def stopped_sentence(result: Result) -> str:
-    """What holds if the score was the reason for stopping; empty if the test was not stopped."""
+def stopped_sentence(result: Result, compared: Sequence[Comparison] = ()) -> str:
+    """What holds if the score was the reason for stopping; empty if the test was not stopped.
+
+    Where a precision decides on the number of exercises, what was printed always holds.
+    """
     known = {
         agent.label: score.parts["watched"]
         for agent, score in result.scores.items()
         if "watched" in score.parts
     }
-    if result.complete or not known:
+    if result.complete or not known or result.design.precision is not None:
         return ""
-    places = decimals(end for ends in known.values() for end in ends)
-    intervals = [f"{label} ({interval(low, high, places)})" for label, (low, high) in known.items()]
     these = "these 95 % intervals do" if len(known) > 1 else "this 95 % interval does"
-    compared = " Differences between agents then do not." if len(result.scores) > 1 else ""
+    differences = {
+        f"{each.agent.label} minus {each.reference.label}": each.watched
+        for each in compared
+        if each.watched is not None
+    }
+    rest = ""
+    if differences:
+        rest = f" So do those of differences, all at once: {_intervals(differences)}."
+    elif len(result.scores) > 1:
+        rest = " Differences between agents then do not."
     return (
         "The interval above holds for a test that was not stopped because of its score. If it was, "
-        f"{these}: {listed(intervals)}.{compared}"
+        f"{these}: {_intervals(known)}.{rest}"
+    )
+
+
+def _intervals(known: Mapping[str, tuple[float, float]]) -> str:
+    places = decimals(end for ends in known.values() for end in ends)
+    return listed([f"{label} ({interval(*ends, places)})" for label, ends in known.items()])
+
+
+def precision_sentence(result: Result) -> str:
+    """What the intervals of a test with a precision are, and who reached it; empty otherwise."""
+    wanted = result.design.precision
+    if wanted is None:
+        return ""
+    parts = []
+    for precise, verb in ((True, "reached"), (False, "not reached")):
+        agents = [
+            f"{agent.label} after {counted(score.count, result.design.unit)}"
+            for agent, score in result.scores.items()
+            if bool(score.parts.get("precise")) is precise
+        ]
+        if agents:
+            parts.append(f"{verb} by {listed(agents)}")
+    return (
+        "The intervals are always valid: they hold at every number of exercises at once, because "
+        f"their length decided when to stop. The precision of {wanted:g} was {'; '.join(parts)}."
+    )
+
+
+def reproducibility_sentence(result: Result) -> str:
+    """Names the agents whose first exercise went otherwise when it was run again; mostly empty."""
+    names = [
+        agent.label
+        for agent, done in result.outcomes.items()
+        if any(each.remarks.get("reproducible") is False for each in done)
+    ]
+    if not names:
+        return ""
+    return (
+        f"Not reproducible: an exercise of {listed(names)} went otherwise when it was run again "
+        "with the same seed. All randomness of an agent should come from the generator that begin "
+        "gives it."
     )
 
 

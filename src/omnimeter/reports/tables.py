@@ -127,6 +127,12 @@ def metric_table(result: Result) -> Table | None:
     return Table(("Agent", *(each.heading for each in metrics)), tuple(cells))
 
 
+def interval_heading(compared: Sequence[Comparison]) -> str:
+    """Says whether the intervals of differences hold one by one or all at once."""
+    several = any(each.simultaneous > 1 for each in compared)
+    return "simultaneous 95 %" if several else "95 % interval"
+
+
 def difference_table(compared: Sequence[Comparison]) -> Table:
     """How far each agent is from the reference."""
     places = decimals(n for each in compared for n in (each.difference, each.low, each.high))
@@ -143,7 +149,7 @@ def difference_table(compared: Sequence[Comparison]) -> Table:
             Cell(each.finding, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
         )
         rows.append(cells)
-    headings = ("Agent", "Difference", "95 % interval", "In common", "p (Holm)", "Verdict")
+    headings = ("Agent", "Difference", interval_heading(compared), "In common", "p", "Verdict")
     return Table(headings, tuple(rows))
 
 
@@ -164,7 +170,8 @@ def comparison_table(result: Result, compared: Sequence[Comparison]) -> Table:
         else:
             cells += [Cell(text, {}) for text in ("", "", "reference" if compared else "")]
         rows.append(tuple(cells))
-    headings = ("Agent", "Score\n95 % interval", "Difference\n95 % interval", "p (Holm)", "Verdict")
+    heading = f"Difference\n{interval_heading(compared)}"
+    headings = ("Agent", "Score\n95 % interval", heading, "p", "Verdict")
     return Table(headings, tuple(rows))
 
 
@@ -237,8 +244,10 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
                 "difference": _finite(each.difference),
                 "interval": [_finite(each.low), _finite(each.high)],
                 "count": each.count,
+                "simultaneous": each.simultaneous,
                 "p_value": each.p_value,
                 "verdict": str(each.verdict),
+                **({} if each.watched is None else {"watched": _finite(each.watched)}),
             }
             for each in comparisons(result, reference)
         ],
@@ -253,9 +262,14 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
         "value": _finite(row.value),
         "interval": _finite(ends and ends[:2]),
         "confidence": ends and ends.confidence,
+        "bounded": bool(ends and ends.bounded),
         "count": row.count,
         "faults": dict(row.faults),
     }
+    if any(
+        each.remarks.get("reproducible") is False for each in result.outcomes.get(row.agent, ())
+    ):
+        data["reproducible"] = False
     if row.parts:
         data["parts"] = _finite(row.parts)
     if row.agent in result.values:

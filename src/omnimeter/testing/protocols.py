@@ -168,7 +168,7 @@ def _check_score(score: Score, outcomes: int) -> None:
     assert outcomes > 0, f"No outcomes have the score {score.value}. Return None instead."
     assert isfinite(score.value), f"The score of {outcomes} outcomes is {score.value}."
     if score.interval is not None:
-        low, high, confidence = score.interval
+        low, high, confidence, _ = score.interval
         text = f"The interval {low} to {high} does not contain the score {score.value}."
         assert low <= score.value <= high, text
         assert 0 < confidence < 1, f"The confidence of the interval is {confidence}."

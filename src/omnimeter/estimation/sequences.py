@@ -1,0 +1,127 @@
+"""Confidence sequences: intervals of means that hold at every number of values at once.
+
+An interval of ``mean`` holds at a number of values that was fixed beforehand. Somebody who watches
+it and stops when it shows something is misled more often than it says. A confidence sequence may
+be watched: with its confidence, no interval of the whole sequence misses the mean, so that any
+reason for stopping will do.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from omnimeter.estimation.estimates import (
+    UNBOUNDED,
+    Estimate,
+    FloatArray,
+    Support,
+    as_sample,
+    error_rate,
+    paired_differences,
+)
+
+FRACTIONS = tuple(0.9 * 3.0**-level for level in range(8))
+"""The parts of a gambler's capital that it bets again and again: large ones are best against means
+that are far away or at few values, small ones at many values."""
+
+HALVINGS = 30
+"""How many times the gap in which an end of the interval lies is halved; the end is the outer."""
+
+CHUNK = 4096
+"""Values whose capitals are computed at once, to limit memory."""
+
+SLACK = 1e-9
+"""By which part a capital must exceed what is asked for: it is a rounded product."""
+
+
+def mean_sequence(
+    values: ArrayLike, confidence: float = 0.95, support: Support | None = None
+) -> Estimate:
+    """The mean of bounded values, with an interval that holds at every number of values at once.
+
+    It is a capital process as of Waudby-Smith and Ramdas ("Estimating means of bounded random
+    variables by betting", 2024). Values are scaled to [0, 1]. Against each mean m that could be
+    the true one, two gamblers bet on value after value, one on high values and one on low ones. A
+    gambler has a capital of 1, in ``FRACTIONS`` that are bet apart from each other: a bet of the
+    fraction f on a high value x multiplies its share by 1 + f (x / m - 1). Against the true mean
+    this is a fair game, in which the whole ever reaches 2/α with a probability of at most α/2
+    (Ville), α being the error rate. So the interval is made of the means against which neither has
+    ever reached it. Shares of 1, 1/2, 1/3 and so on, from the largest fraction to the smallest,
+    make it about 1.4 to 1.8 times as long as that of ``mean`` at 50 to 100,000 values whose
+    spread is a tenth of the support or more; the plug-in stakes of the paper, 1.4 to 3.2 times.
+
+    Values need not be independent: it is enough that each has the same expectation, given all those
+    before. The order matters, and the value is the plain mean. When capitals reached 2/α against
+    every mean, which happens with a probability of at most α, the interval is that of the last
+    capitals alone or, where these do so too, the whole support. It always contains the value.
+
+    Args:
+        values: One value or more, in the order in which they came.
+        confidence: The confidence with which all the intervals hold.
+        support: The lowest and the highest possible value; without both the interval is unbounded.
+
+    Raises:
+        ValueError: No value, one not finite or outside the support, or a confidence not in (0, 1).
+    """
+    error = error_rate(confidence)
+    numbers = as_sample(values, support)
+    value, (low, high) = float(np.mean(numbers)), support or UNBOUNDED
+    width = high - low
+    if isfinite(width) and width > 0:
+        scaled = np.clip((numbers - low) / width, 0.0, 1.0)
+        for ever in True, False:
+            below = _lowest(scaled, 2 / error, ever=ever)
+            above = _lowest(1 - scaled, 2 / error, ever=ever)
+            if below + above < 1:
+                low, high = low + below * width, high - above * width
+                break
+    return Estimate(value, min(low, value), max(high, value), confidence, len(numbers))
+
+
+def difference_sequence(
+    first: ArrayLike, second: ArrayLike, confidence: float = 0.95, support: Support | None = None
+) -> Estimate:
+    """The mean of ``first - second``, value by value, with an interval that always holds.
+
+    Args:
+        first: One value or more, in the order in which they came.
+        second: As many, in the same order.
+        confidence: The confidence with which all the intervals hold.
+        support: The lowest and the highest possible single value, of either.
+
+    Raises:
+        ValueError: As for ``mean_sequence``, or the numbers of values differ.
+    """
+    low, high = support or UNBOUNDED
+    differences = paired_differences(first, second, support)
+    return mean_sequence(differences, confidence, (low - high, high - low))
+
+
+def _lowest(scaled: FloatArray, target: float, *, ever: bool) -> float:
+    """The lowest mean against which bets on high values have not reached the target (ever, or now).
+
+    The capital never grows with the mean that is bet against, so halving finds it.
+    """
+    enough = target * (1 + SLACK)
+    fractions = np.array(FRACTIONS)[:, None]
+    shares = 1 / np.arange(1, len(FRACTIONS) + 1)
+    shares /= shares.sum()
+
+    def has_won(against: float) -> bool:
+        grown = np.log(shares)[:, None]  # the logarithm of each share of the capital
+        for first in range(0, len(scaled), CHUNK):
+            gains = np.log1p(fractions * (scaled[first : first + CHUNK] / against - 1))
+            grown = grown[:, -1:] + np.cumsum(gains, axis=1)
+            capitals = np.exp(np.minimum(grown, 700.0)).sum(axis=0)  # so that none overflows
+            if ever and np.max(capitals) >= enough:
+                return True
+        return bool(capitals[-1] >= enough)
+
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if has_won(middle) else (low, middle)
+    return low

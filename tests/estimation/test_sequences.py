@@ -1,0 +1,124 @@
+"""Confidence sequences: what they are, their edges, and whether they hold at all times at once."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from omnimeter.estimation import difference_sequence, mean, mean_sequence
+from omnimeter.estimation.sequences import FRACTIONS
+
+
+def capitals(values, against):
+    """The capital of both gamblers after each value in [0, 1]: the definition, word by word."""
+    harmonic = sum(1 / place for place in range(1, len(FRACTIONS) + 1))
+    high = [1 / place / harmonic for place in range(1, len(FRACTIONS) + 1)]
+    low = list(high)
+    sums = []
+    for value in values:
+        for place, fraction in enumerate(FRACTIONS):
+            high[place] *= 1 + fraction * (value / against - 1)
+            low[place] *= 1 + fraction * ((1 - value) / (1 - against) - 1)
+        sums.append((sum(high), sum(low)))
+    return sums
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.97])
+def test_the_interval_is_where_no_gambler_ever_got_rich(share, confidence):
+    values = (np.random.default_rng(5).random(60) < share) * 0.9 + 0.05
+    estimate = mean_sequence(values, confidence, (0, 1))
+    enough = 2 / (1 - confidence)
+    for against in np.linspace(0.005, 0.995, 199):
+        rich = max(max(each) for each in capitals(values, against)) >= enough
+        assert rich is not (estimate.low <= against <= estimate.high)
+
+
+def test_it_moves_with_the_support_and_turns_with_the_sign():
+    values = np.random.default_rng(1).beta(2, 5, 80)
+    plain, moved = (
+        mean_sequence(values, support=(0, 1)),
+        mean_sequence(4 * values - 3, 0.95, (-3, 1)),
+    )
+    turned = mean_sequence(-values, support=(-1, 0))
+    assert [moved.low, moved.high] == pytest.approx([4 * plain.low - 3, 4 * plain.high - 3])
+    assert [turned.low, turned.high] == pytest.approx([-plain.high, -plain.low])
+    assert plain.value == values.mean()
+    assert (plain.count, plain.confidence) == (80, 0.95)
+
+
+@pytest.mark.parametrize("value", [-1.0, -0.3, 0.0, 1.0])
+@pytest.mark.parametrize("count", [1, 2, 10, 100])
+def test_constant_values_are_never_certain(value, count):
+    estimate = mean_sequence([value] * count, support=(-1, 1))
+    fixed = mean([value] * count, support=(-1, 1))
+    assert -1 <= estimate.low <= value <= estimate.high <= 1
+    assert estimate.high - estimate.low > 0.9 * (fixed.high - fixed.low)
+    assert estimate.high - estimate.low < 11 / count
+
+
+def test_a_tiny_support_is_as_good_as_any():
+    values = np.random.default_rng(2).random(50)
+    plain, tiny = (
+        mean_sequence(values, support=(0, 1)),
+        mean_sequence(values * 1e-200, 0.95, (0, 1e-200)),
+    )
+    assert [tiny.low, tiny.high] == pytest.approx([1e-200 * plain.low, 1e-200 * plain.high], abs=0)
+    assert mean_sequence([0.5, 0.5], support=(0.5, 0.5)).high == 0.5
+
+
+@pytest.mark.parametrize("support", [None, (-inf, inf), (0, inf), (-inf, 1)])
+def test_without_both_bounds_nothing_is_known(support):
+    estimate = mean_sequence([0.2, 0.4], support=support)
+    assert estimate.value == pytest.approx(0.3)
+    assert (estimate.low, estimate.high) == (support or (-inf, inf))
+    assert difference_sequence([0.2], [0.4], support=support).high == inf
+
+
+def test_values_that_contradict_all_means_fall_back_to_the_last_capitals():
+    """The values are not of one mean, so both gamblers get rich, at different times."""
+    values = [0.0] * 40 + [1.0] * 60
+    estimate = mean_sequence(values, support=(0, 1))
+    last = [
+        against
+        for against in np.linspace(0.001, 0.999, 999)
+        if max(capitals(values, against)[-1]) < 40
+    ]
+    assert estimate.low <= estimate.value <= estimate.high
+    assert [estimate.low, estimate.high] == pytest.approx([min(last), max(last)], abs=2e-3)
+
+
+def test_a_difference_is_that_of_the_pairs():
+    rng = np.random.default_rng(3)
+    common = rng.random(40) / 2
+    first, second = common + 0.3 * rng.random(40), common + 0.1 * rng.random(40)
+    estimate = difference_sequence(first, second, 0.9, (0, 1))
+    assert estimate == mean_sequence(first - second, 0.9, (-1, 1))
+    with pytest.raises(ValueError, match="paired"):
+        difference_sequence(first, second[1:])
+
+
+def test_errors_of_the_input_are_named():
+    with pytest.raises(ValueError, match="outside of its support"):
+        mean_sequence([1.5], support=(0, 1))
+    with pytest.raises(ValueError, match="confidence"):
+        mean_sequence([0.5], 1.0, (0, 1))
+
+
+def misses(draw, expected, support, samples, counts):
+    """In how many samples any of the intervals, at the counts, misses the expected value."""
+    total = 0
+    for sample in range(samples):
+        values = draw(np.random.default_rng([11, sample]), counts[-1])
+        estimates = (mean_sequence(values[:count], 0.8, support) for count in counts)
+        total += any(not each.low <= expected <= each.high for each in estimates)
+    return total
+
+
+def test_all_times_at_once_in_small():
+    """At 80 %, where an interval for a fixed number of values misses some time in most samples."""
+
+    def flips(rng, count):
+        return (rng.random(count) < 0.5).astype(float)
+
+    assert misses(flips, 0.5, (0, 1), 60, [5, 10, 20, 40, 60]) <= 0.2 * 60
