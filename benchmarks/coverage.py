@@ -19,12 +19,13 @@ import csv
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from math import log, log1p, sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -47,17 +48,21 @@ from omnimeter.estimation.likelihood import Part, highest_mean
 from omnimeter.interaction import run_single
 
 Values = NDArray[np.float64]
-Sampler = Callable[[np.random.Generator], Estimate]
-"""The estimate that a new sample gives."""
-
 SIZES = (5, 10, 20, 60, 200)
 SET_SIZES = (5, 20)
 REPETITIONS = (10, 20)
 TESTS = (1, 2, 20)
 RELATED = (5, 20, 60)
 BATTERY = "thesis-table-6-1"
+KINDS = (
+    "score", "difference", "strata", "battery", "universal", "anytime", "correlation", "slope",
+    "methods",
+)  # fmt: skip
 SUPPORT = (-1.0, 1.0)
 """Where the payoffs of all shipped classes lie."""
+
+ROUNDING = 1e-12
+"""Differences up to this are rounding errors."""
 
 BAND = (0.93, 0.97)
 """Where the coverage of intervals of confidence 0.95 should lie."""
@@ -220,31 +225,69 @@ def draw_sets(
     return values
 
 
-def measure(
-    kind: str,
-    pools: str,
-    agent: str,
-    count: int,
-    truth: float,
-    estimates: Iterable[Estimate],
-) -> Cell:
-    """What some intervals say of a true value."""
+class Setup(NamedTuple):
+    """What is measured in a cell: the true value, and the estimate that a new sample gives."""
+
+    kind: str
+    environment_class: str
+    agent: str
+    count: int
+    truth: float
+    sampler: Callable[[np.random.Generator], Estimate]
+
+
+def measure(setup: Setup, resamples: int) -> Cell:
+    """How often the intervals of new samples hold the true value; every kind has the same ones."""
+    *names, truth, sampler = setup
+    rng = np.random.default_rng([crc32(repr(each).encode()) for each in names[1:]])
+    estimates = (sampler(rng) for _ in range(resamples))
     found = [(each.low, each.high, each.bounded) for each in estimates]
     low, high, bounded = np.array(found, dtype=np.float64).T
-    below, above = high < truth - 1e-12, low > truth + 1e-12
-    with np.errstate(invalid="ignore"):
-        width = float(np.median(high - low))
-    shares = float(np.mean(~below & ~above)), float(np.mean(below)), float(np.mean(above))
-    return Cell(kind, pools, agent, count, *shares, width, float(np.mean(bounded)))
+    below, above = high < truth - ROUNDING, low > truth + ROUNDING
+    shares = (float(np.mean(each)) for each in (~(below | above), below, above))
+    return Cell(*names, *shares, float(np.median(high - low)), float(np.mean(bounded)))
 
 
-def samples(sampler: Sampler, resamples: int, *names: object) -> Iterator[Estimate]:
-    """The estimates of new samples, whose randomness depends on the names."""
-    rng = np.random.default_rng([crc32(repr(each).encode()) for each in names])
-    return (sampler(rng) for _ in range(resamples))
+def sampled_mean(values: Values, count: int, rng: np.random.Generator) -> Estimate:
+    return mean(rng.choice(values, count), support=SUPPORT)
 
 
-def distinct(pools: dict[str, Values]) -> dict[str, Values]:
+def sampled_difference(
+    first: Values, second: Values, count: int, rng: np.random.Generator
+) -> Estimate:
+    chosen = rng.integers(len(first), size=count)
+    return paired_difference(first[chosen], second[chosen], support=SUPPORT)
+
+
+def sampled_strata(
+    strata: Sequence[Values], sizes: Sequence[int], rng: np.random.Generator
+) -> Estimate:
+    groups = [rng.choice(values, size) for values, size in zip(strata, sizes, strict=True)]
+    return stratified_mean(groups, support=SUPPORT)
+
+
+def sampled_set(sets: Values, rng: np.random.Generator) -> Estimate:
+    return mean(rng.choice(sets), support=SUPPORT)
+
+
+def sampled_points(
+    x: Values, y: Values, count: int, rng: np.random.Generator
+) -> tuple[Values, Values]:
+    while True:  # a line needs two complexities
+        chosen = rng.integers(len(x), size=count)
+        if np.ptp(x[chosen]) > 0:
+            return x[chosen], y[chosen]
+
+
+def sampled_correlation(x: Values, y: Values, count: int, rng: np.random.Generator) -> Estimate:
+    return correlation(*sampled_points(x, y, count, rng))
+
+
+def sampled_slope(x: Values, y: Values, count: int, rng: np.random.Generator) -> Estimate:
+    return regression(*sampled_points(x, y, count, rng)).slope
+
+
+def distinct(pools: Mapping[str, Values]) -> dict[str, Values]:
     """The pools without those that are the same as one before."""
     seen: dict[bytes, str] = {}
     for agent, values in pools.items():
@@ -252,139 +295,66 @@ def distinct(pools: dict[str, Values]) -> dict[str, Values]:
     return {agent: pools[agent] for agent in seen.values()}
 
 
-def score_cells(pools: Pools, resamples: int) -> Iterator[Cell]:
-    """The mean payoff of each agent."""
-    for agent, values in distinct(pools.payoffs).items():
+def setups(pools: Pools) -> Iterator[Setup]:
+    """What is measured in a class: every kind of interval, agent and number of values."""
+    yield from exercise_setups(pools)
+    yield from protocol_setups(pools)
+    yield from relation_setups(pools)
+
+
+def exercise_setups(pools: Pools) -> Iterator[Setup]:
+    """Scores, and differences to ``random`` and to the best of the others."""
+    name, payoffs = pools.environment_class, distinct(pools.payoffs)
+    for agent, values in payoffs.items():
         for count in SIZES:
-
-            def sampler(rng: np.random.Generator, n: int = count, v: Values = values) -> Estimate:
-                return mean(rng.choice(v, n), support=SUPPORT)
-
-            names = "score", pools.environment_class, agent, count
-            yield measure(*names, float(np.mean(values)), samples(sampler, resamples, *names))
-
-
-def difference_cells(pools: Pools, resamples: int) -> Iterator[Cell]:
-    """Each agent minus ``random``, and minus the best of the others, on the same exercises."""
-    payoffs = distinct(pools.payoffs)
+            sampler = partial(sampled_mean, values, count)
+            yield Setup("score", name, agent, count, float(np.mean(values)), sampler)
     ranked = sorted(payoffs, key=lambda agent: -float(np.mean(payoffs[agent])))
     for agent in ranked:
         best = next(each for each in ranked if each != agent)
-        for other in dict.fromkeys(("random-v1", best)):
-            if other == agent:
-                continue
-            pair = payoffs[agent], payoffs[other]
+        for other in dict.fromkeys(each for each in ("random-v1", best) if each != agent):
+            pair, label = (payoffs[agent], payoffs[other]), f"{agent} - {other}"
             truth = float(np.mean(pair[0] - pair[1]))
             for count in SIZES:
-
-                def sampler(
-                    rng: np.random.Generator,
-                    n: int = count,
-                    p: tuple[Values, Values] = pair,
-                ) -> Estimate:
-                    chosen = rng.integers(len(p[0]), size=n)
-                    return paired_difference(p[0][chosen], p[1][chosen], support=SUPPORT)
-
-                names = "difference", pools.environment_class, f"{agent} - {other}", count
-                yield measure(*names, truth, samples(sampler, resamples, *names))
+                sampler = partial(sampled_difference, *pair, count)
+                yield Setup("difference", name, label, count, truth, sampler)
 
 
-def strata_cells(pools: Pools, resamples: int) -> Iterator[Cell]:
-    """The mean over three complexities, of exercises that take them in turn."""
+def protocol_setups(pools: Pools) -> Iterator[Setup]:
+    """Scores of exercises of three complexities in turn, of batteries and of universal tests."""
+    name = pools.environment_class
     for agent in distinct(pools.payoffs) if pools.strata else ():
         strata = pools.strata[agent]
         truth = float(np.mean([np.mean(values) for values in strata]))
         for count in SIZES:
-
-            def sampler(
-                rng: np.random.Generator, n: int = count, s: list[Values] = strata
-            ) -> Estimate:
-                sizes = [len(range(part, n, 3)) for part in range(3)]
-                groups = [rng.choice(v, size) for v, size in zip(s, sizes, strict=True)]
-                return stratified_mean(groups, support=SUPPORT)
-
-            names = "strata", pools.environment_class, agent, count
-            yield measure(*names, truth, samples(sampler, resamples, *names))
-
-
-def battery_cells(pools: Pools, resamples: int) -> Iterator[Cell]:
-    """The score of a battery that is taken some times."""
+            sizes = [len(range(part, count, len(strata))) for part in range(len(strata))]
+            sampler = partial(sampled_strata, strata, sizes)
+            yield Setup("strata", name, agent, count, truth, sampler)
     for agent, parts in distinct(pools.tests).items():
         for count in TESTS:
-
-            def sampler(rng: np.random.Generator, n: int = count, p: Values = parts) -> Estimate:
-                return stratified_mean([rng.choice(v, n) for v in p], support=SUPPORT)
-
-            names = "battery", BATTERY, agent, count
-            yield measure(*names, float(np.mean(parts)), samples(sampler, resamples, *names))
-
-
-def universal_cells(pools: Pools, resamples: int) -> Iterator[Cell]:  # noqa: ARG001 - real sets
-    """The score of Definition 15; every interval is that of a real set."""
+            sampler = partial(sampled_strata, parts, [count] * len(parts))
+            yield Setup("battery", BATTERY, agent, count, float(np.mean(parts)), sampler)
     for size, sets in pools.sets.items():
         for agent, values in distinct(sets).items():
-            estimates = (mean(each, support=SUPPORT) for each in values)
-            names = "universal", pools.environment_class, agent, size
-            yield measure(*names, float(np.mean(values)), estimates)
-
-
-def anytime_cells(pools: Pools, resamples: int) -> Iterator[Cell]:
-    """The score of Definition 19, over repetitions of 1,000 interactions."""
+            sampler = partial(sampled_set, values)
+            yield Setup("universal", name, agent, size, float(np.mean(values)), sampler)
     for agent, values in distinct(pools.repetitions).items():
         for count in REPETITIONS:
-
-            def sampler(rng: np.random.Generator, n: int = count, v: Values = values) -> Estimate:
-                return mean(rng.choice(v, n), support=SUPPORT)
-
-            names = "anytime", pools.environment_class, agent, count
-            yield measure(*names, float(np.mean(values)), samples(sampler, resamples, *names))
+            sampler = partial(sampled_mean, values, count)
+            yield Setup("anytime", name, agent, count, float(np.mean(values)), sampler)
 
 
-def relation_cells(pools: Pools, resamples: int) -> Iterator[Cell]:
+def relation_setups(pools: Pools) -> Iterator[Setup]:
     """The correlation of payoff and complexity, and the slope of the line between them."""
-    x = pools.complexities
-    if np.ptp(x) == 0:
-        return
-    for agent, y in distinct(pools.payoffs).items():
-        if np.ptp(y) <= 1e-12:
-            continue
-        whole = correlation(x, y).value, regression(x, y).slope.value
-        for count in RELATED:
-
-            def chosen(
-                rng: np.random.Generator, n: int = count, v: Values = y
-            ) -> tuple[Values, Values]:
-                while True:  # a line needs two complexities
-                    places = rng.integers(len(x), size=n)
-                    if np.ptp(x[places]) > 0:
-                        return x[places], v[places]
-
-            def of_correlation(
-                rng: np.random.Generator, points: Callable[..., tuple[Values, Values]] = chosen
-            ) -> Estimate:
-                return correlation(*points(rng))
-
-            def of_slope(
-                rng: np.random.Generator, points: Callable[..., tuple[Values, Values]] = chosen
-            ) -> Estimate:
-                return regression(*points(rng)).slope
-
-            for kind, sampler, truth in zip(
-                ("correlation", "slope"), (of_correlation, of_slope), whole, strict=True
-            ):
-                names = kind, pools.environment_class, agent, count
-                yield measure(*names, truth, samples(sampler, resamples, *names))
-
-
-KINDS = {
-    "score": score_cells,
-    "difference": difference_cells,
-    "strata": strata_cells,
-    "battery": battery_cells,
-    "universal": universal_cells,
-    "anytime": anytime_cells,
-    "correlation, slope": relation_cells,
-}
+    name, x = pools.environment_class, pools.complexities
+    for agent, y in distinct(pools.payoffs).items() if np.ptp(x) > 0 else ():
+        if np.ptp(y) > ROUNDING:
+            line = correlation(x, y).value, regression(x, y).slope.value
+            for count in RELATED:
+                sampler = partial(sampled_correlation, x, y, count)
+                yield Setup("correlation", name, agent, count, line[0], sampler)
+                sampler = partial(sampled_slope, x, y, count)
+                yield Setup("slope", name, agent, count, line[1], sampler)
 
 
 def student(values: Values, rng: np.random.Generator) -> Estimate:  # noqa: ARG001 - no randomness
@@ -396,7 +366,7 @@ def student(values: Values, rng: np.random.Generator) -> Estimate:  # noqa: ARG0
 def hall(values: Values, rng: np.random.Generator) -> Estimate:
     """Hall's transformation of Student's t, which removes skewness (P. Hall, 1992)."""
     count, value, spread = len(values), float(np.mean(values)), float(np.std(values, ddof=1))
-    if spread == 0:
+    if np.ptp(values) <= ROUNDING:
         return Estimate(value, value, value, 0.95, count)
     skewness = float(np.mean((values - value) ** 3)) / float(np.std(values)) ** 3
     if abs(skewness) < 1e-9:
@@ -421,8 +391,7 @@ def bootstrap_t(values: Values, rng: np.random.Generator) -> Estimate:
 
 def likelihood(values: Values, rng: np.random.Generator) -> Estimate:  # noqa: ARG001
     """The empirical likelihood, calibrated by Student's t."""
-    degrees = len(values) - 1
-    cost = len(values) / 2 * log1p(_t(values) ** 2 / degrees)
+    cost = len(values) / 2 * log1p(_t(values) ** 2 / (len(values) - 1))
     low, high = -highest_mean([Part(-values)], cost), highest_mean([Part(values)], cost)
     return Estimate(float(np.mean(values)), low, high, 0.95, len(values))
 
@@ -434,6 +403,16 @@ def bounded(values: Values, rng: np.random.Generator) -> Estimate:  # noqa: ARG0
     return Estimate(float(np.mean(values)), low, high, 0.95, len(values), bounded=True)
 
 
+def betting(values: Values, rng: np.random.Generator) -> Estimate:  # noqa: ARG001
+    """The confidence sequence of ``mean_sequence``, which holds at every number of values."""
+    return mean_sequence(values, support=SUPPORT)
+
+
+def ours(values: Values, rng: np.random.Generator) -> Estimate:  # noqa: ARG001
+    """The interval that is printed."""
+    return mean(values, support=SUPPORT)
+
+
 def _t(values: Values) -> float:
     return float(special.stdtrit(len(values) - 1, 0.975))
 
@@ -442,46 +421,33 @@ def _error(values: Values) -> float:
     return float(np.std(values, ddof=1)) / sqrt(len(values))
 
 
-METHODS: dict[str, Callable[[Values, np.random.Generator], Estimate]] = {
+Method = Callable[[Values, np.random.Generator], Estimate]
+
+METHODS: dict[str, Method] = {
     "Student's t": student,
     "Hall's transformation": hall,
     "bootstrap-t": bootstrap_t,
     "empirical likelihood": likelihood,
     "always bounded": bounded,
-    "betting": lambda values, rng: mean_sequence(values, support=SUPPORT),  # noqa: ARG005
-    "ours": lambda values, rng: mean(values, support=SUPPORT),  # noqa: ARG005
+    "betting": betting,
+    "ours": ours,
 }
 COMPARED = (5, 20, 60)
 
 
-def method_cells(pools: Pools, resamples: int) -> Iterator[Cell]:
-    """The mean payoff of each agent, with the interval of every method of the same samples."""
+def sampled_by(method: Method, values: Values, count: int, rng: np.random.Generator) -> Estimate:
+    own = np.random.default_rng(rng.integers(2**32))  # so that all methods get the same samples
+    return method(rng.choice(values, count), own)
+
+
+def method_setups(pools: Pools) -> Iterator[Setup]:
+    """The mean payoff of each agent with the interval of every method."""
     for agent, values in distinct(pools.payoffs).items():
         for count in COMPARED:
             for name, method in METHODS.items():
-
-                def sampler(
-                    rng: np.random.Generator,
-                    n: int = count,
-                    v: Values = values,
-                    how: Callable[[Values, np.random.Generator], Estimate] = method,
-                ) -> Estimate:
-                    return how(rng.choice(v, n), rng)
-
-                names = pools.environment_class, agent, count
-                estimates = samples(sampler, resamples, *names)
-                yield measure(name, *names, float(np.mean(values)), estimates)
-
-
-def cells_of(job: tuple[str, Pools, int]) -> tuple[str, list[Cell], float]:
-    """All cells of one kind in one class, with the processor time that they took."""
-    kind, pools, resamples = job
-    before = time.process_time()
-    if kind == "methods":
-        found = list(method_cells(pools, max(1, resamples // 4)))
-    else:
-        found = list(KINDS[kind](pools, resamples))
-    return kind, found, time.process_time() - before
+                sampler = partial(sampled_by, method, values, count)
+                truth = float(np.mean(values))
+                yield Setup(name, pools.environment_class, agent, count, truth, sampler)
 
 
 def percent(share: float) -> str:
@@ -622,11 +588,24 @@ def parsed(arguments: Sequence[str] | None = None) -> Any:
     parser.add_argument("--resamples", type=int, default=Amounts.resamples)
     parser.add_argument("--quick", action="store_true", help="400 samples, from small pools")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kinds", nargs="*", choices=[*KINDS, "methods"])
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--out", type=Path, default=Path("evaluations/coverage"))
     parser.add_argument("--pools", type=Path, help="a file in which pools are kept for next time")
     parser.add_argument("--write", type=Path, help="a page to put the tables in")
     return parser.parse_args(arguments)
+
+
+def measured(
+    executor: ProcessPoolExecutor, planned: Sequence[Setup], resamples: int, what: str
+) -> list[Cell]:
+    """All cells, with a word on the way now and then."""
+    begun, cells = time.monotonic(), []
+    for cell in executor.map(measure, planned, [resamples] * len(planned), chunksize=4):
+        cells.append(cell)
+        if len(cells) % 100 == 0 or len(cells) == len(planned):
+            passed = time.monotonic() - begun
+            print(f"{len(cells)} of {len(planned)} {what}: {passed:.0f} s", flush=True)
+    return cells
 
 
 def main() -> int:
@@ -637,16 +616,13 @@ def main() -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     pools = collect_pools(amounts, given.workers, given.pools)
     print(f"pools: {time.monotonic() - begun:.0f} s", flush=True)
-    kinds = given.kinds or [*KINDS, "methods"]
-    jobs = [(kind, each, amounts.resamples) for kind in kinds for each in pools]
-    cells: list[Cell] = []
-    compared: list[Cell] = []
+    planned = [each for one in pools for each in setups(one) if each.kind in given.kinds]
+    compared = []
     with ProcessPoolExecutor(given.workers) as executor:
-        for kind, found, seconds in executor.map(cells_of, jobs):
-            (compared if kind == "methods" else cells).extend(found)
-            if found:
-                where = found[0].environment_class
-                print(f"{kind} in {where}: {len(found)} cells, {seconds:.0f} s", flush=True)
+        cells = measured(executor, planned, amounts.resamples, "cells")
+        if "methods" in given.kinds:
+            planned = [each for one in pools for each in method_setups(one)]
+            compared = measured(executor, planned, max(1, amounts.resamples // 4), "methods")
     write_csv(given.out / "cells.csv", cells)
     write_csv(given.out / "methods.csv", compared)
     tables = tables_of(cells, compared, amounts)

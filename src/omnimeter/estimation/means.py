@@ -149,7 +149,7 @@ def stratified_mean(
     It is bounded, too, if all values of some stratum are the same.
 
     Strata of a single value have no spread of their own. Two or more of them are taken as one
-    sample, so that their distance counts as spread, which makes the interval rather longer.
+    sample, so that their distance counts as spread too.
 
     Args:
         strata: The values of each stratum, one value or more in each.
