@@ -93,7 +93,7 @@ class Cell:
         below: The share that lies below it.
         above: The share that lies above it.
         width: The median width.
-        bounded: The share that rests on the support only.
+        bounded: The share that rests on the support only, or is infinite without one.
     """
 
     kind: str
@@ -245,7 +245,8 @@ def measure(setup: Setup, resamples: int) -> Cell:
     low, high, bounded = np.array(found, dtype=np.float64).T
     below, above = high < truth - ROUNDING, low > truth + ROUNDING
     shares = (float(np.mean(each)) for each in (~(below | above), below, above))
-    return Cell(*names, *shares, float(np.median(high - low)), float(np.mean(bounded)))
+    unknown = bounded.astype(bool) | ~np.isfinite(high - low)
+    return Cell(*names, *shares, float(np.median(high - low)), float(np.mean(unknown)))
 
 
 def sampled_mean(values: Values, count: int, rng: np.random.Generator) -> Estimate:

@@ -1,0 +1,85 @@
+"""The benchmark of coverage: its functions, and cells of the catalogue chosen in advance."""
+
+from functools import cache, partial
+from importlib.util import module_from_spec, spec_from_file_location
+
+import coverage_benchmark as benchmark
+import numpy as np
+import pytest
+from coverage_benchmark import Amounts, Cell, Pools, Setup
+
+from omnimeter.estimation import Estimate
+
+
+def synthetic_pools():
+    rng = np.random.default_rng(1)
+    draws = {
+        "random-v1": rng.uniform(-0.1, 0.1, 500),
+        "learner-v1": rng.uniform(0, 0.9, 500),
+        "same-v1": np.zeros(500),
+        "copy-v1": np.zeros(500),
+    }
+    return Pools(
+        environment_class="some-v1",
+        payoffs=draws,
+        complexities=rng.integers(1, 9, 500).astype(float),
+        strata={agent: [v[:100], v[100:200], v[200:300]] for agent, v in draws.items()},
+        sets={5: {agent: v.reshape(-1, 5) for agent, v in draws.items()}},
+        repetitions=draws,
+        tests={agent: v.reshape(5, -1) for agent, v in draws.items()},
+    )
+
+
+def test_the_script_does_not_pass_for_the_package_of_its_name():
+    spec = spec_from_file_location("coverage", benchmark.PATH)
+    with pytest.raises(ImportError, match="not the package"):
+        spec.loader.exec_module(module_from_spec(spec))
+
+
+def test_every_kind_is_measured_and_told():
+    pools = synthetic_pools()
+    cells = [benchmark.measure(each, 30) for each in benchmark.setups(pools)]
+    assert {cell.kind for cell in cells} == set(benchmark.KINDS) - {"methods"}
+    assert "copy-v1" not in {cell.agent for cell in cells}  # it is the same as another
+    assert all(cell.coverage + cell.below + cell.above == pytest.approx(1) for cell in cells)
+    constant = [cell for cell in cells if cell.agent == "same-v1"]
+    assert all(cell.coverage == cell.bounded == 1 for cell in constant)
+    compared = [benchmark.measure(each, 10) for each in benchmark.method_setups(pools)]
+    text = benchmark.tables_of(cells, compared, Amounts(resamples=30))
+    assert "| score | 5 | 3 |" in text
+    assert "| betting | 20 |" in text
+
+
+def test_misses_are_told_apart():
+    def sampler(rng, low, high):
+        return Estimate((low + high) / 2, low, high, 0.95, 3, bounded=bool(rng.random() < 2))
+
+    cells = [
+        benchmark.measure(Setup("score", "a", "b", 3, 0.5, partial(sampler, low=low, high=high)), 4)
+        for low, high in [(0, 1), (0, 0.4), (0.6, 1)]
+    ]
+    assert [(cell.coverage, cell.below, cell.above) for cell in cells] == [
+        (1, 0, 0),
+        (0, 1, 0),
+        (0, 0, 1),
+    ]
+    assert benchmark.bounded_share([Cell("score", "a", "b", 20, 1, 0, 0, 1, 0.6)]) == 1
+
+
+def test_methods_get_the_same_samples():
+    setups = [each for each in benchmark.method_setups(synthetic_pools()) if each.count == 5]
+    seen = {}
+    for each in setups:
+        if each.agent == "learner-v1":
+            rng = np.random.default_rng(3)
+            seen[each.kind] = [each.sampler(rng).value for _ in range(3)]
+    assert len(seen) == len(benchmark.METHODS)
+    assert all(values == pytest.approx(seen["ours"]) for values in seen.values())
+
+
+def test_tables_take_their_place_in_a_page(tmp_path):
+    page = tmp_path / "page.md"
+    begin, end = (f"<!-- {each}: benchmarks/coverage.py -->" for each in ("begin", "end"))
+    page.write_text(f"before\n{begin}\nold\n{end}\nafter\n", "utf-8")
+    benchmark.write_tables(page, "new\n")
+    assert page.read_text("utf-8") == f"before\n{begin}\n\nnew\n\n{end}\nafter\n"
