@@ -3,11 +3,11 @@
 from functools import cache, partial
 from importlib.util import module_from_spec, spec_from_file_location
 
-import coverage_benchmark as benchmark
 import numpy as np
 import pytest
-from coverage_benchmark import Amounts, Cell, Pools, Setup
 
+import coverage_benchmark as benchmark
+from coverage_benchmark import Amounts, Cell, Pools, Setup
 from omnimeter.estimation import Estimate
 
 
@@ -83,3 +83,57 @@ def test_tables_take_their_place_in_a_page(tmp_path):
     page.write_text(f"before\n{begin}\nold\n{end}\nafter\n", "utf-8")
     benchmark.write_tables(page, "new\n")
     assert page.read_text("utf-8") == f"before\n{begin}\n\nnew\n\n{end}\nafter\n"
+
+
+# Cells chosen over classes, agents, kinds and numbers of values before they were measured, and the
+# bands in which docs/intervals.md says that they lie: 93 to 97 %, more where intervals are bounded.
+# Sampling 1,000 times leaves about 0.7 points either way, small pools some more.
+INSIDE, ABOVE = (0.925, 0.977), (0.925, 1.0)
+AMOUNTS = Amounts(exercises=1_500, stratum=400, tests=300, sets=300, repetitions=300)
+CELLS = [
+    ("score", "automata-v1", "random-v1", 20, INSIDE),
+    ("score", "automata-v1", "q-learning-v1", 5, ABOVE),
+    ("score", "automata-v1", "q-learning-v1", 60, INSIDE),
+    ("score", "buttons-v1", "random-v1", 10, ABOVE),
+    ("score", "cups-v1", "cup-presser-v1", 5, ABOVE),
+    ("score", "cups-v1", "cup-presser-v1", 60, INSIDE),
+    ("score", "torus-v1", "torus-agent-v1", 5, ABOVE),
+    ("score", "torus-v1", "torus-agent-v1", 60, INSIDE),
+    ("score", "lambda-v1", "q-learning-v1", 200, INSIDE),
+    ("difference", "lambda-v1", "q-learning-v1 - random-v1", 20, INSIDE),
+    ("difference", "torus-v1", "torus-agent-v1 - random-v1", 60, INSIDE),
+    ("difference", "cups-v1", "cup-presser-v1 - random-v1", 5, ABOVE),
+    ("strata", "cups-v1", "random-v1", 20, ABOVE),
+    ("strata", "automata-v1", "q-learning-v1", 60, ABOVE),
+    ("battery", benchmark.BATTERY, "oracle-v1", 1, ABOVE),
+    ("battery", benchmark.BATTERY, "q-learning-v1", 20, INSIDE),
+    ("universal", "automata-v1", "q-learning-v1", 5, ABOVE),
+    ("universal", "torus-v1", "torus-agent-v1", 20, ABOVE),
+    ("anytime", "automata-v1", "q-learning-v1", 10, ABOVE),
+    ("correlation", "lambda-v1", "q-learning-v1", 60, INSIDE),
+]
+
+
+def class_of(where):
+    return "lambda-v1" if where == benchmark.BATTERY else where
+
+
+@cache
+def pools_of(environment_class):
+    """The pools of the agents that are measured in a class, drawn once."""
+    labels = [agent for _, where, agent, *_ in CELLS if class_of(where) == environment_class]
+    agents = {"random-v1", *(each for label in labels for each in label.split(" - "))}
+    return benchmark.draw_pools(environment_class, sorted(agents), AMOUNTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "where", "agent", "count", "band"), CELLS)
+def test_cells_cover_as_documented(kind, where, agent, count, band):
+    (setup,) = [
+        each
+        for each in benchmark.setups(pools_of(class_of(where)))
+        if each[:4] == (kind, where, agent, count)
+    ]
+    cell = benchmark.measure(setup, 1_000)
+    assert band[0] <= cell.coverage <= band[1]
+    assert cell.coverage <= INSIDE[1] or cell.is_bounded
