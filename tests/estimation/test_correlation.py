@@ -87,13 +87,25 @@ def test_intervals_of_normal_points_are_near_the_textbook_ones():
     )
 
 
-def test_slope_of_three_points_by_hand():
-    # Residuals 1/6, -1/3, 1/6 and leverages 5/6, 1/3, 5/6: HC4 divides the outer ones by
-    # (1/6)^(5/4) in the square.
-    slope = regression([0, 1, 2], [0, 0, 1]).slope
-    error = np.sqrt(2 * (1 / 36) / (1 / 6) ** 1.25) / 2
+def test_slope_of_four_points_by_hand():
+    # Residuals of 1/10 and leverages of 1/2: HC4 divides them by 1/2 in the square.
+    slope = regression([-1, -1, 1, 1], [-0.4, -0.6, 0.6, 0.4]).slope
+    error = np.sqrt(4 * 0.01 / 0.5) / 4
     assert slope.value == pytest.approx(0.5)
-    assert slope.high - slope.value == pytest.approx(stats.t(1).ppf(0.975) * error)
+    assert slope.high - slope.value == pytest.approx(stats.t(2).ppf(0.975) * error)
+
+
+def test_few_points_that_carry_the_spread_leave_it_unknown():
+    x = np.arange(20.0)
+    y = 0.1 * x
+    y[[3, 17]] += (0.8, -0.6)  # two leave the line
+    estimate = correlation(x, y)
+    assert (estimate.low, estimate.high, estimate.p_value) == (-1, 1, 1)
+    assert estimate.bounded
+    assert regression(x, y).slope.high == np.inf
+    y[[1, 5, 8, 11, 14]] += (0.7, -0.8, 0.5, -0.7, 0.8)
+    assert not correlation(x, y).bounded
+    assert regression(x, y).slope.high < np.inf
 
 
 @given(points)

@@ -109,9 +109,8 @@ def test_proportions_are_covered_as_documented(count):
     estimates = [proportion(successes, count) for successes in range(count + 1)]
     shares = np.linspace(0.01 / count, 0.5, 5_000)
     covered = exact_coverage(estimates, shares)
-    assert covered.min() >= 0.825
-    assert covered[count * shares >= 1].min() >= 0.91
-    assert covered.mean() == pytest.approx(0.95, abs=0.007)
+    assert covered.min() >= 0.915
+    assert 0.95 <= covered.mean() <= 0.98
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(10, 10), (10, 50), (200, 20)])

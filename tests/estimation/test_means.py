@@ -108,11 +108,16 @@ def test_an_end_and_its_p_value_agree(values, more):
 
 
 @pytest.mark.parametrize(("successes", "count"), [(0, 10), (3, 10), (10, 10), (1, 1), (77, 1_000)])
-def test_the_proportion_has_the_interval_of_wilson(successes, count):
-    expected = stats.binomtest(successes, count).proportion_ci(0.9, method="wilson")
+def test_the_ends_of_a_proportion_have_half_the_error_rate_as_mid_p(successes, count):
     estimate = proportion(successes, count, 0.9)
-    assert interval(estimate) == pytest.approx(tuple(expected), abs=1e-15)
-    assert estimate.value == successes / count
+    low, high = stats.binom(count, estimate.low), stats.binom(count, estimate.high)
+    above = low.sf(successes) + low.pmf(successes) / 2
+    below = high.cdf(successes) - high.pmf(successes) / 2
+    assert estimate.low == 0 if successes == 0 else above == pytest.approx(0.05, abs=1e-12)
+    assert estimate.high == 1 if successes == count else below == pytest.approx(0.05, abs=1e-12)
+    exact = stats.binomtest(successes, count).proportion_ci(0.9, method="exact")
+    assert exact.low <= estimate.low <= estimate.value == successes / count
+    assert estimate.value <= estimate.high <= exact.high
 
 
 @given(count=st.integers(1, 200), share=st.floats(0, 1), confidence=st.floats(0.01, 0.999))

@@ -199,10 +199,9 @@ class UniversalRewards(Universal):
 
     It estimates the expected score of a test of this size: over sets of m different environments
     that are drawn with the class's own probabilities, and over the randomness of agent and
-    environment. Sets without repetition differ less from each other than independent draws
-    would, so the interval is rather too long than too short: of 5 to 25 out of 40 environments it
-    was measured to cover 99 % and more. Exercises that ended in a fault are left out of the value
-    and counted separately; the agent's own faults widen the interval.
+    environment. The interval takes the environments as independent draws; docs/intervals.md says
+    how often it holds. Exercises that ended in a fault are left out of the value and counted
+    separately; the agent's own faults widen the interval.
 
     The total is the paper's own payoff. Where rewards depend on the past, an agent that stops
     after a bad reward can have a total above 0 without skill (``docs/standard.md``, §12.10).
