@@ -188,8 +188,8 @@ class Repetitions:
         if len(values) < 2:
             return score
         support = min(bounds[0], *values), max(bounds[1], *values)
-        found = estimate(values, confidence, support)
-        low, high = found.low, found.high
+        estimated = estimate(values, confidence, support)
+        low, high = estimated.low, estimated.high
         if self._faulty[:rounds].any():
             worst, best = (
                 estimate(list(self.values(end, rounds).values()), confidence, support)

@@ -87,15 +87,15 @@ def curves(repetitions: int, rounds: int, report: Report) -> list[Curve]:
         report: Called with the progress.
     """
     clock = {"clock": "virtual", "tick": TICK}
-    found = []
+    results = []
     for place, (definition, more) in enumerate(((19, {}), (18, clock))):
         part = part_of(report, place, 2, f"the end of repetitions, Definition {definition}")
         name = "timed" if more else "untimed"
         total = {"time": 1e6} if more else {"interactions": 10**12 * repetitions}
         parameters = {"environment_class": ENVIRONMENT_CLASS, "repetitions": repetitions, **total}
         test: Anytime = make(Kind.PROTOCOL, Spec(f"anytime-{name}-v1", {**parameters, **more}))
-        found.append(_curve(definition, test, rounds, part))
-    return found
+        results.append(_curve(definition, test, rounds, part))
+    return results
 
 
 def _curve(definition: int, test: Anytime, rounds: int, report: Report) -> Curve:
@@ -156,38 +156,38 @@ def _ends(slot: int, tick: int) -> list[int]:
     return sorted({*(each * tick for each in inner), (count - 1) * tick, slot})
 
 
-def figures(found: list[Curve]) -> dict[str, float]:
+def figures(results: list[Curve]) -> dict[str, float]:
     """The largest step of the mean score for one interaction, by test and rule."""
     return {
         f"definition-{curve.definition}.step-{rule}": float(np.abs(curve.steps(rule)).max())
-        for curve in found
+        for curve in results
         for rule in RULES
     }
 
 
-def statement(found: list[Curve]) -> Statement:
+def statement(results: list[Curve]) -> Statement:
     """Which rule lets one interaction more move the score, and by how much."""
-    steps, texts = figures(found), []
-    for curve in found:
+    steps, texts = figures(results), []
+    for curve in results:
         name = f"definition-{curve.definition}"
         words = "; ".join(f"{RULES[each]}, {steps[f'{name}.step-{each}']:.4f}" for each in RULES)
         texts.append(f"Definition {curve.definition}: if it {words}")
-    count = found[0].scores["share"].shape[1]
-    spans = join((found[0].lengths[0], found[0].lengths[-1]), ",.0f", " to ")
+    count = results[0].scores["share"].shape[1]
+    spans = join((results[0].lengths[0], results[0].lengths[-1]), ",.0f", " to ")
     return Statement(
         "The text does not say what the last exercise counts, which is cut off. One interaction "
         "more must not move the expected score visibly.",
         f"Q-learning in automata, {count} repetitions, {spans} interactions each. The largest step "
         f"of the mean score from one interaction to the next: {'. '.join(texts)}. Rule: by its "
         f"share of the slot, not more than {VISIBLE:g}.",
-        max(steps[f"definition-{each.definition}.step-share"] for each in found) <= VISIBLE,
+        max(steps[f"definition-{each.definition}.step-share"] for each in results) <= VISIBLE,
     )
 
 
-def draw(found: list[Curve], out: Path) -> dict[str, Path]:
+def draw(results: list[Curve], out: Path) -> dict[str, Path]:
     """Draw the curves of both tests, one panel each."""
     with plots.styled_figure(11.5, 4.2) as figure:
-        for curve, left in zip(found, (0.06, 0.45), strict=True):
+        for curve, left in zip(results, (0.06, 0.45), strict=True):
             axes = figure.add_axes((left, 0.13, 0.32, 0.67))
             ends = []
             for (rule, words), colour in zip(RULES.items(), SERIES, strict=False):
@@ -207,7 +207,7 @@ def draw(found: list[Curve], out: Path) -> dict[str, Path]:
             figure,
             "The last exercise, which is cut off, must not count like a whole one",
             f"Score of Q-learning in automata by the length of a repetition, mean of "
-            f"{found[0].scores['share'].shape[1]}, if the last exercise …",
+            f"{results[0].scores['share'].shape[1]}, if the last exercise …",
         )
         files = plots.write_figure(figure, out / "remainder")
     return {f"{name} of the remainder": path for name, path in files.items()}
