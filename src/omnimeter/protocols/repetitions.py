@@ -198,7 +198,7 @@ class Repetitions:
                 for end in support
             )
             low, high = min(low, worst.low), max(high, best.high)
-        return replace(score, interval=Interval(low, high, confidence, found.bounded))
+        return replace(score, interval=Interval(low, high, confidence, estimated.bounded))
 
 
 def parts(repetitions: Repetitions) -> dict[str, Any]:

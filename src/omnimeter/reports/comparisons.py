@@ -162,9 +162,10 @@ def watched_difference(
 ) -> Estimate | None:
     """The difference of two agents, with an interval that holds at every moment at once.
 
-    Of exercises it is a confidence sequence, up to the first that one of both has not taken.
-    Repetitions have a difference of their own in each round, so the error rate is divided among
-    all the rounds that there can be.
+    Of exercises, and of whole repetitions where a precision decides on their number, it is a
+    confidence sequence, up to the first that one of both has not taken. Otherwise repetitions have
+    a difference of their own in each round, so the error rate is divided among all the rounds that
+    there can be.
 
     Returns:
         The estimate; ``None`` where payoffs or the number of moments are not bounded, or too
@@ -174,9 +175,13 @@ def watched_difference(
     design = result.design
     if design.unit != EXERCISE:
         common = sorted(ours.keys() & theirs.keys())
-        if design.moments is None or len(common) < 2:
+        if len(common) < 2:
             return None
         first, second = ([each[unit] for unit in common] for each in (ours, theirs))
+        if design.precision is not None:
+            return difference_sequence(first, second, confidence, result.support)
+        if design.moments is None:
+            return None
         share = 1 - (1 - confidence) / design.moments
         return paired_difference(first, second, share, result.support)
     if result.support is None or not all(map(isfinite, result.support)):
