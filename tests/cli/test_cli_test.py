@@ -208,7 +208,7 @@ def test_several_agents_are_compared(omnimeter):
     (difference,) = data["comparisons"]
     assert difference["reference"] == "random-v1"
     assert difference["verdict"] == "better"
-    assert difference["count"] == 10
+    assert difference["count"] == 20
     assert 0 < data["reliability"]["value"] <= 1
 
 
@@ -232,7 +232,7 @@ def test_compare_prints_stored_evaluations_in_one_table(omnimeter):
     assert json.loads(apart) == json.loads(joint)
     (difference,) = json.loads(apart)["comparisons"]
     assert difference["verdict"] == "better"
-    assert difference["count"] == 10
+    assert difference["count"] == 20
 
 
 def test_compare_refuses_what_cannot_be_compared(omnimeter):

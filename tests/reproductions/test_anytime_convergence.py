@@ -19,7 +19,7 @@ LENGTHS = np.cumsum(np.ceil(1.5 ** np.arange(20)))
 
 def made_up(rng, spreads, means=0.0, subject=RANDOM, tests=20):
     """Series whose rewards have such means and standard deviations in each round."""
-    rewards = rng.normal(size=(tests, 20, 10)) * np.resize(spreads, 20)[:, np.newaxis]
+    rewards = rng.normal(size=(tests, 20, 20)) * np.resize(spreads, 20)[:, np.newaxis]
     shifted = rewards + np.resize(means, 20)[:, np.newaxis]
     return Series(subject, LENGTHS, np.clip(shifted, -1, 1))
 

@@ -91,7 +91,8 @@ def class_mean(subject: Subject, means: FloatArray, confidence: float) -> Estima
     value, count = float(values[0]), len(values)
     if np.ptp(values) <= ROUNDING and 2.0 ** (1 - count) <= 1 - confidence:
         return Estimate(value, value, value, confidence, count)
-    return mean(values, confidence, _support(subject))
+    # An alarm must be possible with few instances, so it relies on their spread if there is any.
+    return mean(values, confidence, _support(subject) if np.ptp(values) <= ROUNDING else None)
 
 
 def _first_off(

@@ -89,7 +89,7 @@ def diminished(
     """
     ends = np.asarray(ends, dtype=np.int64)
     counts = counted(times, ends)
-    last = np.where(counts > 0, np.append(times, 0)[counts - 1], 0)
+    last = times[np.maximum(counts, 1) - 1] if len(times) else counts
     whole = np.where(timed, ends, 0)
     triples = zip(counts.tolist(), last.tolist(), whole.tolist(), strict=True)
     left = [

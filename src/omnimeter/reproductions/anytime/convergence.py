@@ -25,7 +25,7 @@ from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statemen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SEEDS, REPETITIONS, ROUNDS = 20, 10, 27
+SEEDS, REPETITIONS, ROUNDS = 20, 20, 27
 
 STOPS = (4, 8, 12, 16, 22)  # after how many exercises tests are evaluated in rows, and at their end
 
@@ -235,7 +235,7 @@ def _tables(results: Results) -> dict[str, list[dict[str, Any]]]:
             "length": int(tests.lengths[stop - 1]),
             "exercises": stop,
             "score": round(tests.score(stop).value, 4),
-            "width": round(float(tests.widths[:, stop - 1].mean()), 4),
+            "width": round(float(np.median(tests.widths[:, stop - 1])), 4),
             "spread": round(float(tests.spread[stop - 1]), 4),
             "stability": round(float(tests.stabilities[:, stop - 1].mean()), 4),
             "holding-0": float(tests.contain_0[:, stop - 1].mean()),
@@ -280,7 +280,7 @@ def _figures(results: Results) -> dict[str, float]:
     figures = {}
     for name, tests in results.items():
         figures[name] = tests.score(len(tests.lengths)).value
-        figures[f"{name}.width"] = float(tests.widths[:, -1].mean())
+        figures[f"{name}.width"] = float(np.median(tests.widths[:, -1]))
         figures[f"{name}.spread-of-tests"] = float(tests.spread[-1])
         figures[f"{name}.stability"] = float(tests.stabilities[:, -1].mean())
         figures[f"{name}.holding-0"] = float(tests.contain_0[:, -1].mean())
@@ -336,7 +336,7 @@ def _draw_scores(axes: Axes, results: Results) -> None:
 def _draw_widths(axes: Axes, results: Results) -> None:
     ends = []
     for tests in results.values():
-        width, subject = tests.widths.mean(axis=0), tests.subject
+        width, subject = np.median(tests.widths, axis=0), tests.subject
         axes.plot(tests.lengths, width, subject.line, color=subject.colour, lw=1.7)
         label = f"{subject.title}: {width[-1]:.3f}"
         ends.append((float(width[-1]), label, subject.colour))
@@ -401,7 +401,7 @@ def statements(results: Results) -> list[Statement]:
 def _more_time_is_better(results: Results) -> Statement:
     shrinking, texts = [], []
     for tests in results.values():
-        widths = tests.widths.mean(axis=0)[np.array(tests.stops) - 1]
+        widths = np.median(tests.widths, axis=0)[np.array(tests.stops) - 1]
         spreads = tests.spread[np.array(tests.stops) - 1]
         shrinking.append(bool(np.all(np.diff(widths) < 0) and spreads[-1] < spreads[0]))
         texts.append(
@@ -413,7 +413,7 @@ def _more_time_is_better(results: Results) -> Statement:
     return Statement(
         "A test that is stopped soon gives a rough approximation, one that is given more time a "
         "better one.",
-        f"Mean width of the 95 % intervals of {len(first.rewards)} tests of "
+        f"Median width of the 95 % intervals of {len(first.rewards)} tests of "
         f"{first.rewards.shape[2]} repetitions, after {lengths} interactions in each: "
         f"{'; '.join(texts)}. Rule: the width falls from each of these lengths to the next, and "
         "the spread between tests is smaller in the end.",
@@ -453,7 +453,7 @@ def _random_stays_at_0(results: Results) -> Statement:
 def _the_law(results: Results) -> Statement:
     powers, added, narrower = [], [], []
     for tests in results.values():
-        before, widths = tests.tenth(), tests.widths.mean(axis=0)
+        before, widths = tests.tenth(), np.median(tests.widths, axis=0)
         title = tests.subject.title
         powers.append(f"{title} {fmt(exponent(tests), 2)}")
         added.append(f"{title} {fmt(variance_per_exercise(tests), 3)}")
