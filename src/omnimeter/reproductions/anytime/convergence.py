@@ -341,7 +341,7 @@ def _draw_widths(axes: Axes, results: Results) -> None:
         label = f"{subject.title}: {width[-1]:.3f}"
         ends.append((float(width[-1]), label, subject.colour))
     axes.set_yscale("log")
-    axes.set(ylim=(0.01, 2), ylabel="mean width of the 95 % interval")
+    axes.set(ylim=(0.01, 2), ylabel="median width of the 95 % interval")
     plots.ticks(axes, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
     plots.panel_title(axes, "width of the interval")
     _set_lengths(axes, results)
