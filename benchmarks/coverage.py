@@ -198,6 +198,11 @@ def draw_pools(environment_class: str, agents: Sequence[str], amounts: Amounts) 
         except InvalidInputError as error:
             print(f"no sets: {error.message}", flush=True)
     payoffs = payoffs_of(single)
+    for agent in chosen:
+        if any(np.isnan(np.sum(each[agent])) for each in (payoffs, strata, tests) if each):
+            print(f"left out in {environment_class}: {agent}: faults in some exercises", flush=True)
+            for each in (payoffs, strata, tests, repetitions, *sets.values()):
+                each.pop(agent, None)
     return Pools(environment_class, payoffs, complexities, strata, sets, repetitions, tests)
 
 
