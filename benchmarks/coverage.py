@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from functools import partial
-from math import log, log1p, sqrt
+from math import isnan, log, log1p, nan, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -94,6 +94,8 @@ class Cell:
         above: The share that lies above it.
         width: The median width.
         bounded: The share that rests on the support only, or is infinite without one.
+        carriers: How many values of a sample carry the spread of the pool (see ``mean``), in the
+            mean over samples; what carries it is not in most samples if these are fewer than one.
     """
 
     kind: str
@@ -105,6 +107,7 @@ class Cell:
     above: float
     width: float
     bounded: float
+    carriers: float
 
     @property
     def is_bounded(self) -> bool:
@@ -239,11 +242,12 @@ class Setup(NamedTuple):
     count: int
     truth: float
     sampler: Callable[[np.random.Generator], Estimate]
+    carriers: float = nan
 
 
 def measure(setup: Setup, resamples: int) -> Cell:
     """How often the intervals of new samples hold the true value; every kind has the same ones."""
-    *names, truth, sampler = setup
+    *names, truth, sampler, carriers = setup
     rng = np.random.default_rng([crc32(repr(each).encode()) for each in names[1:]])
     estimates = (sampler(rng) for _ in range(resamples))
     found = [(each.low, each.high, each.bounded) for each in estimates]
@@ -251,7 +255,15 @@ def measure(setup: Setup, resamples: int) -> Cell:
     below, above = high < truth - ROUNDING, low > truth + ROUNDING
     shares = (float(np.mean(each)) for each in (~(below | above), below, above))
     unknown = bounded.astype(bool) | ~np.isfinite(high - low)
-    return Cell(*names, *shares, float(np.median(high - low)), float(np.mean(unknown)))
+    width, share = float(np.median(high - low)), float(np.mean(unknown))
+    return Cell(*names, *shares, width, share, carriers)
+
+
+def carriers_of(values: Values, count: int) -> float:
+    """How many values of a sample carry the spread of their pool, in the mean over samples."""
+    squares = (values - np.mean(values)) ** 2
+    fourth = float(np.sum(squares**2))
+    return count / values.size * float(np.sum(squares)) ** 2 / fourth if fourth else 0.0
 
 
 def sampled_mean(values: Values, count: int, rng: np.random.Generator) -> Estimate:
@@ -314,7 +326,8 @@ def exercise_setups(pools: Pools) -> Iterator[Setup]:
     for agent, values in payoffs.items():
         for count in SIZES:
             sampler = partial(sampled_mean, values, count)
-            yield Setup("score", name, agent, count, float(np.mean(values)), sampler)
+            carriers = carriers_of(values, count)
+            yield Setup("score", name, agent, count, float(np.mean(values)), sampler, carriers)
     ranked = sorted(payoffs, key=lambda agent: -float(np.mean(payoffs[agent])))
     for agent in ranked:
         best = next(each for each in ranked if each != agent)
@@ -323,7 +336,8 @@ def exercise_setups(pools: Pools) -> Iterator[Setup]:
             truth = float(np.mean(pair[0] - pair[1]))
             for count in SIZES:
                 sampler = partial(sampled_difference, *pair, count)
-                yield Setup("difference", name, label, count, truth, sampler)
+                carriers = carriers_of(pair[0] - pair[1], count)
+                yield Setup("difference", name, label, count, truth, sampler, carriers)
 
 
 def protocol_setups(pools: Pools) -> Iterator[Setup]:
@@ -342,12 +356,13 @@ def protocol_setups(pools: Pools) -> Iterator[Setup]:
             yield Setup("battery", BATTERY, agent, count, float(np.mean(parts)), sampler)
     for size, sets in pools.sets.items():
         for agent, values in distinct(sets).items():
-            sampler = partial(sampled_set, values)
-            yield Setup("universal", name, agent, size, float(np.mean(values)), sampler)
+            sampler, carriers = partial(sampled_set, values), carriers_of(values, size)
+            yield Setup("universal", name, agent, size, float(np.mean(values)), sampler, carriers)
     for agent, values in distinct(pools.repetitions).items():
         for count in REPETITIONS:
             sampler = partial(sampled_mean, values, count)
-            yield Setup("anytime", name, agent, count, float(np.mean(values)), sampler)
+            carriers = carriers_of(values, count)
+            yield Setup("anytime", name, agent, count, float(np.mean(values)), sampler, carriers)
 
 
 def relation_setups(pools: Pools) -> Iterator[Setup]:
@@ -491,13 +506,14 @@ def summary(cells: Sequence[Cell]) -> str:
 def exceptions(cells: Sequence[Cell]) -> str:
     """The cells below the band, the lowest first."""
     rows: list[Sequence[object]] = [
-        ("kind", "class", "agent", "n", "coverage", "too low", "too high", "bounded")
+        ("kind", "class", "agent", "n", "coverage", "too low", "too high", "bounded", "carriers")
     ]
     for cell in sorted(cells, key=lambda each: each.coverage):
         if cell.coverage < BAND[0]:
             what = cell.kind, cell.environment_class, cell.agent, cell.count
             shares = cell.coverage, cell.below, cell.above, cell.bounded
-            rows.append((*what, *map(percent, shares)))
+            carriers = "" if isnan(cell.carriers) else f"{cell.carriers:.1f}"
+            rows.append((*what, *map(percent, shares), carriers))
     return table(rows)
 
 

@@ -63,7 +63,7 @@ def test_misses_are_told_apart():
         (0, 1, 0),
         (0, 0, 1),
     ]
-    assert benchmark.bounded_share([Cell("score", "a", "b", 20, 1, 0, 0, 1, 0.6)]) == 1
+    assert benchmark.bounded_share([Cell("score", "a", "b", 20, 1, 0, 0, 1, 0.6, 3)]) == 1
 
 
 def test_methods_get_the_same_samples():
@@ -75,6 +75,12 @@ def test_methods_get_the_same_samples():
             seen[each.kind] = [each.sampler(rng).value for _ in range(3)]
     assert len(seen) == len(benchmark.METHODS)
     assert all(values == pytest.approx(seen["ours"]) for values in seen.values())
+
+
+def test_what_carries_the_spread_is_rare():
+    """One value in a hundred does, so that a sample of ten has a tenth of one."""
+    values = np.tile([1.0] + [0.0] * 99, 10)
+    assert benchmark.carriers_of(values, 10) == pytest.approx(0.1, rel=0.05)
 
 
 def test_tables_take_their_place_in_a_page(tmp_path):
