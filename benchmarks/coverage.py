@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from math import isnan, log, log1p, nan, sqrt
 from pathlib import Path
@@ -567,7 +567,9 @@ def write_tables(path: Path, tables: str) -> None:
     path.write_text(f"{before}{begin}\n\n{tables}\n{after}", "utf-8")
 
 
-def tables_of(cells: Sequence[Cell], compared: Sequence[Cell], amounts: Amounts) -> str:
+def tables_of(
+    cells: Sequence[Cell], compared: Sequence[Cell], exercises: int, resamples: int
+) -> str:
     """All tables, in Markdown."""
     parts = []
     if cells:
@@ -575,9 +577,10 @@ def tables_of(cells: Sequence[Cell], compared: Sequence[Cell], amounts: Amounts)
         over = [cell for cell in cells if cell.coverage > BAND[1]]
         below = len(cells) - inside - len(over)
         parts.append(
-            f"Of {len(cells):,} cells, with {amounts.resamples:,} samples each, {inside:,} "
-            f"({inside / len(cells):.0%}) cover 93 to 97 %; {len(over):,} "
-            f"({len(over) / len(cells):.0%}) cover more, {sum(c.is_bounded for c in over):,} of "
+            f"Measured with {resamples:,} samples of each cell, from {exercises:,} exercises of "
+            f"each agent. Of {len(cells):,} cells, {inside:,} ({inside / len(cells):.0%}) cover 93 "
+            f"to 97 %; {len(over):,} ({len(over) / len(cells):.0%}) cover more, "
+            f"{sum(cell.is_bounded for cell in over):,} of "
             f"them bounded; {below:,} ({below / len(cells):.0%}) cover less. From 20 values on "
             f"{bounded_share(cells):.1%} of the cells are bounded.\n"
         )
@@ -611,8 +614,8 @@ def collect_pools(amounts: Amounts, workers: int, cache: Path | None) -> list[Po
 
 def parsed(arguments: Sequence[str] | None = None) -> Any:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--resamples", type=int, default=Amounts.resamples)
-    parser.add_argument("--quick", action="store_true", help="250 samples, from small pools")
+    parser.add_argument("--resamples", type=int, help="samples of each cell (4000; quick: 250)")
+    parser.add_argument("--quick", action="store_true", help="fewer samples from smaller pools")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--out", type=Path, default=Path("evaluations/coverage"))
@@ -636,9 +639,9 @@ def measured(
 
 def main() -> int:
     given, begun = parsed(), time.monotonic()
-    amounts = Amounts(resamples=given.resamples)
-    if given.quick:
-        amounts = Amounts(2_000, 500, 300, 300, 300, 250)
+    amounts = Amounts(2_000, 500, 300, 300, 300, 250) if given.quick else Amounts()
+    if given.resamples is not None:
+        amounts = replace(amounts, resamples=given.resamples)
     given.out.mkdir(parents=True, exist_ok=True)
     pools = collect_pools(amounts, given.workers, given.pools)
     print(f"pools: {time.monotonic() - begun:.0f} s", flush=True)
@@ -651,7 +654,7 @@ def main() -> int:
             compared = measured(executor, planned, max(1, amounts.resamples // 4), "methods")
     write_csv(given.out / "cells.csv", cells)
     write_csv(given.out / "methods.csv", compared)
-    tables = tables_of(cells, compared, amounts)
+    tables = tables_of(cells, compared, len(pools[0].complexities), amounts.resamples)
     (given.out / "tables.md").write_text(tables, "utf-8")
     if given.write is not None:
         write_tables(given.write, tables)

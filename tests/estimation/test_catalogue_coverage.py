@@ -45,7 +45,7 @@ def test_every_kind_is_measured_and_told():
     constant = [cell for cell in cells if cell.agent == "same-v1"]
     assert all(cell.coverage == cell.bounded == 1 for cell in constant)
     compared = [benchmark.measure(each, 10) for each in benchmark.method_setups(pools)]
-    text = benchmark.tables_of(cells, compared, Amounts(resamples=30))
+    text = benchmark.tables_of(cells, compared, exercises=500, resamples=30)
     assert "| score | 5 | 3 |" in text
     assert "| betting | 20 |" in text
 
