@@ -250,8 +250,8 @@ def measure(setup: Setup, resamples: int) -> Cell:
     *names, truth, sampler, carriers = setup
     rng = np.random.default_rng([crc32(repr(each).encode()) for each in names[1:]])
     estimates = (sampler(rng) for _ in range(resamples))
-    found = [(each.low, each.high, each.bounded) for each in estimates]
-    low, high, bounded = np.array(found, dtype=np.float64).T
+    ends = [(each.low, each.high, each.bounded) for each in estimates]
+    low, high, bounded = np.array(ends, dtype=np.float64).T
     below, above = high < truth - ROUNDING, low > truth + ROUNDING
     shares = (float(np.mean(each)) for each in (~(below | above), below, above))
     unknown = bounded.astype(bool) | ~np.isfinite(high - low)
