@@ -123,7 +123,8 @@ class Pools:
         environment_class: The id of the class.
         payoffs: The payoffs of each agent, of the same exercises in the same order.
         complexities: The complexities of these exercises.
-        strata: The payoffs of each agent at each of three complexities, if there are as many.
+        strata: The payoffs of each agent at each of the three complexities that are drawn most
+            often, if there are as many.
         sets: The values of each agent in sets of Definition 15, by their size, a row per set.
         repetitions: The values of repetitions of Definition 19, of each agent.
         tests: The payoffs of each agent in a battery, a row per exercise of the sequence.
@@ -170,7 +171,8 @@ def draw_pools(environment_class: str, agents: Sequence[str], amounts: Amounts) 
     single = om.evaluate(chosen, environment_class, exercises=amounts.exercises, seed=1)
     (first, *_) = single.outcomes.values()
     complexities = np.array([outcome.exercise.complexity for outcome in first])
-    levels = np.unique(np.quantile(complexities, (0.25, 0.5, 0.75), method="nearest")).tolist()
+    values, counts = np.unique(complexities, return_counts=True)
+    levels = sorted(values[np.argsort(-counts, kind="stable")[:3]].tolist())
     strata: dict[str, list[Values]] = {}
     if len(levels) == 3:
         count = 3 * amounts.stratum
@@ -330,8 +332,8 @@ def exercise_setups(pools: Pools) -> Iterator[Setup]:
             yield Setup("score", name, agent, count, float(np.mean(values)), sampler, carriers)
     ranked = sorted(payoffs, key=lambda agent: -float(np.mean(payoffs[agent])))
     for agent in ranked:
-        best = next(each for each in ranked if each != agent)
-        for other in dict.fromkeys(each for each in ("random-v1", best) if each != agent):
+        best = [each for each in ranked if each != agent][:1]
+        for other in dict.fromkeys(each for each in ("random-v1", *best) if each != agent):
             pair, label = (payoffs[agent], payoffs[other]), f"{agent} - {other}"
             truth = float(np.mean(pair[0] - pair[1]))
             for count in SIZES:
