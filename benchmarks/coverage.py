@@ -21,9 +21,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
-from math import log, log1p, sqrt
+from math import isnan, log, log1p, nan, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -94,6 +94,8 @@ class Cell:
         above: The share that lies above it.
         width: The median width.
         bounded: The share that rests on the support only, or is infinite without one.
+        carriers: How many values of a sample carry the spread of the pool (see ``mean``), in the
+            mean over samples; what carries it is not in most samples if these are fewer than one.
     """
 
     kind: str
@@ -105,6 +107,7 @@ class Cell:
     above: float
     width: float
     bounded: float
+    carriers: float
 
     @property
     def is_bounded(self) -> bool:
@@ -120,7 +123,8 @@ class Pools:
         environment_class: The id of the class.
         payoffs: The payoffs of each agent, of the same exercises in the same order.
         complexities: The complexities of these exercises.
-        strata: The payoffs of each agent at each of three complexities, if there are as many.
+        strata: The payoffs of each agent at each of the three complexities that are drawn most
+            often, if there are as many.
         sets: The values of each agent in sets of Definition 15, by their size, a row per set.
         repetitions: The values of repetitions of Definition 19, of each agent.
         tests: The payoffs of each agent in a battery, a row per exercise of the sequence.
@@ -167,7 +171,8 @@ def draw_pools(environment_class: str, agents: Sequence[str], amounts: Amounts) 
     single = om.evaluate(chosen, environment_class, exercises=amounts.exercises, seed=1)
     (first, *_) = single.outcomes.values()
     complexities = np.array([outcome.exercise.complexity for outcome in first])
-    levels = np.unique(np.quantile(complexities, (0.25, 0.5, 0.75), method="nearest")).tolist()
+    values, counts = np.unique(complexities, return_counts=True)
+    levels = sorted(values[np.argsort(-counts, kind="stable")[:3]].tolist())
     strata: dict[str, list[Values]] = {}
     if len(levels) == 3:
         count = 3 * amounts.stratum
@@ -198,6 +203,11 @@ def draw_pools(environment_class: str, agents: Sequence[str], amounts: Amounts) 
         except InvalidInputError as error:
             print(f"no sets: {error.message}", flush=True)
     payoffs = payoffs_of(single)
+    for agent in chosen:
+        if any(np.isnan(np.sum(each[agent])) for each in (payoffs, strata, tests) if each):
+            print(f"left out in {environment_class}: {agent}: faults in some exercises", flush=True)
+            for each in (payoffs, strata, tests, repetitions, *sets.values()):
+                each.pop(agent, None)
     return Pools(environment_class, payoffs, complexities, strata, sets, repetitions, tests)
 
 
@@ -234,11 +244,12 @@ class Setup(NamedTuple):
     count: int
     truth: float
     sampler: Callable[[np.random.Generator], Estimate]
+    carriers: float = nan
 
 
 def measure(setup: Setup, resamples: int) -> Cell:
     """How often the intervals of new samples hold the true value; every kind has the same ones."""
-    *names, truth, sampler = setup
+    *names, truth, sampler, carriers = setup
     rng = np.random.default_rng([crc32(repr(each).encode()) for each in names[1:]])
     estimates = (sampler(rng) for _ in range(resamples))
     ends = [(each.low, each.high, each.bounded) for each in estimates]
@@ -246,7 +257,15 @@ def measure(setup: Setup, resamples: int) -> Cell:
     below, above = high < truth - ROUNDING, low > truth + ROUNDING
     shares = (float(np.mean(each)) for each in (~(below | above), below, above))
     unknown = bounded.astype(bool) | ~np.isfinite(high - low)
-    return Cell(*names, *shares, float(np.median(high - low)), float(np.mean(unknown)))
+    width, share = float(np.median(high - low)), float(np.mean(unknown))
+    return Cell(*names, *shares, width, share, carriers)
+
+
+def carriers_of(values: Values, count: int) -> float:
+    """How many values of a sample carry the spread of their pool, in the mean over samples."""
+    squares = (values - np.mean(values)) ** 2
+    fourth = float(np.sum(squares**2))
+    return count / values.size * float(np.sum(squares)) ** 2 / fourth if fourth else 0.0
 
 
 def sampled_mean(values: Values, count: int, rng: np.random.Generator) -> Estimate:
@@ -309,16 +328,18 @@ def exercise_setups(pools: Pools) -> Iterator[Setup]:
     for agent, values in payoffs.items():
         for count in SIZES:
             sampler = partial(sampled_mean, values, count)
-            yield Setup("score", name, agent, count, float(np.mean(values)), sampler)
+            carriers = carriers_of(values, count)
+            yield Setup("score", name, agent, count, float(np.mean(values)), sampler, carriers)
     ranked = sorted(payoffs, key=lambda agent: -float(np.mean(payoffs[agent])))
     for agent in ranked:
-        best = next(each for each in ranked if each != agent)
-        for other in dict.fromkeys(each for each in ("random-v1", best) if each != agent):
+        best = [each for each in ranked if each != agent][:1]
+        for other in dict.fromkeys(each for each in ("random-v1", *best) if each != agent):
             pair, label = (payoffs[agent], payoffs[other]), f"{agent} - {other}"
             truth = float(np.mean(pair[0] - pair[1]))
             for count in SIZES:
                 sampler = partial(sampled_difference, *pair, count)
-                yield Setup("difference", name, label, count, truth, sampler)
+                carriers = carriers_of(pair[0] - pair[1], count)
+                yield Setup("difference", name, label, count, truth, sampler, carriers)
 
 
 def protocol_setups(pools: Pools) -> Iterator[Setup]:
@@ -337,12 +358,13 @@ def protocol_setups(pools: Pools) -> Iterator[Setup]:
             yield Setup("battery", BATTERY, agent, count, float(np.mean(parts)), sampler)
     for size, sets in pools.sets.items():
         for agent, values in distinct(sets).items():
-            sampler = partial(sampled_set, values)
-            yield Setup("universal", name, agent, size, float(np.mean(values)), sampler)
+            sampler, carriers = partial(sampled_set, values), carriers_of(values, size)
+            yield Setup("universal", name, agent, size, float(np.mean(values)), sampler, carriers)
     for agent, values in distinct(pools.repetitions).items():
         for count in REPETITIONS:
             sampler = partial(sampled_mean, values, count)
-            yield Setup("anytime", name, agent, count, float(np.mean(values)), sampler)
+            carriers = carriers_of(values, count)
+            yield Setup("anytime", name, agent, count, float(np.mean(values)), sampler, carriers)
 
 
 def relation_setups(pools: Pools) -> Iterator[Setup]:
@@ -486,13 +508,14 @@ def summary(cells: Sequence[Cell]) -> str:
 def exceptions(cells: Sequence[Cell]) -> str:
     """The cells below the band, the lowest first."""
     rows: list[Sequence[object]] = [
-        ("kind", "class", "agent", "n", "coverage", "too low", "too high", "bounded")
+        ("kind", "class", "agent", "n", "coverage", "too low", "too high", "bounded", "carriers")
     ]
     for cell in sorted(cells, key=lambda each: each.coverage):
         if cell.coverage < BAND[0]:
             what = cell.kind, cell.environment_class, cell.agent, cell.count
             shares = cell.coverage, cell.below, cell.above, cell.bounded
-            rows.append((*what, *map(percent, shares)))
+            carriers = "" if isnan(cell.carriers) else f"{cell.carriers:.1f}"
+            rows.append((*what, *map(percent, shares), carriers))
     return table(rows)
 
 
@@ -546,7 +569,9 @@ def write_tables(path: Path, tables: str) -> None:
     path.write_text(f"{before}{begin}\n\n{tables}\n{after}", "utf-8")
 
 
-def tables_of(cells: Sequence[Cell], compared: Sequence[Cell], amounts: Amounts) -> str:
+def tables_of(
+    cells: Sequence[Cell], compared: Sequence[Cell], exercises: int, resamples: int
+) -> str:
     """All tables, in Markdown."""
     parts = []
     if cells:
@@ -554,9 +579,10 @@ def tables_of(cells: Sequence[Cell], compared: Sequence[Cell], amounts: Amounts)
         over = [cell for cell in cells if cell.coverage > BAND[1]]
         below = len(cells) - inside - len(over)
         parts.append(
-            f"Of {len(cells):,} cells, with {amounts.resamples:,} samples each, {inside:,} "
-            f"({inside / len(cells):.0%}) cover 93 to 97 %; {len(over):,} "
-            f"({len(over) / len(cells):.0%}) cover more, {sum(c.is_bounded for c in over):,} of "
+            f"Measured with {resamples:,} samples of each cell, from {exercises:,} exercises of "
+            f"each agent. Of {len(cells):,} cells, {inside:,} ({inside / len(cells):.0%}) cover 93 "
+            f"to 97 %; {len(over):,} ({len(over) / len(cells):.0%}) cover more, "
+            f"{sum(cell.is_bounded for cell in over):,} of "
             f"them bounded; {below:,} ({below / len(cells):.0%}) cover less. From 20 values on "
             f"{bounded_share(cells):.1%} of the cells are bounded.\n"
         )
@@ -590,8 +616,8 @@ def collect_pools(amounts: Amounts, workers: int, cache: Path | None) -> list[Po
 
 def parsed(arguments: Sequence[str] | None = None) -> Any:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--resamples", type=int, default=Amounts.resamples)
-    parser.add_argument("--quick", action="store_true", help="250 samples, from small pools")
+    parser.add_argument("--resamples", type=int, help="samples of each cell (4000; quick: 250)")
+    parser.add_argument("--quick", action="store_true", help="fewer samples from smaller pools")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--out", type=Path, default=Path("evaluations/coverage"))
@@ -615,9 +641,9 @@ def measured(
 
 def main() -> int:
     given, begun = parsed(), time.monotonic()
-    amounts = Amounts(resamples=given.resamples)
-    if given.quick:
-        amounts = Amounts(2_000, 500, 300, 300, 300, 250)
+    amounts = Amounts(2_000, 500, 300, 300, 300, 250) if given.quick else Amounts()
+    if given.resamples is not None:
+        amounts = replace(amounts, resamples=given.resamples)
     given.out.mkdir(parents=True, exist_ok=True)
     pools = collect_pools(amounts, given.workers, given.pools)
     print(f"pools: {time.monotonic() - begun:.0f} s", flush=True)
@@ -630,7 +656,7 @@ def main() -> int:
             compared = measured(executor, planned, max(1, amounts.resamples // 4), "methods")
     write_csv(given.out / "cells.csv", cells)
     write_csv(given.out / "methods.csv", compared)
-    tables = tables_of(cells, compared, amounts)
+    tables = tables_of(cells, compared, len(pools[0].complexities), amounts.resamples)
     (given.out / "tables.md").write_text(tables, "utf-8")
     if given.write is not None:
         write_tables(given.write, tables)

@@ -193,7 +193,7 @@ def test_intervals_hold_as_often_as_documented(draw, of_slope, count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("count", "documented"), [(20, (0.945, 0.94)), (100, (0.915, 0.83)), (300, (0.89, 0.78))]
+    ("count", "documented"), [(20, (0.945, 0.94)), (100, (0.915, 0.83)), (300, (0.90, 0.775))]
 )
 def test_intervals_fall_short_as_documented_where_few_points_leave_a_line(count, documented):
     assert coverage(clipped, count, 10_000) == pytest.approx(documented, abs=0.012)
