@@ -233,7 +233,17 @@ def test_a_table_for_latex() -> None:
         r"\textbackslash{}\textbackslash{}\textquotedbl{}) & $-$0.375"
     )
     assert lines[6] == r"poor-v1 & -- & -- & 0 & 1 agent error \\"
-    assert lines[7:] == [r"\bottomrule", r"\end{tabular}"]
+    assert lines[7:9] == [r"\bottomrule", r"\end{tabular}"]
+
+
+def test_differences_for_latex() -> None:
+    text = latex_table(a_result({GOOD: [1.0, 0.5], FAIR: [0.5, 0.25], POOR: [0.0, 0.0]}))
+    _, differences = text.split("% Differences from good-v1\n")
+    lines = differences.splitlines()
+    head = r"Agent & Difference & Simultaneous 95\,\% & In common & p & Verdict \\"
+    assert lines[2] == head
+    assert [line.split(" & ")[0] for line in lines[4:6]] == ["fair-v1", "poor-v1"]
+    assert lines[4].endswith(r"& 2 & 1.000 & no difference shown \\")
 
 
 def test_a_table_as_plain_text() -> None:

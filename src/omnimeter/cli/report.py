@@ -24,7 +24,7 @@ def report(
         str | None,
         typer.Option(metavar="PAYOFF", help="Judge the kept traces by another payoff."),
     ] = None,
-    latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table instead.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX tables instead.")] = False,
     json: options.Json = False,
 ) -> None:
     """Score a stored evaluation again and write its report page. Runs nothing."""

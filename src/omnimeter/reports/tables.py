@@ -130,7 +130,7 @@ def metric_table(result: Result) -> Table | None:
 def interval_heading(compared: Sequence[Comparison]) -> str:
     """Says whether the intervals of differences hold one by one or all at once."""
     several = any(each.simultaneous > 1 for each in compared)
-    return "simultaneous 95 %" if several else "95 % interval"
+    return "Simultaneous 95 %" if several else "95 % interval"
 
 
 def difference_table(compared: Sequence[Comparison]) -> Table:
@@ -170,7 +170,7 @@ def comparison_table(result: Result, compared: Sequence[Comparison]) -> Table:
         else:
             cells += [Cell(text, {}) for text in ("", "", "reference" if compared else "")]
         rows.append(tuple(cells))
-    heading = f"Difference\n{interval_heading(compared)}"
+    heading = f"Difference\n{interval_heading(compared).lower()}"
     headings = ("Agent", "Score\n95 % interval", heading, "p", "Verdict")
     return Table(headings, tuple(rows))
 
@@ -197,17 +197,23 @@ _LATEX = {
 
 
 def latex_table(result: Result) -> str:
-    r"""The scores as a LaTeX table, best first; needs ``\usepackage{booktabs}``."""
+    r"""Scores and differences as LaTeX tables, best first; needs ``\usepackage{booktabs}``."""
 
     def escaped(text: str) -> str:
         return "".join(_LATEX.get(sign, sign) for sign in printable(text)).replace(r" \%", r"\,\%")
 
-    table = score_table(result)
-    rows = [table.headings, *([cell.text for cell in row] for row in table.rows)]
-    head, *body = (" & ".join(map(escaped, row)) + r" \\" for row in rows)
-    begin = rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}"
-    lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
+    def tabular(table: Table) -> str:
+        rows = [table.headings, *([cell.text for cell in row] for row in table.rows)]
+        head, *body = (" & ".join(map(escaped, row)) + r" \\" for row in rows)
+        begin = rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}"
+        lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        return "\n".join(lines) + "\n"
+
+    text = tabular(score_table(result))
+    if compared := comparisons(result):
+        reference = escaped(compared[0].reference.label)
+        text += f"\n% Differences from {reference}\n{tabular(difference_table(compared))}"
+    return text
 
 
 def write_csv(result: Result, path: Path) -> None:
