@@ -27,6 +27,7 @@ from omnimeter.reports import (
 from omnimeter.reports.page import gather
 from omnimeter.results import Record, open_writer
 from reports_samples import (
+    FAIR,
     FIXED,
     GOOD,
     OOPS,
