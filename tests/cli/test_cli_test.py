@@ -130,7 +130,7 @@ def test_one_repetition_has_no_interval_and_says_so(omnimeter):
         "1",
     )
     _, out, _ = omnimeter(*arguments)
-    assert "--repetitions 10" in out
+    assert "--repetitions 20" in out
     _, out, _ = omnimeter(*arguments, "--json")
     assert json.loads(out)["scores"][0]["interval"] is None
 

@@ -151,7 +151,7 @@ def fault_sentence(rows: Sequence[ScoreRow], outcomes: int) -> str:
 
 ONE_REPETITION = (
     "One repetition has no interval: it cannot show how far another one would lie from it. "
-    "Several have one, for example with --repetitions 10."
+    "Several have one, for example with --repetitions 20."
 )
 RELIABILITY = (
     "This share of the variance of the scores is due to the agents, the rest is error. Agents that "
