@@ -357,6 +357,21 @@ def test_other_agents_change_the_learner_and_its_slope():
     assert all(statement.reason for statement in unchanged if statement.holds is False)
 
 
+@pytest.mark.parametrize(("change", "reason"), [(0.003, "0.0030 at most"), (0.03, "")])
+def test_a_change_in_one_environment_leaves_it_undecided_who_is_affected(change, reason):
+    apart, joint = ([sample_of(cells) for cells in (3, 9)] for _ in range(2))
+    for sample in joint:
+        sample.averages["oracle"][:] += flat(0.001) / 100
+        sample.averages["follower"][:] += flat(0.001) / 100
+    joint[0].averages["follower"][0] += change
+    _, follower, *_ = social.statements(
+        apart, joint, relations.all_relations(joint), apart[0].final(Q_LEARNING.name)
+    )
+    assert follower.holds is False
+    assert reason in follower.reason
+    assert bool(follower.reason) == bool(reason)
+
+
 SMALL = {"environments": 6, "interactions": 60}
 
 
