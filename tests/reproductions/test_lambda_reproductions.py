@@ -202,6 +202,15 @@ def sample_of(cells, slope=-0.002, **heights):
     return relations.Sample(cells, complexity, POINTS, averages)
 
 
+def repeated(sample, times):
+    """The same environments several times."""
+    return replace(
+        sample,
+        complexity={name: np.tile(each, times) for name, each in sample.complexity.items()},
+        averages={name: np.tile(each, (times, 1)) for name, each in sample.averages.items()},
+    )
+
+
 def generated_statements(samples):
     passed = {sample.cells: generated.crossing_of(sample) for sample in samples}
     read = [
@@ -239,7 +248,8 @@ def test_sizes_that_matter_are_a_difference_with_its_reason():
 def test_complexity_affects_the_learner_only():
     samples = [sample_of(3), sample_of(9)]
     related = relations.all_relations(samples)
-    assert relations.hardly_affected(related, Q_LEARNING).holds is False
+    affected = relations.hardly_affected(samples, related, Q_LEARNING)
+    assert (affected.holds, affected.reason) == (False, "")
     for measure in MEASURES:
         learner, random = (
             relations.learner_falls(samples, related, agent, measure)
@@ -272,10 +282,23 @@ def test_one_environment_far_out_is_a_reason():
     )
     assert short.holds is True
     assert far.holds is False
-    assert "1,000,000" in far.reason
+    assert "one environment lies far from all others" in far.reason
+    assert "The product there is 1,000,000, the next" in far.reason
     reading = relations.compare_measures(samples, Q_LEARNING)
     assert reading.holds is None
     assert "lowest 1%" in reading.evidence
+
+
+@pytest.mark.parametrize("far", [1, 2, 3])
+def test_few_environments_far_out_leave_it_undecided_who_is_affected(far):
+    samples = [repeated(sample_of(cells), 8) for cells in (3, 9)]
+    before = relations.hardly_affected(samples, relations.all_relations(samples), ORACLE)
+    assert (before.holds, before.reason) == (True, "")
+    samples[0].complexity[PRODUCT.name][:far] = 1e6
+    after = relations.hardly_affected(samples, relations.all_relations(samples), ORACLE)
+    assert after.holds is False
+    assert bool(after.reason) == (far < 3)
+    assert ("one environment lies far", "two environments lie far", "")[far - 1] in after.reason
 
 
 def test_complexities_are_those_of_the_class():
@@ -334,6 +357,21 @@ def test_other_agents_change_the_learner_and_its_slope():
     assert all(statement.reason for statement in unchanged if statement.holds is False)
 
 
+@pytest.mark.parametrize(("change", "reason"), [(0.003, "0.0030 at most"), (0.03, "")])
+def test_a_change_in_one_environment_leaves_it_undecided_who_is_affected(change, reason):
+    apart, joint = ([sample_of(cells) for cells in (3, 9)] for _ in range(2))
+    for sample in joint:
+        sample.averages["oracle"][:] += flat(0.001) / 100
+        sample.averages["follower"][:] += flat(0.001) / 100
+    joint[0].averages["follower"][0] += change
+    _, follower, *_ = social.statements(
+        apart, joint, relations.all_relations(joint), apart[0].final(Q_LEARNING.name)
+    )
+    assert follower.holds is False
+    assert reason in follower.reason
+    assert bool(follower.reason) == bool(reason)
+
+
 SMALL = {"environments": 6, "interactions": 60}
 
 
@@ -373,4 +411,4 @@ def test_the_example_in_full(tmp_path):
 def test_what_differs_in_full_has_a_reason(experiment, tmp_path):
     result = experiment.reproduce(tmp_path)
     assert result.agrees
-    assert sum(statement.holds is True for statement in result.statements) >= 3
+    assert sum(statement.holds is True for statement in result.statements) >= 2

@@ -33,7 +33,10 @@ def reproduce(
         name="lambda-complexity",
         title=title,
         statements=[
-            *(relations.hardly_affected(related, agent) for agent in (RANDOM, ORACLE, FOLLOWER)),
+            *(
+                relations.hardly_affected(samples, related, agent)
+                for agent in (RANDOM, ORACLE, FOLLOWER)
+            ),
             *(
                 relations.learner_falls(samples, related, Q_LEARNING, measure)
                 for measure in relations.MEASURES

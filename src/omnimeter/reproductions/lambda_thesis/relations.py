@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -344,9 +344,14 @@ def _draw_panel(panel: Axes, samples: Sequence[Sample], relation: Relation) -> N
     panel.xaxis.set_major_formatter(plots.THOUSANDS)
 
 
-def hardly_affected(relations: Sequence[Relation], agent: thesis.Reference) -> Statement:
+def hardly_affected(
+    samples: Sequence[Sample], relations: Sequence[Relation], agent: thesis.Reference
+) -> Statement:
     """That complexity does not matter to an agent, by either measure."""
     by_measure = {measure: relations_of(relations, agent, measure) for measure in MEASURES}
+    affected = [
+        each for by_place in by_measure.values() for each in by_place.values() if not _is_weak(each)
+    ]
     return Statement(
         f"{agent.title}: hardly affected by complexity.",
         "Correlation with the "
@@ -356,11 +361,8 @@ def hardly_affected(relations: Sequence[Relation], agent: thesis.Reference) -> S
             for measure, by_place in by_measure.items()
         )
         + f". Rule: all four intervals are within {WEAK} of 0.",
-        all(
-            shared.is_within(each.correlation, WEAK)
-            for by_place in by_measure.values()
-            for each in by_place.values()
-        ),
+        not affected,
+        _outlier(samples, affected, _is_weak),
     )
 
 
@@ -372,7 +374,7 @@ def learner_falls(
 ) -> Statement:
     """That an agent gets less the more complex an environment is, by one measure."""
     by_place = relations_of(relations, agent, measure)
-    holds = all(each.falls for each in by_place.values())
+    steady = [each for each in by_place.values() if not each.falls]
     return Statement(
         f"{agent.title} does significantly worse the more complex the environment is "
         f"(complexity: the {measure.title}).",
@@ -382,25 +384,49 @@ def learner_falls(
             for where, each in by_place.items()
         )
         + ". Rule: the intervals of both slopes are below 0.",
-        holds,
-        "" if holds else _outlier(samples, agent, measure),
+        not steady,
+        _outlier(samples, steady, lambda each: each.falls),
     )
 
 
-def _outlier(samples: Sequence[Sample], agent: thesis.Reference, measure: Measure) -> str:
-    """The reason, if a single environment far from all others is it; otherwise nothing."""
-    x, y = complexities(samples, measure), rewards(samples, agent.name)
-    *_, second, farthest = np.sort(x).tolist()
-    rest = x < farthest
-    without = relate(agent.name, "all-sizes", measure, x[rest], y[rest])
-    if not without.falls:
-        return ""
-    return (
-        f"one environment lies far from all others: its {measure.title} is {farthest:,.0f}, the "
-        f"next is {second:,.0f}, the median {np.median(x):,.0f}. The line over all sizes depends "
-        f"on it. Without it the slope is {fmt(without.slope)}. By ranks, where no value is far "
-        f"from the next, the correlation is {fmt(_rank_correlation(x, y), 2)} with it"
-    )
+def _is_weak(relation: Relation) -> bool:
+    return shared.is_within(relation.correlation, WEAK)
+
+
+def _outlier(
+    samples: Sequence[Sample],
+    failing: Sequence[Relation],
+    holds: Callable[[Relation], bool],
+) -> str:
+    """The reason, if one or two environments far from the others are it; otherwise nothing.
+
+    Args:
+        samples: The environments.
+        failing: The relations for which a claim does not hold.
+        holds: Whether it holds for a relation.
+    """
+    reasons = []
+    for each in failing:
+        chosen = among(samples)[each.among]
+        x, y = complexities(chosen, each.measure), rewards(chosen, each.agent)
+        order = np.argsort(x, kind="stable")
+        for far in (1, 2):
+            rest = order[:-far]
+            without = relate(each.agent, each.among, each.measure, x[rest], y[rest])
+            if holds(without):
+                break
+        else:
+            return ""
+        reasons.append(
+            f"{each.among}: {'one environment lies' if far == 1 else 'two environments lie'} far "
+            f"from all others and nearly alone decide{'s' if far == 1 else ''} the relation. The "
+            f"{each.measure.title} there is {shared.join(x[order[-far:]], ',.0f', ' and ')}, the "
+            f"next is {x[rest[-1]]:,.0f}, the median {np.median(x):,.0f}. With the rest only the "
+            f"slope is {fmt(without.slope)}, the correlation {fmt(without.correlation, 2)}. By "
+            "ranks, where no value is far from the next, the correlation of all is "
+            f"{fmt(_rank_correlation(x, y), 2)}"
+        )
+    return "; ".join(reasons)
 
 
 def compare_measures(samples: Sequence[Sample], agent: thesis.Reference) -> Statement:

@@ -62,6 +62,7 @@ def statements(
                 f"The {agent.title.lower()} is not affected by the others.",
                 f"{texts[agent.name]}. Rule: the intervals are within {NEAR_ZERO} of 0.",
                 all(shared.is_within(change, NEAR_ZERO) for change in changed[agent.name]),
+                _why_undecided(alone, joint, agent, changed[agent.name]),
             )
             for agent in (ORACLE, FOLLOWER)
         ),
@@ -78,6 +79,29 @@ def statements(
         ),
         _slope_is_steeper(alone, joint),
     ]
+
+
+def _why_undecided(
+    alone: Sequence[relations.Sample],
+    joint: Sequence[relations.Sample],
+    agent: thesis.Reference,
+    changed: Sequence[Estimate],
+) -> str:
+    """The reason, if only intervals that few environments leave wide are not near 0."""
+    reasons = []
+    for here, there, change in zip(alone, joint, changed, strict=True):
+        if shared.is_within(change, NEAR_ZERO):
+            continue
+        each = np.abs(there.final(agent.name) - here.final(agent.name))
+        if not change.bounded or each.max() >= NEAR_ZERO:
+            return ""
+        reasons.append(
+            f"with {here.cells} cells few environments carry the spread of the changes. So the "
+            "interval only rests on the lowest and the highest possible reward, and says how much "
+            f"environments that were not drawn could change. In the {len(each)} that were, the "
+            f"change is {each.max():.4f} at most"
+        )
+    return "; ".join(reasons)
 
 
 def _why_not_worse(
