@@ -117,6 +117,18 @@ def test_a_level_of_a_random_agent_that_stays_low_is_explained():
     assert "10^752 seconds" in differs.reason
 
 
+def test_a_score_of_a_random_agent_that_few_repetitions_leave_undecided_is_explained():
+    wide = cell(RANDOM, "late", score=(0.0, -0.2, 0.2))
+    undecided = replace(wide, score=replace(wide.score, bounded=True))
+    reasons = []
+    for each in (wide, undecided):
+        (differs,) = [s for s in table3.statements(results_with(each))[:9] if not s.holds]
+        reasons.append(differs.reason)
+    assert reasons[0] == ""
+    assert reasons[1].startswith(f"few of the {wide.score.count} repetitions")
+    assert "10^752 seconds" in reasons[1]
+
+
 @pytest.mark.parametrize(
     "changed",
     [

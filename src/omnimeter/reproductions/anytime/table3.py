@@ -32,7 +32,7 @@ STAGES = ("early", "later", "late")
 EARLY, LATER, LATE = 15, 45, 60
 """After how many rounds a test is stopped: about a millisecond, three minutes, twenty hours."""
 
-EARLY_REPETITIONS, LONG_REPETITIONS = 100, 10  # tests that are stopped early cost little
+EARLY_REPETITIONS, LONG_REPETITIONS = 100, 20  # tests that are stopped early cost little
 
 
 class Kind(NamedTuple):
@@ -391,16 +391,24 @@ def _rule(wanted: Expected, setup: Setup) -> str:
 
 
 def _reason(results: Results, cell: Cell) -> str:
-    """Why a random agent does not rise; no reason for anything else."""
-    if cell.kind is not RANDOM or score_symbol(cell) != "0":
+    """Why a random agent does not rise, or its score is undecided; none for anything else."""
+    undecided = cell.score.bounded and shared.contains_zero(cell.score)
+    if cell.kind is not RANDOM or not (undecided or score_symbol(cell) == "0"):
         return ""
+    score = (
+        f"few of the {cell.score.count} repetitions carry the spread of the scores, so that the "
+        "interval only rests on the lowest and the highest possible score, and is too wide to "
+        "tell. And "
+        if undecided
+        else ""
+    )
     if cell.stage == "late":
-        return _used_up_slowly(results.setup)
+        return score + _used_up_slowly(results.setup)
     levels = ", ".join(
         f"{each.level.value:.1f} after {duration(each.seconds)}"
         for each in (results.cell(RANDOM, stage) for stage in STAGES)
     )
-    return (
+    return score + (
         "the level moves with the reward, and the longer the slots are, the nearer a random "
         "agent's reward is to 0. So its level stays where the first, short slots have left it: "
         f"{levels}"
