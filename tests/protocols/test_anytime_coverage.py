@@ -1,6 +1,6 @@
 """Whether the interval of an anytime test covers the expected score, whenever it is stopped.
 
-All repetitions are independent and alike. So any ten of many are a test, and the mean of all is
+All repetitions are independent and alike. So any twenty of many are a test, and the mean of all is
 what their intervals should cover.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t
 
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import Spec
@@ -16,8 +15,8 @@ from omnimeter.estimation import mean
 from omnimeter.execution.workers import ExerciseRunner
 from omnimeter.protocols.repetitions import Repetitions
 
-ALL, REPETITIONS, TESTS = 3000, 10, 20_000
-AT_LEAST, AT_MOST = 0.93, 0.97
+ALL, REPETITIONS, TESTS = 3000, 20, 800
+AT_LEAST, AT_MOST = 0.92, 0.98
 
 
 def taken(protocol: Spec, agent: Spec) -> Repetitions:
@@ -30,18 +29,14 @@ def taken(protocol: Spec, agent: Spec) -> Repetitions:
 
 
 def covered(scores: np.ndarray, level: float = 0.95) -> np.ndarray:
-    """Whether the interval of a test of ten of these repetitions has the mean of all in it.
+    """Whether the interval of a test of twenty of these repetitions has the mean of all in it.
 
     It is always the same tests, whatever the scores of their repetitions are.
     """
     rng = np.random.default_rng(0)
     tests = scores[rng.integers(len(scores), size=(TESTS, REPETITIONS))]
-    half = t.ppf((1 + level) / 2, REPETITIONS - 1) * tests.std(axis=1, ddof=1) / REPETITIONS**0.5
-    hits = np.abs(tests.mean(axis=1) - scores.mean()) <= half
-    for place in np.flatnonzero(np.ptp(tests, axis=1) == 0):  # all the same: another rule
-        estimate = mean(tests[place], level, support=(-1, 1))
-        hits[place] = estimate.low <= scores.mean() <= estimate.high
-    return hits
+    estimates = [mean(each, level, support=(-1, 1)) for each in tests]
+    return np.array([each.low <= scores.mean() <= each.high for each in estimates])
 
 
 def running(label: str, agent: str, length: dict[str, float]) -> np.ndarray:
@@ -82,7 +77,7 @@ def test_the_interval_covers_the_expected_score_at_every_stopping_time(label, ag
     assert len(shares) >= 10
     assert min(shares) >= AT_LEAST
     assert max(shares) <= AT_MOST
-    assert at_all > 0.12  # so it matters whether the test was watched
+    assert at_all > 0.08  # so it matters whether the test was watched
     assert watched <= 0.05
 
 
