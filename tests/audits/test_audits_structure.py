@@ -96,7 +96,7 @@ def test_what_walks_show(
 ) -> None:
     result = structure(environment_class)
     assert result.numbers["decided_exactly"] == 0
-    assert result.numbers["dead_ends"] == dead_ends
+    assert result.numbers["likely_dead_ends"] == dead_ends
     assert result.numbers["passive"] == passive
     assert result.numbers["without_influence"] == nothing
     assert result.numbers["aliased"] == aliased

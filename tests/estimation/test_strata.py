@@ -40,6 +40,14 @@ def test_constant_strata_share_what_was_not_seen():
     assert nearly.high == pytest.approx(estimate.high, rel=0.01)
 
 
+def test_constant_strata_that_differ_a_little_are_no_surer():
+    """Their distance is no spread: it says nothing of what was not seen."""
+    strata = [[0.0] * 20, [0.0005] * 20, [0.001] * 20]
+    estimate = stratified_mean(strata, support=WIDE)
+    assert estimate.bounded
+    assert estimate.high == pytest.approx(1 - 0.025 ** (1 / 60), abs=0.001)
+
+
 def test_constant_strata_put_what_was_not_seen_where_it_matters_most():
     """The best upper end is that of all ways to share a likelihood of 1/40, found by trying."""
     low, high = [-0.5] * 8, [0.4] * 5

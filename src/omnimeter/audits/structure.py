@@ -20,7 +20,7 @@ SEQUENCES = 20  # of actions that are compared from a state
 PAIRS = 20  # of states with the same observation that are compared
 
 
-DeadEnds = Literal["none", "some", "none found", "unknown"]
+DeadEnds = Literal["none", "some", "likely", "none found", "unknown"]
 Influence = Literal["observations", "rewards", "nothing"]
 INFLUENCES: tuple[Influence, ...] = get_args(Influence)
 
@@ -87,7 +87,7 @@ def sampled(subject: Subject, instance: Instance) -> Structure:
     often = {each for seen in walks for each in seen if seen[each] >= FREQUENT * STEPS / 2}
     dead_ends: DeadEnds = "none found" if often else "unknown"
     if any(each not in seen for each in often for seen in walks):
-        dead_ends = "some"
+        dead_ends = "likely"
     influence = min(influences, key=INFLUENCES.index)
     return Structure(dead_ends, influence, _aliased(simulator, alike, actions))
 
@@ -138,8 +138,8 @@ def check_structure(subject: Subject) -> Finding:
     """Say whether environments are ergodic, passive, perceptually aliased. Nothing must hold.
 
     Small deterministic environments are decided exactly. Others are examined by random walks: an
-    observation that is frequent in the end of one walk and absent from that of another shows a
-    dead end.
+    observation that is frequent in the end of one walk and absent from that of another makes a
+    dead end likely.
     """
     structures = []
     exactly = 0
@@ -155,6 +155,10 @@ def check_structure(subject: Subject) -> Finding:
         count,
         (dead_ends["none"], "Ergodic: every state can be reached again from every other"),
         (dead_ends["some"], "Dead ends: from some states others cannot be reached again"),
+        (
+            dead_ends["likely"],
+            "Dead ends are likely: what is frequent in one walk is not in another",
+        ),
         (dead_ends["none found"], "No dead ends were found"),
         (dead_ends["unknown"], "Dead ends cannot be seen: hardly any observation comes twice"),
     )
@@ -173,6 +177,7 @@ def check_structure(subject: Subject) -> Finding:
         "decided_exactly": exactly,
         "ergodic": dead_ends["none"],
         "dead_ends": dead_ends["some"],
+        "likely_dead_ends": dead_ends["likely"],
         "passive": influence["rewards"],
         "without_influence": influence["nothing"],
         "aliased": aliased[True],

@@ -149,8 +149,8 @@ def stratified_mean(
 
     Strata of a single value have no spread of their own, and are taken as one sample: then their
     distance counts as spread. Where fewer than four values carry the spread even so, or all values
-    of some stratum are the same, all strata of the same size are taken as one sample. The interval
-    is bounded only if that does not help.
+    of some strata, up to half of them, are the same, all strata of the same size are taken as one
+    sample. The interval is bounded only if that does not help.
 
     Args:
         strata: The values of each stratum, one value or more in each.
@@ -249,7 +249,11 @@ class _Combination:
         }
         several = [group for group in groups if len(group.values) > 1]
         single = [group for size, group in merged.items() if size == 1]
-        return cls(groups, [several + single, list(merged.values())])
+        pooled = [several + single]
+        constant = sum(is_constant(group.values, limits) for group in several)
+        if 2 * constant <= len(several):  # else their distance would stand for a spread unknown
+            pooled.append(list(merged.values()))
+        return cls(groups, pooled)
 
     @property
     def value(self) -> float:

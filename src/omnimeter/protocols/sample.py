@@ -277,7 +277,7 @@ class DrawnProtocol(Protocol):
         if how := getattr(self._payoff, "exploitable", ""):
             warning = (
                 f"With the payoff {self.payoff_spec.label}, {how}. planned-average (of a number of "
-                "interactions) and diminishing (of a time) count what was left undone."
+                "interactions) and diminishing (of a time) count what stopping leaves undone."
             )
         return replace(super().describe(), payoff=self.payoff_spec, warning=warning)
 

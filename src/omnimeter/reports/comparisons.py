@@ -55,6 +55,7 @@ class Comparison:
         verdict: What this shows: a difference where the interval excludes 0.
         unit: What is compared one by one: exercises or, if these are dependent, repetitions.
         simultaneous: For how many comparisons the intervals hold at once.
+        bounded: Whether the interval only rests on the possible payoffs (``Estimate.bounded``).
         watched: The ends of the interval that holds even if what was seen was the reason for
             stopping, for all comparisons at once; ``None`` for a test that was not stopped.
     """
@@ -69,6 +70,7 @@ class Comparison:
     verdict: Verdict
     unit: str = EXERCISE
     simultaneous: int = 1
+    bounded: bool = False
     watched: tuple[float, float] | None = None
 
     @property
@@ -146,7 +148,10 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
             verdict = _verdict(low, high)
         numbers = difference, low, high, count, p_value
         unit = result.design.unit
-        compared.append(Comparison(agent, chosen, *numbers, verdict, unit, len(pairs), watched))
+        bounded = estimate is not None and estimate.bounded and not sequential
+        compared.append(
+            Comparison(agent, chosen, *numbers, verdict, unit, len(pairs), bounded, watched)
+        )
     return compared
 
 

@@ -85,6 +85,8 @@ def _ends(comparison: Comparison, low: float | None, high: float | None, places:
     """An interval of a difference, with the p-value that belongs to it."""
     kind = "simultaneous 95 % interval" if comparison.simultaneous > 1 else "95 % interval"
     ends = f"{kind} {interval(low, high, places)}"
+    if comparison.bounded:
+        ends += f", bounded as fewer than four {comparison.unit}s carry the spread"
     if comparison.p_value is None:
         return ends
     p = p_value(comparison.p_value)
@@ -96,7 +98,7 @@ def bounded_sentence(result: Result) -> str:
     names = [
         agent.label
         for agent, score in result.scores.items()
-        if score.interval is not None and score.interval.bounded
+        if score.interval is not None and score.interval.bounded and not score.faults
     ]
     if not names or result.design.precision is not None:
         return ""

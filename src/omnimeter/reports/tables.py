@@ -242,6 +242,7 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
     rows = {row.agent: row for row in score_rows(result)}
     return {
         "complete": result.complete,
+        **({"warning": result.design.warning} if result.design.warning else {}),
         "scores": [_score_json(rows[agent], result) for agent in result.scores],
         "comparisons": [
             {
@@ -251,6 +252,7 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
                 "interval": [_finite(each.low), _finite(each.high)],
                 "count": each.count,
                 "simultaneous": each.simultaneous,
+                "bounded": each.bounded,
                 "p_value": each.p_value,
                 "verdict": str(each.verdict),
                 **({} if each.watched is None else {"watched": _finite(each.watched)}),
