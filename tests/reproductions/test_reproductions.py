@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -368,3 +369,10 @@ def test_the_whole_table(tmp_path):
     assert result.figures["diminishing.yes"] == 10
     with result.files["evidence"].open() as file:
         assert not [row for row in csv.DictReader(file) if "undecided" in row["evidence"]]
+
+
+def test_infinite_numbers_have_no_place_in_json():
+    result = Reproduced("slopes", "Slopes", [], {"slope": inf}, [{"low": -inf, "n": 3}])
+    data = result.to_json()
+    assert data["figures"] == {"slope": None}
+    assert data["rows"] == [{"low": None, "n": 3}]

@@ -248,14 +248,14 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
             {
                 "agent": each.agent.label,
                 "reference": each.reference.label,
-                "difference": _finite(each.difference),
-                "interval": [_finite(each.low), _finite(each.high)],
+                "difference": finite(each.difference),
+                "interval": [finite(each.low), finite(each.high)],
                 "count": each.count,
                 "simultaneous": each.simultaneous,
                 "bounded": each.bounded,
                 "p_value": each.p_value,
                 "verdict": str(each.verdict),
-                **({} if each.watched is None else {"watched": _finite(each.watched)}),
+                **({} if each.watched is None else {"watched": finite(each.watched)}),
             }
             for each in comparisons(result, reference)
         ],
@@ -267,8 +267,8 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
     data: dict[str, Any] = {
         "agent": row.agent.to_json(),
         "label": row.label,
-        "value": _finite(row.value),
-        "interval": _finite(ends and ends[:2]),
+        "value": finite(row.value),
+        "interval": finite(ends and ends[:2]),
         "confidence": ends and ends.confidence,
         "bounded": bool(ends and ends.bounded),
         "count": row.count,
@@ -279,21 +279,21 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
     ):
         data["reproducible"] = False
     if row.parts:
-        data["parts"] = _finite(row.parts)
+        data["parts"] = finite(row.parts)
     if row.agent in result.values:
         data["values"] = {str(unit): n for unit, n in result.values[row.agent].items()}
     if course := result.courses.get(row.agent, ()):
         data["course"] = [
-            {**asdict(each), "interval": _finite(each.interval and each.interval[:2])}
+            {**asdict(each), "interval": finite(each.interval and each.interval[:2])}
             for each in course
         ]
     return data
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """The value with ``None`` in the place of infinities, which JSON does not have."""
     if isinstance(value, Mapping):
-        return {str(name): _finite(each) for name, each in value.items()}
-    if isinstance(value, tuple):
-        return [_finite(each) for each in value]
+        return {str(name): finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -29,6 +29,7 @@ from omnimeter.contract.errors import StoreError
 from omnimeter.estimation import Estimate, mean
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, run_single
 from omnimeter.kernels import AgentKernels, kernel
+from omnimeter.reports.tables import finite
 
 Report = Callable[[str, float], None]
 """Called with what is being done and which share of the whole is finished."""
@@ -173,7 +174,7 @@ class Reproduced:
 
     def to_json(self) -> dict[str, Any]:
         """One object for programs."""
-        return {
+        data: dict[str, Any] = {
             "name": self.name,
             "agrees": self.agrees,
             "figures": dict(self.figures),
@@ -182,6 +183,7 @@ class Reproduced:
             "statements": [asdict(statement) for statement in self.statements],
             "files": {name: str(path) for name, path in self.files.items()},
         }
+        return dict(finite(data))
 
 
 # Runs.
