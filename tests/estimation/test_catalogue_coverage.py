@@ -1,5 +1,6 @@
 """The benchmark of coverage: its functions, and cells of the catalogue chosen in advance."""
 
+import re
 from functools import cache, partial
 from importlib.util import module_from_spec, spec_from_file_location
 
@@ -9,6 +10,7 @@ import pytest
 import coverage_benchmark as benchmark
 from coverage_benchmark import Amounts, Cell, Pools, Setup
 from omnimeter.estimation import Estimate
+from pages import ROOT
 
 
 def synthetic_pools():
@@ -34,6 +36,16 @@ def test_the_script_does_not_pass_for_the_package_of_its_name():
     spec = spec_from_file_location("coverage", benchmark.PATH)
     with pytest.raises(ImportError, match="not the package"):
         spec.loader.exec_module(module_from_spec(spec))
+
+
+def test_the_page_has_the_tables_and_a_tenth_of_the_cells_at_most_is_bounded():
+    page = (ROOT / "docs" / "intervals.md").read_text("utf-8")
+    _, table = page.split("<!-- begin: benchmarks/coverage.py -->")
+    table, _ = table.split("<!-- end: benchmarks/coverage.py -->")
+    for kind in ("score", "difference", "strata", "battery", "universal", "anytime"):
+        assert f"| {kind} | 20 |" in table
+    (share,) = re.findall(r"From 20 values on ([\d.]+)% of the cells are bounded", table)
+    assert float(share) <= 10
 
 
 def test_every_kind_is_measured_and_told():
