@@ -74,7 +74,7 @@ def test_means_are_covered_closely_where_it_is_claimed(draw, count):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "documented"),
-    [(exponential, (0.90, 0.93, 0.95, 0.955)), (lognormal, (0.84, 0.885, 0.92, 0.945))],
+    [(exponential, (0.90, 0.93, 0.95, 0.955)), (lognormal, (0.855, 0.90, 0.93, 0.95))],
 )
 def test_skewed_means_without_a_support_are_covered_as_documented(draw, documented):
     coverages = [coverage_of_means(draw, count, 10_000) for count in SIZES]
