@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -314,6 +315,11 @@ OF_A_CLASS = frozenset(
 """What says which exercises there are in an environment class; a battery says it itself."""
 
 
+def is_number(value: object) -> bool:
+    """Whether something is a real number; ``True`` and texts are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def plan(
     agents: AgentLike | Sequence[AgentLike],
     environment_class: EnvironmentClassLike | None,
@@ -369,6 +375,9 @@ def plan(
     parameters.setdefault("exercises", MOST_EXERCISES if "precision" in parameters else FIRST_BLOCK)
     parameters["environment_class"] = spec.to_json()
     for name in {"seconds", "tick", "timeout", "precision"} & parameters.keys():
+        if not is_number(parameters[name]):
+            message = f"{name}={parameters[name]!r} cannot be used."
+            raise InvalidInputError(message, "Give a number.")
         parameters[name] = float(parameters[name])  # the same spec for 1 and 1.0
     if "complexity" in parameters:
         complexities = np.atleast_1d(parameters["complexity"]).astype(float).tolist()

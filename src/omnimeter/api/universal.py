@@ -13,6 +13,7 @@ from omnimeter.api.evaluation import (
     Session,
     agent_specs,
     class_spec,
+    is_number,
     read_spec,
     running_options,
 )
@@ -319,12 +320,12 @@ def _parameters(definition: Definition, given: Mapping[str, Any]) -> dict[str, A
                 )
         elif name in ("payoff", "adjustment") and value is not None:
             parameters[name] = read_spec(Kind(name), value).to_json()
-        elif isinstance(value, bool | str):
+        elif name in ("clock", "unbalanced") and value is not None:
             parameters[name] = value
         elif value is not None:
-            if not (isfinite(value) and value > 0):
+            if not (is_number(value) and isfinite(value) and value > 0):
                 advice = "Give a finite number above 0."
-                raise InvalidInputError(f"{name}={value} cannot be used.", advice)
+                raise InvalidInputError(f"{name}={value!r} cannot be used.", advice)
             whole = name in ("slot", "length") and definition.total == "interactions"
             if whole and value != int(value):
                 advice = "Give a whole number from 1 up."

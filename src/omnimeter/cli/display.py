@@ -119,7 +119,7 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
             score = protocol.score(self.outcomes[agent])
             note = "" if score.value is None else f"mean {number(score.value, 3, signed=True)}"
             if ends := score.parts.get("watched"):
-                note += f" ({interval(ends[0], ends[1], 3, signed=True)})"
+                note += f" (any time {interval(ends[0], ends[1], 3, signed=True)})"
             if faults := sum(score.faults.values()):
                 note += f" [red]{faults} faults[/red]"
             shown.update(self.tasks[agent], note=note)
