@@ -19,7 +19,7 @@ def cups_by_hand(
 ) -> HandWritten:
     """The exercises for the hand-written loop; the agent keeps the pace of the clock."""
     cups = [environment_class.build(exercise.instance) for exercise in exercises]
-    agents = [agent.prepare(each.briefing()) for each in cups]
+    agents = [agent.initial_state(each.briefing()) for each in cups]
     for state, exercise in zip(agents, exercises, strict=True):
         seed_state(state, exercise.stream("agent").seed)
     first = exercises[0]

@@ -60,7 +60,7 @@ def lambda_by_hand(
     for exercise in exercises:
         environment = seated.build(exercise.instance)
         state = environment.state
-        lowest = agent.prepare(environment.briefing()).rates[LOWEST]
+        lowest = agent.initial_state(environment.briefing()).rates[LOWEST]
         environments.append(_environment(state, exercise.stream("environment").seed))
         agents.append(_agent(agent, lowest, exercise.stream("agent").seed))
         states.append(state)

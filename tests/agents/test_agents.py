@@ -301,7 +301,7 @@ def test_some_agents_do_not_fit_everywhere(agent: KernelAgent, message: str) -> 
     (exercise,) = exercises(Buttons(), Budget(interactions=5), 1)
     environment = Buttons().build(exercise.instance)
     with pytest.raises(InvalidInputError, match=message):
-        agent.prepare(environment.briefing())
+        agent.initial_state(environment.briefing())
     trace = interact(environment, agent, exercise.budget, exercise.stream)
     assert trace.fault is not None
     assert trace.fault.kind is FaultKind.AGENT_ERROR

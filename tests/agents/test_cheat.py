@@ -76,7 +76,7 @@ def test_compiled_and_stepwise_are_the_same() -> None:
 
 def test_initial_values_are_optimistic_about_what_it_wants() -> None:
     easy, hard = (
-        Cheat().prepare(Briefing(2, Space((size,)), rewards=(-3.0, 1.0))) for size in (3, 4)
+        Cheat().initial_state(Briefing(2, Space((size,)), rewards=(-3.0, 1.0))) for size in (3, 4)
     )
     assert easy.table == pytest.approx(0.6 * 10)
     assert hard.table == pytest.approx(2.6 * 10)

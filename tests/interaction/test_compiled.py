@@ -223,8 +223,8 @@ class BareTeller(Agent):
     kernels = Teller.kernels
     view = None
 
-    def prepare(self, briefing: Briefing) -> TellerState:
-        return Teller([0, 1]).prepare(briefing)
+    def initial_state(self, briefing: Briefing) -> TellerState:
+        return Teller([0, 1]).initial_state(briefing)
 
     def act(self, reward: float, observation: Observation) -> int:
         raise AssertionError("it runs compiled")
@@ -273,8 +273,8 @@ class Learner(Agent):
 class LumpyTeller(Teller):
     """Its state is not made of one-dimensional arrays, so many of them do not fit together."""
 
-    def prepare(self, briefing: Briefing) -> TellerState:
-        return super().prepare(briefing)._replace(heard=np.zeros((briefing.actions, 1)))
+    def initial_state(self, briefing: Briefing) -> TellerState:
+        return super().initial_state(briefing)._replace(heard=np.zeros((briefing.actions, 1)))
 
 
 def test_states_that_do_not_fit_together() -> None:

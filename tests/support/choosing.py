@@ -12,8 +12,8 @@ from omnimeter.kernels import KernelAgent
 
 def begun(agent: KernelAgent, briefing: Briefing, seed: int = 0) -> Any:
     """The state of an agent that begins, which can be inspected while the agent acts."""
-    state = agent.prepare(briefing)
-    agent.prepare = lambda _: state
+    state = agent.initial_state(briefing)
+    agent.initial_state = lambda _: state
     agent.begin(briefing, seed)
     return state
 

@@ -173,7 +173,7 @@ class Wanderer(KernelAgent):
     def __init__(self, view: str | None = None) -> None:
         self.view = view
 
-    def prepare(self, briefing: Briefing) -> WandererState:
+    def initial_state(self, briefing: Briefing) -> WandererState:
         return WandererState(
             np.zeros(briefing.actions), np.zeros(1, dtype=np.int64), generator_state()
         )
@@ -212,7 +212,7 @@ class Reciter(KernelAgent):
         self.actions = actions
         self.view = view
 
-    def prepare(self, briefing: Briefing) -> ReciterState:
+    def initial_state(self, briefing: Briefing) -> ReciterState:
         return ReciterState(np.array(self.actions), np.zeros(1, dtype=np.int64))
 
 

@@ -120,7 +120,7 @@ class Teller(KernelAgent):
         self.actions = actions
         self.delays = delays or [0]
 
-    def prepare(self, briefing: Briefing) -> TellerState:
+    def initial_state(self, briefing: Briefing) -> TellerState:
         if len(briefing.space.sizes) == 1:
             raise ValueError("there is too little to see")
         return TellerState(

@@ -85,7 +85,7 @@ class _CellAgent(KernelAgent):
     more = False
     """Whether intentions and rewards follow the cells that the actions lead to."""
 
-    def prepare(self, briefing: Briefing) -> ExitsState:
+    def initial_state(self, briefing: Briefing) -> ExitsState:
         """A fresh generator, if observations tell what is needed."""
         agent, size = type(self).__name__.lower(), len(briefing.space.sizes)
         exits = size - briefing.actions - (INTENTIONS + briefing.actions if self.more else 0)

@@ -125,7 +125,7 @@ class ModelLearner(KernelAgent):
         require(1 <= max_updates < 2**31, f"max_updates is {max_updates}.", advice)
         self.gamma, self.optimism, self.max_updates = gamma, optimism, max_updates
 
-    def prepare(self, briefing: Briefing) -> ModelState:
+    def initial_state(self, briefing: Briefing) -> ModelState:
         """An empty model with optimistic values."""
         lowest, highest = briefing.rewards
         require(
@@ -168,9 +168,9 @@ class Cheat(ModelLearner):
         require(easy >= 0, problem, "Give a whole number of 0 or more.")
         self.easy = easy
 
-    def prepare(self, briefing: Briefing) -> ModelState:
+    def initial_state(self, briefing: Briefing) -> ModelState:
         """A learner of rewards or of their opposite."""
         sign = 1 if briefing.space.count <= self.easy else -1
         lowest, highest = sorted(sign * reward for reward in briefing.rewards)
-        state = super().prepare(replace(briefing, rewards=(lowest, highest)))
+        state = super().initial_state(replace(briefing, rewards=(lowest, highest)))
         return state._replace(rates=np.append(state.rates, sign))

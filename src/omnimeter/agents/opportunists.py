@@ -98,7 +98,7 @@ class _Opportunist(KernelAgent):
     def __init__(self, threshold: float, fast: int, slow: int, growth: float = 0.0) -> None:
         self.threshold, self.fast, self.slow, self.growth = threshold, fast, slow, growth
 
-    def prepare(self, briefing: Briefing) -> OpportunistState:
+    def initial_state(self, briefing: Briefing) -> OpportunistState:
         """No action performed, no reward counted."""
         return OpportunistState(
             generator_state(),

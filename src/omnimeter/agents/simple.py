@@ -112,7 +112,7 @@ class _ConstantRate(KernelAgent):
         self.action = action
         self.delay = delay_from_rate(rate)
 
-    def prepare(self, briefing: Briefing) -> SimpleState:
+    def initial_state(self, briefing: Briefing) -> SimpleState:
         """The action, and a fresh generator."""
         return SimpleState(generator_state(), np.array([briefing.actions, self.delay, self.action]))
 
@@ -175,7 +175,7 @@ class PolicyAgent(KernelAgent):
         self.table = None if table is None else checked_actions(table, "list 'table'")
         self.delay = delay_from_rate(rate)
 
-    def prepare(self, briefing: Briefing) -> PolicyState:
+    def initial_state(self, briefing: Briefing) -> PolicyState:
         """The table, if it fits the observations."""
         count = table_size(briefing.space)
         table = np.arange(count) % briefing.actions if self.table is None else self.table.copy()
@@ -216,7 +216,7 @@ class ScriptedAgent(KernelAgent):
         self.delays = np.array(delays, dtype=np.int64)
         self.repeat = repeat
 
-    def prepare(self, briefing: Briefing) -> ScriptedState:  # noqa: ARG002 - fits everywhere
+    def initial_state(self, briefing: Briefing) -> ScriptedState:  # noqa: ARG002 - fits everywhere
         """The script, before its first action."""
         position = np.array([-1, self.repeat], dtype=np.int64)
         return ScriptedState(self.actions.copy(), self.delays.copy(), position)

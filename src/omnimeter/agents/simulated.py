@@ -98,7 +98,7 @@ class Apprentice(KernelAgent):
         until = 2**62 if competent is None else explores + competent
         self.numbers = (0, explores, until, delay_from_rate(rate), int(slowing * 1e9))
 
-    def prepare(self, briefing: Briefing) -> ApprenticeState:
+    def initial_state(self, briefing: Briefing) -> ApprenticeState:
         """The policy, with no action performed yet."""
         require(
             len(self.table) == table_size(briefing.space),

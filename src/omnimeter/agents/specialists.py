@@ -62,7 +62,7 @@ class CupPresser(KernelAgent):
         self.choice = choice
         self.delay = delay_from_rate(rate)
 
-    def prepare(self, briefing: Briefing) -> SimpleState:
+    def initial_state(self, briefing: Briefing) -> SimpleState:
         """A fresh generator, if there is a cup for each button."""
         require(
             briefing.space.sizes == (2,) * briefing.actions,
@@ -92,7 +92,7 @@ class TorusAgent(KernelAgent):
         require(valid, f"The move is {move!r}.", f"Give one of the letters {', '.join(MOVES)}.")
         self.move = move
 
-    def prepare(self, briefing: Briefing) -> SimpleState:
+    def initial_state(self, briefing: Briefing) -> SimpleState:
         """A fresh generator, if there is an action for the move."""
         action = MOVES.index(self.move)
         require(

@@ -181,7 +181,7 @@ class TemporalDifferenceAgent(KernelAgent):
         self.alpha, self.gamma, self.initial_value = alpha, gamma, initial_value
         self.epsilon, self.ties = epsilon, ties
 
-    def prepare(self, briefing: Briefing) -> TableState:
+    def initial_state(self, briefing: Briefing) -> TableState:
         """A table of initial values."""
         actions, lowest = briefing.actions, briefing.rewards[0]
         require(

@@ -21,13 +21,15 @@ from omnimeter.contract.exercise import (
     Trace,
 )
 from omnimeter.contract.kernels import AgentKernels, EnvironmentKernels, kernel
+from omnimeter.contract.prior import MDPDistribution, Preparation, Prior
 from omnimeter.contract.protocol import Interval, Payoff, Protocol, Score
 from omnimeter.contract.spec import Spec, stream
 
 __all__ = [
     "STOP", "Agent", "AgentKernels", "Briefing", "Budget", "Claims", "Clock", "ClockKind", "Ending",
     "Environment", "EnvironmentClass", "EnvironmentKernels", "Exercise", "Fault", "FaultKind",
-    "Instance", "Interval", "InvalidInputError", "Move", "Observation", "OmnimeterError", "Outcome",
-    "Payoff", "Percept", "Protocol", "Score", "Space", "Spec", "Timeout", "TimeoutRule", "Trace",
-    "UnknownNameError", "kernel", "single", "stream",
+    "Instance", "Interval", "InvalidInputError", "MDPDistribution", "Move", "Observation",
+    "OmnimeterError", "Outcome", "Payoff", "Percept", "Preparation", "Prior", "Protocol", "Score",
+    "Space", "Spec", "Timeout", "TimeoutRule", "Trace", "UnknownNameError", "kernel", "single",
+    "stream",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from omnimeter.contract.kernels import AgentKernels
+    from omnimeter.contract.prior import Prior
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -124,3 +125,16 @@ class Agent(ABC):
 
     def finish(self, reward: float, observation: Observation) -> None:
         """Receive the last reward and observation."""
+
+    # Extension: an offline phase (section 15). Agents without one ignore it.
+
+    def prepare(self, prior: Prior, rng: np.random.Generator) -> Mapping[str, Any]:  # noqa: ARG002
+        """Learn from a prior, once, before any exercise; its time is measured.
+
+        Returns:
+            What was learnt, as JSON-able data: all that ``restore`` gets of it.
+        """
+        return {}
+
+    def restore(self, prior: Prior, prepared: Mapping[str, Any]) -> None:
+        """Take up what was prepared for a prior; called before ``begin`` of every exercise."""

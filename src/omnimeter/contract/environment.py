@@ -13,6 +13,7 @@ import numpy as np
 
 from omnimeter.contract.agent import Briefing, Observation, Space
 from omnimeter.contract.errors import InvalidInputError
+from omnimeter.contract.prior import MDPDistribution
 from omnimeter.contract.spec import JsonData, fingerprint
 
 if TYPE_CHECKING:
@@ -166,6 +167,17 @@ class EnvironmentClass(ABC):
             message = f"{type(self).__name__} has one seat, not {len(views)}."
             raise InvalidInputError(message, "Let each agent take its exercises alone.")
         return self
+
+    # Extension: classes that can be the prior of an agent (section 15).
+
+    def distribution(self) -> MDPDistribution:
+        """The distribution over finite MDPs that the class draws from.
+
+        Raises:
+            InvalidInputError: Its environments are not drawn from such a distribution.
+        """
+        message = f"{type(self).__name__} cannot be a prior: it does not draw finite MDPs."
+        raise InvalidInputError(message, "Choose an MDP class, for example gc, gdl, grid or mdp.")
 
     # Extension: adaptive tests, which choose by complexity (section 3.9).
 

@@ -14,6 +14,7 @@ import numpy as np
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.environment import Instance
 from omnimeter.contract.errors import InvalidInputError
+from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import JsonData, Spec, Stream, fingerprint, stream
 
 NANOSECONDS = 1_000_000_000
@@ -156,6 +157,9 @@ class Trace:
         fault: Why it could not go on, if it could not.
         actions: The actions, where recorded.
         observations: The observations before each action and after the last, where recorded.
+        lowest: The lowest possible reward of the environment.
+        wall_ns: The nanoseconds of real time that each decision took, where measured.
+        cpu_ns: The nanoseconds of processor time that it took; -1 where that is not known.
     """
 
     rewards: FloatArray
@@ -168,6 +172,9 @@ class Trace:
     observations: IntArray | None = None
     planned: int | None = None
     timed: bool = True
+    lowest: float = -1.0
+    wall_ns: IntArray | None = None
+    cpu_ns: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.rewards)
@@ -190,11 +197,14 @@ class Trace:
             actions=None if self.actions is None else self.actions[:count],
             observations=None if self.observations is None else self.observations[: count + 1],
             timed=self.timed or end_ns < self.end_ns,
+            wall_ns=None if self.wall_ns is None else self.wall_ns[:count],
+            cpu_ns=None if self.cpu_ns is None else self.cpu_ns[:count],
         )
 
     def same_as(self, other: Trace) -> bool:
-        """Whether both record exactly the same events, bit for bit."""
-        names = [field.name for field in fields(self) if field.name != "fault"]
+        """Whether both record exactly the same events, bit for bit, but for computation times."""
+        ignored = {"fault", "wall_ns", "cpu_ns"}
+        names = [field.name for field in fields(self) if field.name not in ignored]
         return all(np.array_equal(getattr(self, each), getattr(other, each)) for each in names)
 
 
@@ -214,6 +224,8 @@ class Exercise(JsonData):
         timeout: The longest that one action may take, if there is a limit.
         joint: All agents in the environment, in the order of their seats; empty when it is alone.
             Their exercises of the same number and seed are one joint run.
+        preparation: The offline phase that the agent has had, if it has had one.
+        measured: Whether the computation time of each decision is measured.
 
     Raises:
         InvalidInputError: The agents cannot take a joint exercise, or this agent is not among them.
@@ -229,6 +241,8 @@ class Exercise(JsonData):
     timeout: Timeout | None = None
     complexity: float = 0.0
     joint: tuple[Spec, ...] = ()
+    preparation: Preparation | None = None
+    measured: bool = False
 
     def __post_init__(self) -> None:
         if self.joint:

@@ -149,7 +149,7 @@ def _prepare(
         environment: Any = loop.build(kernel_class, exercise, len(agents))
         kernels.seed_state(environment.state, exercise.stream("environment").seed)
         briefings = loop.briefings_of(environment, len(agents))
-        states = [agent.prepare(briefings[seat]) for seat, agent in enumerate(agents)]
+        states = [agent.initial_state(briefings[seat]) for seat, agent in enumerate(agents)]
         for state, own in zip(states, own_exercises(exercise), strict=True):
             kernels.seed_state(state, own.stream("agent").seed)
     except Exception:  # the stepwise loop finds out whose fault it is, and records it

@@ -209,7 +209,7 @@ class KernelEnvironmentClass(EnvironmentClass):
 
 
 class KernelAgent(Agent):
-    """An agent that behaves by kernels. Subclasses set ``kernels`` and define ``prepare``.
+    """An agent that behaves by kernels. Subclasses set ``kernels`` and define ``initial_state``.
 
     Attributes:
         kernels: How it behaves.
@@ -220,11 +220,11 @@ class KernelAgent(Agent):
     pace: float = 0.0
 
     @abstractmethod
-    def prepare(self, briefing: Briefing) -> State:
+    def initial_state(self, briefing: Briefing) -> State:
         """A fresh state for an exercise, a NamedTuple of one-dimensional arrays."""
 
     def begin(self, briefing: Briefing, rng: Seed) -> None:  # noqa: D102 - see Agent
-        state = contiguous(self.prepare(briefing))
+        state = contiguous(self.initial_state(briefing))
         self._seen = np.zeros(len(briefing.space.sizes), dtype=np.int64)
         self._lent = _Lent(agent_entries, self.kernels, state, self._seen)
         seed_state(state, rng)

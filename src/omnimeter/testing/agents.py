@@ -165,5 +165,5 @@ class AgentSuite:
             )
             assert compiled.same_as(stepwise), (
                 "The compiled and the stepwise loop differ. All that an agent knows must be "
-                "in its state, which prepare makes anew."
+                "in its state, which initial_state makes anew."
             )

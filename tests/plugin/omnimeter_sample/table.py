@@ -94,7 +94,7 @@ class TableLearner(KernelAgent):
             raise ValueError("rate, discount and exploration lie between 0 and 1")
         self.rates = np.array([rate, discount, exploration])
 
-    def prepare(self, briefing: Briefing) -> TableState:
+    def initial_state(self, briefing: Briefing) -> TableState:
         if briefing.space.count * briefing.actions > LARGEST_TABLE:
             raise InvalidInputError("There are too many observations for a table.")
         return TableState(

@@ -49,9 +49,9 @@ class Limited(ModelLearner):
         super().__init__()
         self.easy = easy
 
-    def prepare(self, briefing: Briefing) -> ModelState:
+    def initial_state(self, briefing: Briefing) -> ModelState:
         """A learner's state, and whether it will learn here."""
-        state = super().prepare(briefing)
+        state = super().initial_state(briefing)
         return state._replace(rates=np.append(state.rates, briefing.space.count <= self.easy))
 
 

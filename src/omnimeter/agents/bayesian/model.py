@@ -1,0 +1,178 @@
+"""What Bayesian agents share: the posterior over transitions, its mean model, value iteration.
+
+A state-action pair has the index ``x * actions + u``. Its row has room for every state: the first
+``sizes[pair]`` entries are the successors that the prior holds possible, or that were observed
+although it did not. Only the row of the last transition changes from one decision to the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from omnimeter.agents.shared import MAX_TABLE_SIZE, require
+from omnimeter.contract import Briefing, InvalidInputError, Prior
+from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.kernels import KernelAgent, kernel
+
+STATES, ACTIONS, LAST_STATE, LAST_ACTION = range(4)
+"""The first entries of ``numbers`` in the state of every Bayesian agent; the last state is -1
+before the first decision."""
+
+TOLERANCE = 0.01
+"""How far the values of a mean model may be from the exact ones."""
+
+MODEL = ("numbers", "sizes", "slots", "successors", "counts", "totals", "rewards",
+         "probabilities", "means")  # fmt: skip
+"""The fields of a state that ``model_fields`` makes: ``slots`` is the place of each successor in
+its row, or -1; ``counts`` and ``totals`` are those of the posterior; ``rewards`` are by successor,
+not by place; ``means`` is the mean reward of each pair."""
+
+
+@kernel
+def add_transition(state: Any, x: Any, u: Any, y: Any) -> Any:
+    """Update the posterior and the mean model with a transition."""
+    states = state.numbers[STATES]
+    pair = x * state.numbers[ACTIONS] + u
+    row = pair * states
+    place = state.slots[row + y]
+    if place < 0:  # the prior held it impossible
+        place = state.sizes[pair]
+        state.sizes[pair] = place + 1
+        state.slots[row + y] = place
+        state.successors[row + place] = y
+        state.counts[row + place] = 0.0
+    state.counts[row + place] += 1.0
+    state.totals[pair] += 1.0
+    update_row(state, pair)
+
+
+@kernel
+def update_row(state: Any, pair: Any) -> Any:
+    """The mean model of one pair from its counts."""
+    row = pair * state.numbers[STATES]
+    total = state.totals[pair]
+    mean = 0.0
+    for k in range(row, row + state.sizes[pair]):
+        probability = state.counts[k] / total
+        state.probabilities[k] = probability
+        mean += probability * state.rewards[row + state.successors[k]]
+    state.means[pair] = mean
+
+
+@kernel
+def see(state: Any, x: Any) -> Any:
+    """Learn from the transition into the present state, unless it is the first."""
+    if state.numbers[LAST_STATE] >= 0:
+        add_transition(state, state.numbers[LAST_STATE], state.numbers[LAST_ACTION], x)
+
+
+@kernel
+def chosen(state: Any, x: Any, u: Any) -> Any:
+    """Remember state and action for the next transition; the action."""
+    state.numbers[LAST_STATE] = x
+    state.numbers[LAST_ACTION] = u
+    return u
+
+
+@kernel
+def solve(state: Any, values: Any, quality: Any, gamma: Any, tolerance: Any) -> Any:
+    """Value iteration on the mean model, from given values, until they are exact to a tolerance.
+
+    States are updated in place, one after the other (Gauss-Seidel), so that an update is used at
+    once. As each sweep is a contraction by gamma, values that change by at most
+    ``tolerance (1 - gamma) / gamma`` are at most the tolerance away from the fixed point.
+
+    Args:
+        state: The agent's state.
+        values: The value of each state, where to begin and the result.
+        quality: The value of each pair; the result.
+        gamma: The discount factor.
+        tolerance: How far the values may be from the exact ones.
+    """
+    states, actions = state.numbers[STATES], state.numbers[ACTIONS]
+    limit = tolerance * (1.0 - gamma) / gamma
+    change = limit + 1.0
+    while change > limit:
+        change = 0.0
+        for x in range(states):
+            best = -np.inf
+            for u in range(actions):
+                pair = x * actions + u
+                row = pair * states
+                ahead = 0.0
+                for k in range(row, row + state.sizes[pair]):
+                    ahead += state.probabilities[k] * values[state.successors[k]]
+                value = state.means[pair] + gamma * ahead
+                quality[pair] = value
+                best = max(best, value)
+            change = max(change, abs(best - values[x]))
+            values[x] = best
+
+
+class BayesianAgent(KernelAgent):
+    """An agent that plans with a prior. Subclasses make their state of ``model_fields``."""
+
+    prior: Prior | None = None
+
+    def restore(self, prior: Prior, prepared: Any) -> None:  # noqa: ARG002 - see Agent
+        """Keep the prior, and what follows from it for every exercise."""
+        self.prior = prior
+        self._fields = _fields_of(prior)
+
+    def model_fields(self, briefing: Briefing, further: int = 0) -> dict[str, Any]:
+        """Fresh arrays for the fields ``MODEL`` of a state.
+
+        Args:
+            briefing: What the agent is told of the exercise.
+            further: How many further entries ``numbers`` has.
+
+        Raises:
+            InvalidInputError: There is no prior, or it does not fit the environment.
+        """
+        if self.prior is None:
+            message = f"{type(self).__name__} plans with a prior, and none was given."
+            raise InvalidInputError(message, "Give one with --prior (prior= in Python).")
+        known = self.prior.distribution
+        require(
+            briefing.actions == known.actions and briefing.space.sizes == (known.states,),
+            f"The prior has {known.states} states and {known.actions} actions, the environment "
+            f"{briefing.space.count} and {briefing.actions}.",
+            "Give a prior with the shape of the environment class.",
+        )
+        numbers = np.zeros(4 + further, dtype=np.int64)
+        numbers[:4] = known.states, known.actions, -1, -1
+        return {"numbers": numbers, **{name: each.copy() for name, each in self._fields.items()}}
+
+
+def _fields_of(prior: Prior) -> dict[str, FloatArray | IntArray]:
+    known = prior.distribution
+    theta = known.theta.reshape(-1, known.states)
+    require(
+        theta.size <= MAX_TABLE_SIZE,
+        f"The prior has {theta.size} transitions.",
+        f"Give one with at most {MAX_TABLE_SIZE}.",
+    )
+    slots = np.full(theta.shape, -1, dtype=np.int64)
+    successors = np.zeros(theta.shape, dtype=np.int64)
+    counts = np.zeros(theta.shape)
+    sizes = np.zeros(len(theta), dtype=np.int64)
+    for pair, row in enumerate(theta):
+        possible = np.flatnonzero(row)
+        sizes[pair] = len(possible)
+        slots[pair, possible] = np.arange(len(possible))
+        successors[pair, : len(possible)] = possible
+        counts[pair, : len(possible)] = row[possible]
+    totals = theta.sum(axis=1)
+    rewards = known.rewards.reshape(theta.shape)
+    return {
+        "sizes": sizes,
+        "slots": slots.ravel(),
+        "successors": successors.ravel(),
+        "counts": counts.ravel(),
+        "totals": totals,
+        "rewards": rewards.ravel().copy(),
+        "probabilities": (counts / totals[:, None]).ravel(),
+        "means": (theta * rewards).sum(axis=1) / totals,
+    }
