@@ -135,8 +135,8 @@ def measured(place: str, who: str) -> tuple[int, float]:
     costs: list[int] = []
     runner = dispatch.runner
 
-    def timed(*sides: Any) -> Callable[..., None]:
-        run = runner(*sides)
+    def timed(*sides: Any, **options: Any) -> Callable[..., None]:
+        run = runner(*sides, **options)
 
         def call(*arguments: Any) -> None:
             before = process_time_ns()

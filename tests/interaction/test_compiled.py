@@ -56,8 +56,8 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     runner, run_stepwise = dispatch.runner, dispatch.run_stepwise
 
-    def counted(*sides: Any) -> Callable[..., None]:
-        run = runner(*sides)
+    def counted(*sides: Any, **options: Any) -> Callable[..., None]:
+        run = runner(*sides, **options)
         return lambda *arguments: (seen.append("compiled"), run(*arguments))[1]
 
     def watched(*arguments: Any, **conditions: Any) -> list[Trace]:

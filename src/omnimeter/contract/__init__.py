@@ -21,7 +21,7 @@ from omnimeter.contract.exercise import (
     Trace,
 )
 from omnimeter.contract.kernels import AgentKernels, EnvironmentKernels, kernel
-from omnimeter.contract.prior import MDPDistribution, Preparation, Prior
+from omnimeter.contract.prior import MDPDistribution, Prior
 from omnimeter.contract.protocol import Interval, Payoff, Protocol, Score
 from omnimeter.contract.spec import Spec, stream
 
@@ -29,7 +29,7 @@ __all__ = [
     "STOP", "Agent", "AgentKernels", "Briefing", "Budget", "Claims", "Clock", "ClockKind", "Ending",
     "Environment", "EnvironmentClass", "EnvironmentKernels", "Exercise", "Fault", "FaultKind",
     "Instance", "Interval", "InvalidInputError", "MDPDistribution", "Move", "Observation",
-    "OmnimeterError", "Outcome", "Payoff", "Percept", "Preparation", "Prior", "Protocol", "Score",
+    "OmnimeterError", "Outcome", "Payoff", "Percept", "Prior", "Protocol", "Score",
     "Space", "Spec", "Timeout", "TimeoutRule", "Trace", "UnknownNameError", "kernel", "single",
     "stream",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Protocol as StructuralType
 
 from omnimeter.contract import Budget, Exercise, InvalidInputError, Outcome, Payoff, Spec, Trace
 from omnimeter.contract.protocol import Memory
+from omnimeter.execution.preparing import Prepared, prepare
 from omnimeter.execution.workers import (
     Finished,
     Job,
@@ -151,13 +152,16 @@ class Run:
         try:
             with worker_pool(self._options) as work:
                 exercises = self._proposed()
+                prepared = self._prepared(exercises)
                 warm_up_agents(exercises, work, payoff)
                 last = perf_counter()
                 while exercises:
                     left = {agent: sum(map(_wall_limit, each)) for agent, each in exercises.items()}
                     keep, memory = self.evaluation.traces, self.protocol.memory
                     checks = self._checks(exercises)
-                    portions = jobs(exercises, payoff, keep, self._options, memory, checks)
+                    portions = jobs(
+                        exercises, payoff, keep, self._options, memory, checks, prepared
+                    )
                     for outcome, trace in work(portions):
                         # All that was done since the last one counts: choosing, building, storing.
                         now = perf_counter()
@@ -181,6 +185,23 @@ class Run:
         finally:
             self._flush()
             self._waiting.clear()  # carried sequences that are not complete are taken again
+
+    def _prepared(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> dict[Spec, Prepared]:
+        """The offline phase of each agent that has exercises left, if they ask for one."""
+        phases = {}
+        for agent, (first, *_) in proposed.items():
+            if first.preparation is None:
+                continue
+            isolated = is_isolated(agent, self._options.isolation)
+            limits = self._options.limits
+            phases[agent] = prepare(agent, first.preparation, isolated=isolated, limits=limits)
+            digest = phases[agent].remark()["digest"]
+            if any(each.remarks["offline"]["digest"] != digest for each in self._stored[agent]):
+                raise InvalidInputError(
+                    f"{agent.label} prepared something else than for its earlier exercises.",
+                    "Start a new evaluation: what it prepares is not reproducible.",
+                )
+        return phases
 
     def _checks(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> set[str]:
         """The first exercise of each agent that is worth it, to be run again once; their keys."""
@@ -237,12 +258,14 @@ def jobs(
     options: Options,
     memory: Memory = "fresh",
     checks: AbstractSet[str] = frozenset(),
+    prepared: Mapping[Spec, Prepared] | None = None,
 ) -> Iterator[Job]:
     """Portions of work, small enough to be spread and to show progress.
 
     One agent or joint run after the other, so that processes can be kept for them. The classes
     take turns, so that an interrupted evaluation has had about the same share of each. A sequence
     whose memory is ``carried`` is one job. Exercises whose keys are in ``checks`` are run again.
+    ``prepared`` is what agents prepared in an offline phase.
     """
 
     def check(work: Sequence[Exercise]) -> str | None:
@@ -250,9 +273,10 @@ def jobs(
 
     exercises = [exercise for each in proposed.values() for exercise in each]
     for taken in _grouped(exercises, agents_of):
+        offline = (prepared or {}).get(taken[0].agent)
         if memory == "carried":
             sequence = tuple(chain.from_iterable(_grouped(taken, run_of)))
-            yield Job(sequence, payoff, keep, memory, check(sequence))
+            yield Job(sequence, payoff, keep, memory, check(sequence), offline)
             continue
         portions = []  # with the share of the exercises in their class that comes before them
         for alike in _grouped(taken, lambda exercise: exercise.environment_class):
@@ -264,7 +288,7 @@ def jobs(
                 work = tuple(chain.from_iterable(runs[first : first + size]))
                 portions.append((first / len(runs), work))
         for _, work in sorted(portions, key=itemgetter(0)):
-            yield Job(work, payoff, keep, check=check(work))
+            yield Job(work, payoff, keep, check=check(work), prepared=offline)
 
 
 def _grouped(

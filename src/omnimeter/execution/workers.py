@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from itertools import chain, groupby
 from multiprocessing import get_context
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,11 @@ from omnimeter.contract import (
     Trace,
 )
 from omnimeter.contract.protocol import Memory
+from omnimeter.execution.preparing import Prepared, computation, machine, prior_of
 from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
-from omnimeter.interaction.handles import AgentHandle
+from omnimeter.interaction.handles import AgentHandle, restore
 from omnimeter.interaction.process import AgentProcess, Limits
 
 Finished = tuple[Outcome, Trace | None]
@@ -105,7 +107,8 @@ def batch_size(exercise: Exercise, isolation: Isolation) -> int:
     agents = [make_agent(member) for member in members]
     if not can_run_compiled(environment_class, agents, exercise):
         return 1
-    interactions = max(1, exercise.budget.max_interactions * len(members))
+    work = sum(getattr(agent, "work", 1) for agent in agents)
+    interactions = max(1, exercise.budget.max_interactions * work)
     return max(1, min(64, 5_000_000 // interactions))  # as many as compiled loops do in that time
 
 
@@ -140,9 +143,15 @@ def run_of(exercise: Exercise) -> str:
 class ExerciseRunner:
     """Runs exercises of one agent, or joint runs, and keeps the agents' processes."""
 
-    def __init__(self, isolation: Isolation = Isolation.AUTO, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        isolation: Isolation = Isolation.AUTO,
+        limits: Limits | None = None,
+        prepared: Prepared | None = None,
+    ) -> None:
         self.isolation = isolation
         self.limits = limits or Limits()
+        self._prepared = prepared  # by the agent of the present job
         self._processes: dict[Spec, AgentProcess] = {}
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
@@ -154,6 +163,9 @@ class ExerciseRunner:
     def carry_out(self, job: Job) -> Iterator[Finished]:
         """Do a job; under ``carried`` one agent takes all of its exercises."""
         carried = job.memory == "carried"
+        if job.prepared != self._prepared:  # an agent's process has taken up another one
+            self.close()
+            self._prepared = job.prepared
         if carried:
             self.close()
             self._carried = {}
@@ -178,7 +190,7 @@ class ExerciseRunner:
         if trace.fault is not None:
             return outcome
         budget = replace(outcome.exercise.budget, wall_limit=AGAIN)
-        with closing(ExerciseRunner(self.isolation, self.limits)) as other:
+        with closing(ExerciseRunner(self.isolation, self.limits, self._prepared)) as other:
             (again,) = other.traces([replace(outcome.exercise, budget=budget)], record=True)
         seen = len(again)
         cut_off = again.ending is Ending.BUDGET and seen < len(trace)
@@ -198,6 +210,10 @@ class ExerciseRunner:
         """
         first = exercises[0]
         specs = agents_of(first)
+        if self._prepared is not None and self._prepared.fault is not None:
+            for _ in exercises:
+                yield failed(self._prepared.fault)
+            return
         if first.budget.wall_limit is None:  # real time would be lost by starting a new process
             self.close(keep=specs)
         runs = [[each] for each in exercises]
@@ -218,23 +234,38 @@ class ExerciseRunner:
     ) -> Iterator[tuple[Outcome, Trace]]:
         """The outcome and the trace of each exercise, in order; see ``traces``."""
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
-            yield outcome_of(exercise, trace, payoff), trace
+            yield outcome_of(exercise, trace, payoff, self._prepared), trace
 
     def _handle(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the handle of one in a process of its own."""
+        told = self._prepared and (prior_of(self._prepared.preparation), self._prepared.content)
         if not is_isolated(agent, self.isolation):
             kept = {} if self._carried is None else self._carried
             if agent not in kept:
                 kept[agent] = make_agent(agent)
+                if told:
+                    restore(kept[agent], *told)
             return kept[agent]
         if agent not in self._processes:
-            carry = self._carried is not None
-            self._processes[agent] = AgentProcess(agent, self.limits, carry=carry)
+            carry, (prior, prepared) = self._carried is not None, told or (None, None)
+            self._processes[agent] = AgentProcess(
+                agent, self.limits, carry=carry, prior=prior, prepared=prepared
+            )
         return self._processes[agent]
 
 
-def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
+def failed(fault: Fault) -> Trace:
+    """The trace of an exercise that could not begin."""
+    return Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
+
+
+def outcome_of(
+    exercise: Exercise, trace: Trace, payoff: Payoff, prepared: Prepared | None = None
+) -> Outcome:
     """Judge a trace. What a fault cut short is kept, but has no payoff."""
+    remarks: dict[str, Any] = {} if prepared is None else {"offline": prepared.remark()}
+    if trace.wall_ns is not None:
+        remarks |= {"online": computation(trace), "machine": machine()}
     return Outcome(
         exercise=exercise,
         payoff=payoff(trace) if trace.fault is None else None,
@@ -245,6 +276,7 @@ def outcome_of(exercise: Exercise, trace: Trace, payoff: Payoff) -> Outcome:
         ending=trace.ending,
         first_reward=trace.first_reward,
         fault=trace.fault,
+        remarks=remarks,
     )
 
 
@@ -270,7 +302,8 @@ class Job:
     Those of a joint run are next to each other. If the memory is ``carried``, one agent takes all
     exercises, in this order and in any classes. ``keep`` says whether the traces are kept, and
     ``check`` is the key of an exercise that is run again, if that is quick: whether it goes the
-    same way is remarked, and nothing else of it counts.
+    same way is remarked, and nothing else of it counts. ``prepared`` is what its agent prepared in
+    an offline phase.
     """
 
     exercises: tuple[Exercise, ...]
@@ -278,6 +311,7 @@ class Job:
     keep: bool
     memory: Memory = "fresh"
     check: str | None = None
+    prepared: Prepared | None = None
 
     def singly(self) -> Iterator[Job]:
         """The same work, one run at a time; a carried sequence cannot be divided."""
@@ -349,8 +383,7 @@ class _WorkerPool:
             except BrokenProcessPool:
                 self._renew()
         message = f"The process that carried it out died {TRIES} times."
-        fault = Fault(FaultKind.INFRASTRUCTURE, message)
-        empty = Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
+        empty = failed(Fault(FaultKind.INFRASTRUCTURE, message))
         return [(outcome_of(exercise, empty, job.payoff), None) for exercise in job.exercises]
 
     def _renew(self) -> None:

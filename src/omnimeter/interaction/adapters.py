@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import Agent, Briefing, InvalidInputError, Move, Observation
+from omnimeter.contract import Agent, Briefing, InvalidInputError, Move, Observation, Prior
 from omnimeter.interaction.handles import shown
 
 _ACCEPTED = (
@@ -70,7 +70,7 @@ class FunctionAgent(Agent):
 
 
 class _ActingAgent(FunctionAgent):
-    """An object with ``act`` that may have ``begin``, ``finish`` and the name of a ``view``."""
+    """An object with ``act`` that may have the other methods of an agent and name a ``view``."""
 
     def __init__(self, thing: Any) -> None:
         super().__init__(thing.act)
@@ -81,6 +81,8 @@ class _ActingAgent(FunctionAgent):
         self.view = view if isinstance(view, str) else None  # else it means something different
         self._begin = getattr(thing, "begin", None)
         self._finish = getattr(thing, "finish", None)
+        self._prepare = getattr(thing, "prepare", None)
+        self._restore = getattr(thing, "restore", None)
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
         if self._begin is not None:
@@ -89,6 +91,13 @@ class _ActingAgent(FunctionAgent):
     def finish(self, reward: float, observation: Observation) -> None:
         if self._finish is not None:
             self._finish(reward, observation)
+
+    def prepare(self, prior: Prior, rng: np.random.Generator) -> Mapping[str, Any]:
+        return {} if self._prepare is None else self._prepare(prior, rng)
+
+    def restore(self, prior: Prior, prepared: Mapping[str, Any]) -> None:
+        if self._restore is not None:
+            self._restore(prior, prepared)
 
 
 class _PredictingAgent(Agent):

@@ -106,13 +106,21 @@ def cache_directory() -> Path:
 
 
 @cache
-def runner(environment: EnvironmentKernels, *agents: AgentKernels) -> Callable[..., Any]:
+def runner(
+    environment: EnvironmentKernels, *agents: AgentKernels, measured: bool = False
+) -> Callable[..., Any]:
     """The compiled loop of whole exercises: many of one agent, or one joint run of several."""
-    source = templates.runner(environment, agents)
+    source = templates.runner(environment, agents, measured=measured)
     names = ["agent"] if len(agents) == 1 else [f"agent{seat}" for seat in range(len(agents))]
     sides = dict(zip(names, agents, strict=True))
     entry: Callable[..., Any] = load("exercises", source, environment=environment, **sides).run
     return entry
+
+
+@cache
+def yardsticks() -> ModuleType:
+    """``empty_decisions`` and ``calibrate``, which measure the clocks and the machine."""
+    return load("measuring", templates.yardsticks())
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from omnimeter.contract.agent import IntArray
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import handles, kernels, loop, templates
-from omnimeter.interaction.compilation import announce, runner
+from omnimeter.interaction.compilation import announce, runner, yardsticks
 from omnimeter.interaction.handles import AgentFault, AgentHandle
 from omnimeter.interaction.kernels import KernelEnvironment, integers, starts
 from omnimeter.interaction.loop import own_exercises, run_stepwise
@@ -178,11 +179,13 @@ def _run_compiled(
 ) -> Iterator[list[Trace]] | None:
     """The traces of the compiled loop; ``None`` if it does not compile, or a kernel raises."""
     assert kernel_class.kernels is not None  # see _kernel_class
-    entry = runner(kernel_class.kernels, *(agent.kernels for agent in agents))
+    measured = len(agents) == 1 and any(each.exercise.measured for each in ready)
+    own = [agent.kernels for agent in agents]
+    entry = runner(kernel_class.kernels, *own, measured=measured)
     if entry in uncompilable:
         return None
     try:
-        whole = _Batch(ready, [getattr(agent, "pace", 0.0) for agent in agents], record)
+        whole = _Batch(ready, [getattr(agent, "pace", 0.0) for agent in agents], record, measured)
     except Exception:  # states that compiled code cannot work on
         return None
     try:
@@ -203,6 +206,15 @@ def _run_compiled(
     return whole.traces()
 
 
+@cache
+def clock_cost() -> tuple[int, int]:
+    """The nanoseconds that reading the clocks adds to a measured decision: wall and processor."""
+    wall, cpu = np.empty((2, 1000), dtype=np.int64)
+    for _ in range(2):  # the second time warm
+        yardsticks().empty_decisions(wall, cpu)
+    return int(np.median(wall)), int(np.median(cpu))
+
+
 class _Prepared(NamedTuple):
     """An exercise, with its environment and its agents' states if it can run compiled."""
 
@@ -214,7 +226,9 @@ class _Prepared(NamedTuple):
 class _Batch:
     """Several exercises of one agent, or one of several: a row for each exercise and agent."""
 
-    def __init__(self, prepared: Sequence[_Prepared], paces: Sequence[float], record: bool) -> None:
+    def __init__(
+        self, prepared: Sequence[_Prepared], paces: Sequence[float], record: bool, measured: bool
+    ) -> None:
         environments = [each.environment for each in prepared if each.environment is not None]
         states = [state for each in prepared for state in each.states]
         self.seats = len(paces)
@@ -231,7 +245,8 @@ class _Batch:
             chosen, given = np.zeros(self.seats, dtype=np.int64), np.zeros(self.seats)
             self.parts = (*map(kernels.contiguous, (environment.state, *states)), chosen, given)
             spaces = list(environment.spaces)
-        self.record = record
+        self.record, self.measured = record, measured
+        self.lowest = [each.rewards[0] for each in environments for _ in range(self.seats)]
         self.widths = integers(len(space.sizes) for space in spaces)
         self.places = starts(self.widths)
         self.seen = np.empty(self.places[-1], dtype=np.int64)
@@ -262,17 +277,21 @@ class _Batch:
         times = np.empty(slots[-1], dtype=np.int64)
         actions = np.empty(slots[-1] if self.record else 0, dtype=np.int64)
         observations = np.empty(seen_at[-1], dtype=np.int64)
+        durations = [np.empty(slots[-1], dtype=np.int64) for _ in range(2 * self.measured)]
         before = self.progress[:, templates.COUNT].copy()
         run(
             *self.parts, self.places, self.seen, self.actions, self.max_interactions, self.end,
             self.tick, self.pace, self.progress, self.current_rewards, slots, rewards, times,
-            self.record, actions, observations, seen_at,
+            self.record, actions, observations, seen_at, *durations,
         )  # fmt: skip
         firsts = slots.tolist()
         lasts = (slots[:-1] + self.progress[:, templates.COUNT] - before).tolist()
         for number in running:
             done = slice(firsts[number], lasts[number])
             piece: tuple[Any, ...] = (rewards[done], times[done])
+            if self.measured:
+                pairs = zip(durations, clock_cost(), strict=True)
+                piece += tuple(np.maximum(each[done] - cost, 0) for each, cost in pairs)
             if self.record:
                 seen = observations[seen_at[number] : seen_at[number + 1]]
                 rows = seen.reshape(-1, self.widths[number])
@@ -304,6 +323,8 @@ class _Batch:
         columns = pieces[0]
         if len(pieces) > 1:
             columns = tuple(map(np.concatenate, zip(*pieces, strict=True)))
+        wall, cpu = columns[2:4] if self.measured else (None, None)
+        actions, observations = columns[-2:] if self.record else (None, None)
         return Trace(
             rewards=columns[0],
             times=columns[1],
@@ -311,8 +332,11 @@ class _Batch:
             ending=ending if fault is None else Ending.FAULT,
             first_reward=first,
             fault=fault,
-            actions=columns[2] if self.record else None,
-            observations=columns[3] if self.record else None,
+            actions=actions,
+            observations=observations,
             planned=budget.interactions,
             timed=budget.seconds is not None,
+            lowest=self.lowest[number],
+            wall_ns=wall,
+            cpu_ns=cpu,
         )

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import index
 from time import perf_counter_ns
+from typing import Any
 
-from omnimeter.contract import Agent, Briefing, Fault, FaultKind, Move, Observation
+from omnimeter.contract import (
+    Agent,
+    Briefing,
+    Fault,
+    FaultKind,
+    Move,
+    Observation,
+    OmnimeterError,
+    Prior,
+)
 from omnimeter.contract.agent import LONGEST_DELAY
 from omnimeter.contract.exercise import nanoseconds
+from omnimeter.contract.spec import canonical_json, seeded
 from omnimeter.interaction.kernels import seed_for
 
 
@@ -180,6 +192,36 @@ class LocalAgent(AgentHandle):
             self._agent.finish(reward, observation)
         except BaseException as error:
             raise raised_error("finishing", error) from error
+
+
+def prepared_by(agent: Agent, prior: Prior, seed: int) -> dict[str, Any]:
+    """What an agent in this process prepares in its offline phase, as JSON-able data.
+
+    Raises:
+        AgentFault: It raises an exception, or gives something else.
+    """
+    try:
+        prepared = agent.prepare(prior, seeded(seed))
+        data = dict(json.loads(canonical_json(dict(prepared))))
+    except OmnimeterError:
+        raise
+    except BaseException as error:
+        raise raised_error("preparing", error) from error
+    return data
+
+
+def restore(agent: Agent, prior: Prior, prepared: Mapping[str, Any]) -> None:
+    """Let an agent in this process take up what it prepared.
+
+    Raises:
+        AgentFault: It raises an exception.
+    """
+    try:
+        agent.restore(prior, prepared)
+    except OmnimeterError:
+        raise
+    except BaseException as error:
+        raise raised_error("taking up what it prepared", error) from error
 
 
 def raised_error(doing: str, error: BaseException) -> AgentFault:

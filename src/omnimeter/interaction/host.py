@@ -20,11 +20,17 @@ from typing import Any
 import numpy as np
 
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import Agent, OmnimeterError, Spec
+from omnimeter.contract import Agent, OmnimeterError, Prior, Spec
 from omnimeter.contract.exercise import FOREVER
 from omnimeter.interaction import wire
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.handles import AgentFault, LocalAgent, view_of
+from omnimeter.interaction.handles import (
+    AgentFault,
+    LocalAgent,
+    prepared_by,
+    restore,
+    view_of,
+)
 from omnimeter.interaction.wire import Message, observation_from_json
 
 LONGEST_DETAIL = 8_000
@@ -42,6 +48,7 @@ class Host:
         self._agent: LocalAgent | None = None
         self._carried: Agent | None = None
         self._actions = 0
+        self._restored: tuple[Prior, Message] | None = None  # what it prepared before
 
     def answer(self, message: Message) -> Message:
         """Do what a message asks for, whatever the agent does short of ending the process."""
@@ -66,9 +73,11 @@ class Host:
             case "hello":
                 sys.path[:] = message["path"]  # modules are imported from where the harness does
                 _limit(message["memory_mb"])
-                return {"type": "hello", "wire": wire.VERSION, "view": True}
+                return {"type": "hello", "wire": wire.VERSION, "view": True, "prepare": True}
             case "view":
                 return {"type": "view", "view": view_of(_made(message))}
+            case "prepare":
+                return self._prepare(message)
             case "begin":
                 return self._begin(message)
             case "act":
@@ -83,12 +92,21 @@ class Host:
                     agent.finish(message["reward"], observation)
                 return {"type": "finished"}
 
+    def _prepare(self, message: Message) -> Message:
+        agent, prior = _made(message), wire.prior_from_json(message["prior"])
+        seed_globals(message["seed"])
+        return {"type": "prepared", "prepared": prepared_by(agent, prior, message["seed"])}
+
     def _begin(self, message: Message) -> Message:
         self._agent = None
         seed_globals(message["seed"])
         agent = self._carried or _made(message)
         if message.get("carry"):
             self._carried = agent
+        if told := message.get("restore"):
+            self._restored = wire.prior_from_json(told["prior"]), told["prepared"]
+        if self._restored is not None:
+            restore(agent, *self._restored)
         briefing = wire.briefing_from_json(message["briefing"])
         handle = LocalAgent(agent)
         seed_globals(message["seed"])  # whatever was drawn while it was loaded

@@ -1,7 +1,8 @@
-"""What compiled code uses: random numbers, indices, and arrays without reference counts."""
+"""What compiled code uses: random numbers, clocks, indices, arrays without reference counts."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,6 +63,31 @@ def forward(place: Any) -> Any:
     result: unsigned and signed numbers in one expression may become floats.
     """
     return np.uint64(place)
+
+
+# Clocks, for generated modules only. A symbol that is found by its name does not keep compiled code
+# from being cached, as the address of a function would.
+
+WALL_CLOCK, CPU_CLOCK = time.CLOCK_MONOTONIC, time.CLOCK_THREAD_CPUTIME_ID
+
+_clock_gettime: Any = types.ExternalFunction(
+    "clock_gettime",
+    types.intc(types.intc, types.uintp),
+)
+
+
+@kernel
+def _read_clock(clock: Any, pair: Any) -> Any:
+    _clock_gettime(clock, pair.ctypes.data)
+    return pair[0] * 1_000_000_000 + pair[1]
+
+
+def _read_clock_plain(clock: Any, pair: Any) -> Any:  # noqa: ARG001
+    return time.clock_gettime_ns(clock)
+
+
+read_clock = _read_clock_plain if plain() else _read_clock
+"""``read_clock(clock, pair)``: nanoseconds; ``pair`` is an int64 array of two for its own use."""
 
 
 # Borrowed arrays, for generated modules only. Counting the references of views into a batch takes

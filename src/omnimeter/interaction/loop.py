@@ -70,7 +70,8 @@ def run_stepwise(
     Raises:
         OmnimeterError: The class does not accept these agents, for example so many.
     """
-    participants = [_Participant(agent, exercise.budget, record) for agent in agents]
+    measured = exercise.measured and exercise.clock.kind is ClockKind.VIRTUAL
+    participants = [_Participant(agent, exercise.budget, record, measured) for agent in agents]
     try:
         views = [each.view() if environment_class.views else None for each in participants]
         if all(each.trace is not None for each in participants):
@@ -164,7 +165,7 @@ def _interact(
     """An exercise of one agent or several, each with its seed, from its start to its end."""
     try:
         for seat, each in enumerate(participants):
-            each.space = environment.space_of(seat)
+            each.space, each.lowest = environment.space_of(seat), environment.rewards[0]
         seed = seed_for(environment, streams("environment").seed)
         joint = len(participants) > 1
         percepts = environment.start_joint(seed) if joint else [environment.start(seed)]
@@ -249,16 +250,24 @@ GONE = -1
 class _Participant:
     """One agent of an exercise, what it is given, and what has happened to it so far."""
 
-    def __init__(self, agent: Agent | AgentHandle, budget: Budget, record: bool) -> None:
+    def __init__(
+        self,
+        agent: Agent | AgentHandle,
+        budget: Budget,
+        record: bool,
+        measured: bool = False,
+    ) -> None:
         self._handle = LocalAgent(agent) if isinstance(agent, Agent) else agent
         self._ask = self._handle.ask
-        self._budget, self._record = budget, record
+        self._budget, self._record, self._measured = budget, record, measured
         self._first_reward = self._reward = 0.0
         self._rewards, self._times = array("d"), array("q")
         self._actions, self._observations = array("q"), array("q")
         self._chosen = self._spent = 0  # its own action, and the time since its slot began
         self._busy = False
+        self._durations = array("q"), array("q")  # wall and processor time of each decision
         self.space: Space = single(1)
+        self.lowest = -1.0
         self.observation: Observation = 0
         # its own action, another in place of a late one, -1 for none, and 0 once it is gone
         self.action = 0
@@ -293,7 +302,7 @@ class _Participant:
                 if conditions.wall:
                     spent += self._ask_timed(conditions, actions, now, count)
                 else:
-                    answer, _ = self._ask(self._reward, self.observation, None)
+                    answer = self._answer()
                     if type(answer) is int and 0 <= answer < actions:  # nearly always
                         self._chosen, declared = answer, 0
                     else:
@@ -313,6 +322,17 @@ class _Participant:
         self.action = self._chosen
         self._spent = 0
         return spent
+
+    def _answer(self) -> object:
+        """Its answer where no time counts, though it may be measured."""
+        if not self._measured:
+            return self._ask(self._reward, self.observation, None)[0]
+        cpu, wall = time.thread_time_ns(), time.perf_counter_ns()
+        answer, _ = self._ask(self._reward, self.observation, None)
+        self._durations[0].append(time.perf_counter_ns() - wall)
+        local = isinstance(self._handle, LocalAgent)  # else it computes in another process
+        self._durations[1].append(time.thread_time_ns() - cpu if local else -1)
+        return answer
 
     def _ask_timed(self, conditions: _Conditions, actions: int, now: int, count: int) -> int:
         """The nanoseconds of its answer under a wall clock; what it declares is waited for."""
@@ -359,6 +379,9 @@ class _Participant:
 
     def end(self, now: int, ending: Ending, fault: Fault | None = None) -> int:
         observations = np.array(self._observations, dtype=np.int64)
+        wall = cpu = None
+        if self._measured:  # without a decision to stop
+            wall, cpu = (np.array(each)[: len(self._rewards)] for each in self._durations)
         self.action = 0
         self.trace = Trace(
             rewards=np.array(self._rewards, dtype=np.float64),
@@ -371,6 +394,9 @@ class _Participant:
             observations=observations.reshape(-1, len(self.space.sizes)) if self._record else None,
             planned=self._budget.interactions,
             timed=self._budget.seconds is not None,
+            lowest=self.lowest,
+            wall_ns=wall,
+            cpu_ns=cpu,
         )
         return GONE
 

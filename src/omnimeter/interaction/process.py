@@ -15,7 +15,15 @@ from math import isfinite
 from time import perf_counter_ns
 from typing import Any, Self
 
-from omnimeter.contract import Briefing, Fault, FaultKind, InvalidInputError, Observation, Spec
+from omnimeter.contract import (
+    Briefing,
+    Fault,
+    FaultKind,
+    InvalidInputError,
+    Observation,
+    Prior,
+    Spec,
+)
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.interaction import wire
 from omnimeter.interaction.handles import (
@@ -24,6 +32,7 @@ from omnimeter.interaction.handles import (
     agent_error,
     infrastructure_error,
     read_view,
+    shown,
 )
 from omnimeter.interaction.wire import Message, WireError
 
@@ -38,14 +47,16 @@ class Limits:
         memory_mb: Megabytes of address space beyond those of an idle process, imports included;
             ``None`` for no limit.
         seconds_to_begin: The longest that loading the agent and ``begin`` may take.
+        seconds_to_prepare: The longest that an offline phase may take.
     """
 
     seconds_per_action: float = 10.0
     memory_mb: int | None = 2048
     seconds_to_begin: float = 60.0
+    seconds_to_prepare: float = 86_400.0
 
     def __post_init__(self) -> None:
-        for name in ("seconds_per_action", "seconds_to_begin"):
+        for name in ("seconds_per_action", "seconds_to_begin", "seconds_to_prepare"):
             seconds = getattr(self, name)
             if not (isfinite(seconds) and seconds > 0):
                 message = f"The limit {name} is {seconds}."
@@ -247,6 +258,8 @@ class AgentProcess(AgentHandle):
         limits: What it may take.
         command: The program that speaks for the agent, as ``docs/wire.md`` says.
         carry: Whether the same agent takes all exercises, as long as its process lives.
+        prior: What the agent was told in an offline phase, if it has had one.
+        prepared: What it prepared then.
     """
 
     def __init__(
@@ -256,6 +269,8 @@ class AgentProcess(AgentHandle):
         command: Sequence[str] = HOST,
         *,
         carry: bool = False,
+        prior: Prior | None = None,
+        prepared: Mapping[str, Any] | None = None,
     ) -> None:
         self.spec = spec
         self.limits = limits
@@ -263,7 +278,10 @@ class AgentProcess(AgentHandle):
         self._carry = carry
         self._begun = False
         self._child: _Child | None = None
+        self._prior, self._prepared = prior, dict(prepared or {})
+        self._restored = False  # whether the present process was told of them
         self._can_name_view = False  # what the process said when it was greeted
+        self._can_prepare = False
         self._view: tuple[str | None] | None = None  # known once it was asked for
 
     def __enter__(self) -> Self:
@@ -293,7 +311,7 @@ class AgentProcess(AgentHandle):
             AgentFault: It cannot even be asked.
         """
         if self._view is None:
-            self._prepare()
+            self._have_process()
             view = None
             if self._can_name_view:
                 message = {"type": "view", "agent": self.spec.to_json()}
@@ -312,7 +330,7 @@ class AgentProcess(AgentHandle):
         """
         if self._carry and self._begun and self._child is None:
             raise agent_error("The agent's process ended, and with it the memory that it carried.")
-        self._prepare()
+        self._have_process()
         self._begun = True
         message = {
             "type": "begin",
@@ -321,7 +339,31 @@ class AgentProcess(AgentHandle):
             "seed": seed,
             **({"carry": True} if self._carry else {}),
         }
+        if self._prior is not None and self._can_prepare and not self._restored:
+            prior = wire.prior_to_json(self._prior)
+            message["restore"] = {"prior": prior, "prepared": self._prepared}
+            self._restored = True
         self._request("ready", message, self.limits.seconds_to_begin, "to begin")
+
+    def prepare(self, prior: Prior, seed: int) -> Mapping[str, Any]:
+        """The offline phase: what the agent learns from a prior, as JSON-able data.
+
+        Empty where its program does not know of an offline phase.
+
+        Raises:
+            InvalidInputError: There is no such agent, or it cannot be made.
+            AgentFault: It fails, or takes too long.
+        """
+        self._have_process()
+        if not self._can_prepare:
+            return {}
+        told = {"prior": wire.prior_to_json(prior), "seed": seed}
+        message = {"type": "prepare", "agent": self.spec.to_json(), **told}
+        limit = self.limits.seconds_to_prepare
+        prepared = self._request("prepared", message, limit, "to prepare").get("prepared")
+        if not isinstance(prepared, dict):
+            raise agent_error(f"The agent prepared {shown(prepared)}, which is no JSON object.")
+        return prepared
 
     def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102 - see AgentHandle
         message = wire.percept_to_json("act", reward, observation)
@@ -344,7 +386,7 @@ class AgentProcess(AgentHandle):
             message = wire.percept_to_json("finish", reward, observation)
             self._request("finished", message, self.limits.seconds_per_action, "to finish")
 
-    def _prepare(self) -> None:
+    def _have_process(self) -> None:
         """Have a free process that has printed nothing, started if there is none."""
         self._settle()
         if self._child is not None and not self._child.alive:
@@ -370,6 +412,8 @@ class AgentProcess(AgentHandle):
             if reply.get("wire") != wire.VERSION:
                 raise self._failed(f"does not speak version {wire.VERSION} of the wire format")
             self._can_name_view = reply.get("view") is True
+            self._can_prepare = reply.get("prepare") is True
+            self._restored = False
         except AgentFault as trouble:
             self._end()
             fault = trouble.fault
@@ -386,7 +430,7 @@ class AgentProcess(AgentHandle):
         return reply
 
     def _exchange(self, message: Message, deadline: int) -> Message | None:
-        assert self._child is not None  # see _prepare
+        assert self._child is not None  # see _have_process
         try:
             return self._child.exchange(message, deadline)
         except (_ChildFailure, WireError) as failure:
@@ -397,7 +441,7 @@ class AgentProcess(AgentHandle):
         given = reply["type"]
         if given == kind:
             return
-        if given == "refused" and kind in ("view", "ready"):
+        if given == "refused" and kind in ("view", "ready", "prepared"):
             raise InvalidInputError(wire.text_of(reply, "message"), wire.text_of(reply, "advice"))
         if given == "memory":
             limit = self.limits.memory_mb

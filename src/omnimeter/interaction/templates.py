@@ -20,7 +20,7 @@ _PREAMBLES = {
     "cpu": """
 import numpy as np
 from numba import float64, int64, njit
-from omnimeter.interaction.intrinsics import borrow, lent
+from omnimeter.interaction.intrinsics import CPU_CLOCK, WALL_CLOCK, borrow, lent, read_clock
 
 exercises = range  # which exercises of so many one call runs: all of them
 compiled = njit(cache=True, nogil=True, error_model="numpy")
@@ -45,8 +45,9 @@ _RUNNER = """
 def run(
     environments, environment_at, agents, agent_at, places, seen, actions_of, max_interactions,
     end, tick, pace, progress, current_rewards, slots, rewards, times, record, actions,
-    observations, observations_at,
+    observations, observations_at{durations},
 ):
+    pair = np.zeros(2, dtype=np.int64)
     for b in exercises(progress.shape[0]):
         if progress[b, STATUS] != RUNNING:
             continue
@@ -85,7 +86,7 @@ def run(
                 break
             if slot == last:
                 break
-            action = agent_act(agent, reward, observation)
+            {act}
             if action < 0 or action >= number_of_actions:
                 status = STOPPED if action == -1 else NO_ACTION
                 progress[b, GIVEN] = action
@@ -100,7 +101,7 @@ def run(
                 status = NO_REWARD
                 break
             rewards[slot] = reward
-            times[slot] = now
+            times[slot] = now{measured}
             environment_observe(environment, observation)
             if record:
                 actions[slot] = action
@@ -124,6 +125,49 @@ _DELAY = f"""int(agent_delay(agent)) + pace[b]
                 status = NO_DELAY
                 progress[b, GIVEN] = delay
                 break"""
+
+_ACT = "action = agent_act(agent, reward, observation)"
+
+_TIMED_ACT = f"""cpu = read_clock(CPU_CLOCK, pair)
+            wall = read_clock(WALL_CLOCK, pair)
+            {_ACT}
+            wall = read_clock(WALL_CLOCK, pair) - wall
+            cpu = read_clock(CPU_CLOCK, pair) - cpu"""
+
+_MEASURED = """
+            wall_ns[slot] = wall
+            cpu_ns[slot] = cpu"""
+
+_YARDSTICKS = """
+@compiled
+def empty_decisions(wall_ns, cpu_ns):
+    # What reading the clocks costs: the loop's own lines, with nothing between them.
+    pair = np.zeros(2, dtype=np.int64)
+    for slot in range(len(wall_ns)):
+        cpu = read_clock(CPU_CLOCK, pair)
+        wall = read_clock(WALL_CLOCK, pair)
+        wall_ns[slot] = read_clock(WALL_CLOCK, pair) - wall
+        cpu_ns[slot] = read_clock(CPU_CLOCK, pair) - cpu
+
+
+@compiled
+def calibrate(rewards, transitions, values, sweeps):
+    # A fixed computation, by which machines are compared: value iteration.
+    pair = np.zeros(2, dtype=np.int64)
+    states, actions = len(values), len(rewards) // len(values)
+    begun = read_clock(CPU_CLOCK, pair)
+    for _ in range(sweeps):
+        for x in range(states):
+            best = -np.inf
+            for u in range(actions):
+                row = x * actions + u
+                value = rewards[row]
+                for y in range(states):
+                    value += transitions[row * states + y] * values[y]
+                best = max(best, value)
+            values[x] = best
+    return read_clock(CPU_CLOCK, pair) - begun
+"""
 
 _ENVIRONMENTS = """
 @compiled
@@ -317,9 +361,16 @@ _JOINT_PARTS = {
 
 
 def runner(
-    environment: EnvironmentKernels, agents: Sequence[AgentKernels], target: str = "cpu"
+    environment: EnvironmentKernels,
+    agents: Sequence[AgentKernels],
+    *,
+    measured: bool = False,
+    target: str = "cpu",
 ) -> str:
-    """The loop of whole exercises: many of one agent, or one joint run of several."""
+    """The loop of whole exercises: many of one agent, or one joint run of several.
+
+    If ``measured``, the time of each decision of one agent is recorded.
+    """
     preamble = _PREAMBLES[target] + _CODES
     if len(agents) > 1:
         return preamble + _joint_runner(environment, agents)
@@ -328,9 +379,17 @@ def runner(
         environment_fields=_borrowed("environments", "environment_at", environment),
         agent_fields=_borrowed("agents", "agent_at", agent),
         begin="agent_begin(agent)" if agent.begin else "pass",
+        act=_TIMED_ACT if measured else _ACT,
+        measured=_MEASURED if measured else "",
+        durations=", wall_ns, cpu_ns" if measured else "",
         delay=_DELAY if agent.delay else "undeclared",
         finish="agent_finish(agent, reward, observation)" if agent.finish else "pass",
     )
+
+
+def yardsticks() -> str:
+    """What measures the cost of the clocks, and the speed of the machine."""
+    return _PREAMBLES["cpu"] + _YARDSTICKS
 
 
 def environments(kernels: EnvironmentKernels, target: str = "cpu") -> str:

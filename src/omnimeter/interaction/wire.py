@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import Briefing, Move, Observation, Space
+from omnimeter.contract import Briefing, MDPDistribution, Move, Observation, Prior, Space
 from omnimeter.interaction.handles import (
     AgentFault,
     Unreadable,
@@ -22,8 +22,8 @@ from omnimeter.interaction.handles import (
 VERSION = 1
 """The version of the wire format."""
 
-LONGEST_LINE = 1_000_000
-"""Bytes that an agent's process may send for one answer."""
+LONGEST_LINE = 64_000_000
+"""Bytes that an agent's process may send for one answer; what it prepared can be long."""
 
 Message = Mapping[str, Any]
 
@@ -86,6 +86,18 @@ def briefing_from_json(data: Message) -> Briefing:
     rewards = (-inf if lowest is None else lowest, inf if highest is None else highest)
     space = Space(tuple(data["sizes"]), data["single"])
     return Briefing(data["actions"], space, rewards, data["remarks"], data.get("view"))
+
+
+def prior_to_json(prior: Prior) -> Message:
+    """What an agent is told before all exercises, as plain data."""
+    told = {"gamma": prior.gamma, "horizon": prior.horizon}
+    return {"distribution": prior.distribution.to_json(), **told}
+
+
+def prior_from_json(data: Message) -> Prior:
+    """The prior that ``prior_to_json`` wrote."""
+    distribution = MDPDistribution.from_json(data["distribution"])
+    return Prior(distribution, data["gamma"], data["horizon"])
 
 
 def percept_to_json(kind: str, reward: float, observation: Observation) -> Message:

@@ -146,6 +146,16 @@ def discounted(rewards: FloatArray, sequence: DiscountSequence) -> float:
     return _average_within(rewards, total(first * rewards), total(first))
 
 
+def discounted_sum(rewards: FloatArray, gamma: float, planned: int, lowest: float = 0.0) -> float:
+    """The discounted return: the sum of gamma^t r_t over exactly T planned steps t = 0 .. T - 1.
+
+    Section 3.2 of the Bayesian RL benchmark, whose sum has one term more than its library. A step
+    that was not made counts as the lowest possible reward.
+    """
+    missing = lowest * (1.0 - gamma**planned) / (1.0 - gamma)
+    return total(gamma ** np.arange(len(rewards)) * (rewards - lowest)) + missing
+
+
 def diminishing(
     rewards: FloatArray,
     times: IntArray,
@@ -209,6 +219,20 @@ def discounted_along(
     first = weights(sequence, len(rewards))
     averages = running_totals(first * rewards)[1:] / running_totals(first)[1:]
     return _within_rewards(averages, rewards)[counted(times, ends)]
+
+
+def discounted_sum_along(
+    rewards: FloatArray,
+    times: IntArray,
+    ends: ArrayLike,
+    gamma: float,
+    planned: int,
+    lowest: float = 0.0,
+) -> FloatArray:
+    """The discounted return at each end, in nanoseconds."""
+    missing = lowest * (1.0 - gamma**planned) / (1.0 - gamma)
+    sums = running_totals(gamma ** np.arange(len(rewards)) * (rewards - lowest))
+    return sums[counted(times, ends)] + missing
 
 
 def diminishing_along(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from omnimeter.contract import InvalidInputError, Trace
 from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.prior import require_discount
 from omnimeter.payoffs import functions
 from omnimeter.payoffs.discounts import DiscountFunction, named_discount
 
@@ -96,10 +97,10 @@ class PlannedAverage(_Average):
         return functions.planned_average_along(trace.rewards, trace.times, ends, _planned(trace))
 
 
-def _planned(trace: Trace) -> int:
+def _planned(trace: Trace, what: str = "The planned average") -> int:
     if trace.planned is None:
         raise InvalidInputError(
-            "The planned average is over a number of interactions, and only a time is given.",
+            f"{what} is over a number of interactions, and only a time is given.",
             "Give a number of interactions, or the payoff diminishing.",
         )
     return trace.planned
@@ -160,6 +161,43 @@ class Discounted(_Average):
     def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
         """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
         return functions.discounted_along(trace.rewards, trace.times, ends, self.weights())
+
+
+@dataclass(frozen=True)
+class DiscountedSum:
+    """The discounted return: the sum of gamma^t r_t over exactly the planned steps.
+
+    Section 3.2 of the Bayesian RL benchmark. A step that was not made, because the agent stopped,
+    counts as the lowest possible reward, so that stopping gains nothing.
+
+    Attributes:
+        gamma: The discount factor.
+
+    Raises:
+        InvalidInputError: The discount factor does not lie between 0 and 1.
+    """
+
+    gamma: float = 0.95
+
+    def __post_init__(self) -> None:
+        require_discount(self.gamma)
+
+    def __call__(self, trace: Trace) -> float:
+        """The discounted return of the trace."""
+        planned = _planned(trace, "The discounted return")
+        return functions.discounted_sum(trace.rewards, self.gamma, planned, trace.lowest)
+
+    def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
+        """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
+        planned = _planned(trace, "The discounted return")
+        return functions.discounted_sum_along(
+            trace.rewards, trace.times, ends, self.gamma, planned, trace.lowest
+        )
+
+    def bounds(self, rewards: Range) -> Range:
+        """Those of an infinite return, and 0."""
+        whole = 1 - self.gamma
+        return min(rewards[0], 0.0) / whole, max(rewards[1], 0.0) / whole
 
 
 @dataclass(frozen=True)

@@ -39,12 +39,6 @@ def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) ->
             packages = (entry.dist for entry in metadata.entry_points(group=group))
             versions.update({package.name: package.version for package in packages if package})
 
-    lines: list[str] = []
-    with suppress(OSError):  # Python itself does not know the processor's name on Linux
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    processor = next(names, "") or platform.processor() or platform.machine()
-
     package = Path(__file__).resolve().parents[1]
     # An installed copy may be inside the user's own repository, which says nothing about ours.
     own = git_output(package, "ls-files", "--error-unmatch", "__init__.py")
@@ -55,12 +49,21 @@ def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) ->
         "revisions": {name: revision for name, revision in revisions.items() if revision},
         "machine": {
             "platform": platform.platform(),
-            "processor": processor,
+            "processor": processor(),
             "cpu_count": os.cpu_count(),
         },
         "seeds": list(seeds),
         "specs": [spec.to_json() for spec in specs],
     }
+
+
+def processor() -> str:
+    """The name of the machine's processor."""
+    lines: list[str] = []
+    with suppress(OSError):  # Python itself does not know it on Linux
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def _revision(directory: Path) -> dict[str, Any] | None:

@@ -194,8 +194,11 @@ TRACE_SCHEMA = pa.schema(
         ("time", pa.int64()),
         ("action", pa.int64()),
         ("observation", pa.large_list(pa.int64())),
+        ("wall_ns", pa.int64()),
+        ("cpu_ns", pa.int64()),
     ]
 )
+_DURATIONS = ("wall_ns", "cpu_ns")  # columns that older shards do not have
 
 
 def encode_traces(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
@@ -220,7 +223,7 @@ def read_traces(path: Path, outcomes: Path, only: str | None = None) -> Iterator
     Traces of an earlier version do not say what was planned. The exercises in the shard of their
     ``outcomes`` do.
     """
-    columns = ["reward", "time", "action", "observation"]
+    columns = ["reward", "time", "action", "observation", *_DURATIONS]
     with open_shard(path) as shard:
         heads = shard.notes["traces"]
         if any("planned" not in head for head in heads):
@@ -241,7 +244,7 @@ def _with_stored_types(trace: Trace) -> Trace:
     if trace.observations is not None and len(trace.observations) < len(trace):
         raise ValueError(f"{len(trace.observations)} observations for {len(trace)} actions")
     arrays: dict[str, Any] = {"rewards": np.asarray(trace.rewards, dtype=np.float64)}
-    for name in ("times", "actions", "observations"):
+    for name in ("times", "actions", "observations", *_DURATIONS):
         if (array := getattr(trace, name)) is not None:
             arrays[name] = np.asarray(array, dtype=np.int64)
     return replace(trace, **arrays)
@@ -256,6 +259,8 @@ def _head(key: str, trace: Trace) -> dict[str, Any]:
         "first_reward": float(trace.first_reward),
         "planned": trace.planned,
         "timed": trace.timed,
+        "lowest": trace.lowest,
+        "measured": trace.wall_ns is not None,
         "fault": None if trace.fault is None else trace.fault.to_json(),
         "actions": trace.actions is not None,
         "observations": None if seen is None else list(seen.shape),
@@ -278,6 +283,8 @@ def _trace_rows(key: str, trace: Trace) -> pa.Table:
         "time": trace.times,
         "action": pa.nulls(count) if trace.actions is None else trace.actions,
         "observation": observations,
+        "wall_ns": pa.nulls(count) if trace.wall_ns is None else trace.wall_ns,
+        "cpu_ns": pa.nulls(count) if trace.cpu_ns is None else trace.cpu_ns,
     }
     return pa.Table.from_pydict(columns, schema=TRACE_SCHEMA)
 
@@ -288,6 +295,7 @@ def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
         last = np.asarray(head["last_observation"], dtype=np.int64)
         numbers = rows["observation"].combine_chunks().flatten().to_numpy()
         observations = np.concatenate([numbers, last]).reshape(shape)
+    measured = _DURATIONS if head.get("measured") else ()
     # Copies, which may be written to.
     trace = Trace(
         rewards=np.array(rows["reward"].to_numpy()),
@@ -300,6 +308,8 @@ def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
         observations=observations,
         planned=head["planned"],
         timed=head["timed"],
+        lowest=head.get("lowest", -1.0),
+        **{name: np.array(rows[name].to_numpy()) for name in measured},
     )
     if _trace_digest(trace) != head["digest"]:
         raise ValueError(f"the rows of exercise {head['key']} do not match their digest")
@@ -307,5 +317,6 @@ def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
 
 
 def _trace_digest(trace: Trace) -> str:
-    arrays = (trace.rewards, trace.times, trace.actions, trace.observations)
+    arrays = [trace.rewards, trace.times, trace.actions, trace.observations]
+    arrays += [trace.wall_ns, trace.cpu_ns]
     return _digest(*(array.tobytes() for array in arrays if array is not None))

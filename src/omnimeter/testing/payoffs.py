@@ -56,7 +56,8 @@ class PayoffSuite:
             rng = stream(self.seed, "suite", "trace", length).generator()
             times = np.cumsum(rng.integers(1, NANOSECONDS, size=length))
             last = int(times[-1])
-            trace = Trace(rng.uniform(*rewards, size=length), times, last)
+            drawn = rng.uniform(*rewards, size=length)
+            trace = Trace(drawn, times, last, lowest=rewards[0])
             yield trace
             yield replace(trace, end_ns=3 * last, ending=Ending.STOPPED)
             yield replace(trace, rewards=np.full(length, rewards[1]))

@@ -1,0 +1,249 @@
+"""The protocol of the Bayesian RL benchmark: a prior, a test distribution, returns and times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import isfinite
+from statistics import fmean
+from typing import Literal
+
+import numpy as np
+
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import (
+    Budget,
+    EnvironmentClass,
+    Exercise,
+    InvalidInputError,
+    Outcome,
+    Score,
+    Spec,
+    stream,
+)
+from omnimeter.contract.prior import Preparation, horizon, require_discount
+from omnimeter.contract.protocol import Design, Metric
+from omnimeter.protocols.sample import (
+    FIRST_BLOCK,
+    FixedProtocol,
+    Planned,
+    SpecLike,
+    draw,
+    mean_score,
+    read_spec,
+)
+
+BUCKETS = 8
+"""Buckets for each factor of two in the histograms of the times of decisions."""
+
+METRICS = (
+    Metric("offline_s", "offline", "The time of the offline phase, once for all MDPs.", "seconds"),
+    Metric(
+        "online_s", "per decision", "The mean time of a decision, of all trajectories.", "seconds"
+    ),
+    Metric("online_cpu_s", "its processor time", "The mean processor time of one.", "seconds"),
+    Metric("online_p99_s", "99 %", "The time that 99 % of the decisions do not exceed.", "seconds"),
+    Metric("online_max_s", "longest", "The time of the longest decision.", "seconds"),
+)
+
+
+def online_times(outcomes: Iterable[Outcome]) -> dict[str, float]:
+    """The computation times of decisions that were measured, in seconds, and of their preparation.
+
+    Returns:
+        ``offline_s`` (0 without an offline phase), ``online_s`` (the mean), ``online_cpu_s`` (where
+        it is known), ``online_max_s``, and quantiles ``online_p50_s``, ``online_p90_s`` and
+        ``online_p99_s`` to within 5 %, from the histograms of all trajectories. Empty where nothing
+        was measured.
+    """
+    measured = [each for each in outcomes if each.remarks.get("online", {}).get("decisions")]
+    if not measured:
+        return {}
+    online = [each.remarks["online"] for each in measured]
+    count = sum(each["decisions"] for each in online)
+    times = {
+        "offline_s": measured[0].remarks.get("offline", {}).get("wall_s", 0.0),
+        "online_s": sum(each["wall_s"] for each in online) / count,
+        "online_max_s": max(each["max_s"] for each in online),
+    }
+    if all(each["cpu_s"] is not None for each in online):
+        times["online_cpu_s"] = sum(each["cpu_s"] for each in online) / count
+    buckets: dict[int, int] = {}
+    for each in online:
+        for bucket, held in each["histogram"].items():
+            buckets[int(bucket)] = buckets.get(int(bucket), 0) + held
+    order = sorted(buckets)
+    reached = np.cumsum([buckets[bucket] for bucket in order]) / count
+    for percent in (50, 90, 99):
+        bucket = order[int(np.searchsorted(reached, percent / 100 - 1e-12))]
+        times[f"online_p{percent}_s"] = min(2 ** (bucket / BUCKETS) / 1e9, times["online_max_s"])
+    return times
+
+
+class BayesianRL(FixedProtocol):
+    """Agents with a prior act in MDPs from a test distribution; returns and times are compared.
+
+    Section 3 of the Bayesian RL benchmark. Each agent has one offline phase, in which it is told
+    the prior, the discount factor and the horizon. Then it acts in the same MDPs as all others, a
+    new agent in each trajectory. The score is the mean discounted return over MDPs; the time of the
+    offline phase and of every decision is measured and shown beside it. The paper prints the
+    interval with N in place of the square root of N; its own numbers have the root, as ours.
+
+    Args:
+        environment_class: The class of the test distribution.
+        prior: The class of the prior; by default the same: the accurate case.
+        exercises: The number N of MDPs; 20 by default.
+        interactions: The number T of steps of a trajectory; by default so many that later rewards
+            matter less than the truncation error.
+        gamma: The discount factor.
+        truncation_error: How much the return may miss, where no number of steps is given.
+        trajectories: How many trajectories each agent has in each MDP, with other random numbers.
+            MDPs are then the independent units.
+        noise: ``common``: all agents meet the same random numbers in an MDP. ``independent``: each
+            agent has its own, as in the paper's library.
+        payoff: What a trajectory is worth; by default ``discounted-sum-v1`` with this gamma.
+        seed: The root of all random numbers.
+    """
+
+    def __init__(
+        self,
+        environment_class: SpecLike,
+        prior: SpecLike | None = None,
+        exercises: int | None = None,
+        interactions: int | None = None,
+        gamma: float = 0.95,
+        truncation_error: float = 0.01,
+        trajectories: int = 1,
+        noise: Literal["common", "independent"] = "common",
+        payoff: SpecLike | None = None,
+        seed: int = 0,
+    ) -> None:
+        require_discount(gamma)
+        self.mdps = FIRST_BLOCK if exercises is None else exercises
+        for number, what in ((self.mdps, "MDPs"), (trajectories, "trajectories per MDP")):
+            if number < 1:
+                message = f"There cannot be {number} {what}."
+                raise InvalidInputError(message, "Give a number from 1 up.")
+        self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
+        self.prior_spec = read_spec(Kind.ENVIRONMENT, environment_class if prior is None else prior)
+        self.gamma, self.trajectories, self.noise = gamma, trajectories, noise
+        self._horizon, self._error = interactions, truncation_error
+        default = {"id": "discounted-sum-v1", "parameters": {"gamma": gamma}}
+        super().__init__(payoff or default, seed)
+        self.check_payoff(Budget(interactions=interactions or 1))
+
+    @cached_property
+    def environment_class(self) -> EnvironmentClass:
+        """The class of the test distribution.
+
+        Raises:
+            InvalidInputError: It or the prior is no distribution of MDPs, or they do not fit.
+        """
+        test: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
+        prior: EnvironmentClass = make(Kind.ENVIRONMENT, self.prior_spec)
+        shapes = [each.distribution().theta.shape for each in (prior, test)]
+        if shapes[0] != shapes[1]:
+            texts = [f"{states} states and {actions} actions" for states, actions, _ in shapes]
+            raise InvalidInputError(
+                f"The prior {self.prior_spec.label} has {texts[0]}, but "
+                f"{self.environment_spec.label} has {texts[1]}.",
+                "Give a prior with the shape of the environment class.",
+            )
+        return test
+
+    @cached_property
+    def budget(self) -> Budget:
+        """The length of a trajectory."""
+        if self._horizon is not None:
+            return Budget(interactions=self._horizon)
+        known = self.environment_class.distribution()
+        if known.variances is not None and known.variances.any():
+            raise InvalidInputError(
+                "Gaussian rewards have no bound from which the length of a trajectory follows.",
+                "Give a number of interactions.",
+            )
+        highest = max(map(abs, known.reward_range()))
+        return Budget(interactions=horizon(highest, self.gamma, self._error))
+
+    @cached_property
+    def preparation(self) -> Preparation:
+        """What agents are told before all exercises."""
+        steps = self.budget.interactions or 1
+        return Preparation(self.prior_spec, self.gamma, steps, self.seed)
+
+    @cached_property
+    def planned(self) -> list[Planned]:
+        """One trajectory in each MDP, then a second in each, and so on."""
+        made, spec = self.environment_class, self.environment_spec
+        drawn = [draw(made, spec, self.seed, number) for number in range(self.mdps)]
+        once = [Planned(spec, made, each, self.budget, made.complexity(each)) for each in drawn]
+        return once * self.trajectories
+
+    def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
+        """A measured trajectory of a prepared agent."""
+        exercise = super().exercise(agent, number, planned)
+        seed = self.seed
+        if self.noise == "independent":  # the instance is drawn, so that only noise depends on it
+            seed = stream(self.seed, "noise").child(agent.stream_key).seed
+        return replace(exercise, preparation=self.preparation, measured=True, seed=seed)
+
+    def expected(self) -> int:
+        """How many trajectories one agent has."""
+        return self.mdps * self.trajectories
+
+    def score(self, outcomes: Sequence[Outcome]) -> Score:
+        """The mean return over MDPs with its 95 % interval, and the computation times."""
+        units = outcomes
+        if self.trajectories > 1:
+            groups: dict[int, list[Outcome]] = {}
+            for each in outcomes:
+                groups.setdefault(each.exercise.number % self.mdps, []).append(each)
+            units = [_merged(each) for each in groups.values()]
+        score = mean_score(units, 1, self.bounds())
+        return replace(score, parts={**score.parts, **online_times(outcomes)})
+
+    def values(
+        self,
+        outcomes: Sequence[Outcome],
+        moments: int | None = None,  # noqa: ARG002
+    ) -> Mapping[int, float]:
+        """The mean return in each MDP, where there are several trajectories."""
+        if self.trajectories == 1:
+            return {}
+        returns: dict[int, list[float]] = {}
+        for each in outcomes:
+            if each.payoff is not None:
+                returns.setdefault(each.exercise.number % self.mdps, []).append(each.payoff)
+        return {number: fmean(each) for number, each in returns.items()}
+
+    def settings(self) -> dict[str, str]:
+        """Prior, discount factor and noise."""
+        accurate = self.prior_spec == self.environment_spec
+        noise = "the same for all agents" if self.noise == "common" else "each agent's own"
+        return {
+            "Prior": f"{self.prior_spec.label} ({'accurate' if accurate else 'inaccurate'})",
+            "Discount factor": f"{self.gamma:g}",
+            "Random numbers of transitions": noise,
+        }
+
+    def describe(self) -> Design:
+        """MDPs as units, each a trajectory or several of the same length."""
+        several = self.trajectories > 1
+        return replace(
+            super().describe(),
+            unit="repetition" if several else "exercise",
+            units=self.mdps,
+            length=self.budget.interactions,
+            environments=self.environment_spec.label,
+            metrics=METRICS,
+        )
+
+
+def _merged(group: Sequence[Outcome]) -> Outcome:
+    """The outcome of an MDP with several trajectories: their mean return, unless one failed."""
+    failed = next((each for each in group if each.payoff is None), None)
+    payoffs = [each.payoff for each in group if each.payoff is not None]
+    mean = fmean(payoffs) if payoffs and failed is None else None
+    assert mean is None or isfinite(mean)
+    return replace(failed or group[0], payoff=mean)
