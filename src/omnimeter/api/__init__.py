@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from omnimeter.api.evaluation import (
     compare,
     evaluate,
     load,
+    prepare,
 )
 from omnimeter.api.result import Result
 from omnimeter.api.universal import UniversalTest, test
-from omnimeter.catalogue import Entry, Kind, listing, make, objects, parse, resolve
+from omnimeter.catalogue import Entry, Kind, listing, make, objects, parse
 
 if TYPE_CHECKING:
     from omnimeter.audits import Audit
@@ -39,6 +40,7 @@ __all__ = [
     "list_protocols",
     "list_reproductions",
     "load",
+    "prepare",
     "reproduce",
     "test",
 ]
@@ -89,15 +91,19 @@ def reproduce(
     *,
     out: str | Path | None = None,
     progress: Callable[[str, float], None] | None = None,
+    **options: Any,
 ) -> Reproduced:
     """Run an experiment of a paper; ``agrees`` says whether our results are the published ones.
 
     Args:
-        name: Its id (``list_reproductions()``).
+        name: Its id (``list_reproductions()``), with parameters if it has some.
+        options: Further parameters of that experiment, such as ``quick=True``.
         out: Where its tables and figures are written; nothing is kept without it.
         progress: Told what is being done and which share is done.
     """
-    experiment = resolve(Kind.REPRODUCTION, parse(Kind.REPRODUCTION, name).id)
+    spec = parse(Kind.REPRODUCTION, name)
+    spec = replace(spec, parameters={**spec.parameters, **options})
+    experiment = make(Kind.REPRODUCTION, spec)
     tell = progress or (lambda doing, done: None)  # noqa: ARG005 - as it is called
     with tempfile.TemporaryDirectory() as temporary:
         result: Reproduced = experiment(Path(temporary if out is None else out), tell)

@@ -25,10 +25,14 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution import Isolation, Observer, Options, Run, check
+from omnimeter.execution.preparing import Prepared
+from omnimeter.execution.preparing import prepare as carry_out_offline
+from omnimeter.execution.workers import is_isolated
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.process import Limits
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import snapshot
+from omnimeter.protocols.bayesian import BayesianRL
 from omnimeter.protocols.sample import FIRST_BLOCK, MOST_EXERCISES, default_payoff
 
 AgentLike = Any
@@ -237,6 +241,11 @@ def evaluate(
     timeout_rule: str = "no-reward",
     joint: bool = False,
     memory: Memory = "fresh",
+    prior: EnvironmentClassLike | None = None,
+    gamma: float | None = None,
+    truncation_error: float | None = None,
+    trajectories: int | None = None,
+    noise: str | None = None,
     seed: int = 0,
     traces: bool = False,
     out: str | Path | None = None,
@@ -272,6 +281,13 @@ def evaluate(
         joint: Whether all agents are in the environments at once.
         memory: ``fresh`` (every exercise gets a new agent) or ``carried`` (one agent takes all
             exercises in order).
+        prior: The class of MDPs that agents are told of in an offline phase, before they act in
+            MDPs of the environment class: the protocol ``bayesian-rl``, with its computation times.
+        gamma: With a prior: the discount factor; 0.95 by default.
+        truncation_error: With a prior: how much the return may miss, which gives the length of an
+            exercise where none is given; 0.01 by default.
+        trajectories: With a prior: how many trajectories each agent has in each MDP; 1 by default.
+        noise: With a prior: ``common`` random numbers for all agents, or ``independent`` ones.
         seed: The root of all random numbers.
         traces: Whether every interaction is kept.
         out: The directory to store the evaluation in; nothing is stored without it. One that was
@@ -302,6 +318,11 @@ def evaluate(
         "timeout": timeout,
         "timeout_rule": timeout_rule,
         "memory": memory,
+        "prior": prior,
+        "gamma": gamma,
+        "truncation_error": truncation_error,
+        "trajectories": trajectories,
+        "noise": noise,
         "seed": seed,
     }
     evaluation, things = plan(agents, environment_class, battery, given, joint=joint, traces=traces)
@@ -309,10 +330,61 @@ def evaluate(
     return Session(evaluation, things, out, how).run(progress)
 
 
+def prepare(
+    agents: AgentLike | Sequence[AgentLike],
+    prior: EnvironmentClassLike,
+    *,
+    gamma: float = 0.95,
+    horizon: int | None = None,
+    seed: int = 0,
+    again: bool = False,
+    isolation: str = "auto",
+    memory_limit: int | None = 2048,
+) -> list[Prepared]:
+    """Carry out the offline phase of agents, as ``omnimeter prepare`` does.
+
+    What they prepare is kept, and taken up by an evaluation with the same prior, discount factor,
+    horizon and seed.
+
+    Args:
+        agents: As for ``evaluate``.
+        prior: The class of MDPs that agents are told of.
+        gamma: The discount factor.
+        horizon: The steps of a trajectory; by default those after which the return misses less
+            than 0.01.
+        seed: The root of all random numbers.
+        again: Whether to prepare even what was prepared before.
+        isolation: As for ``evaluate``.
+        memory_limit: As for ``evaluate``.
+
+    Returns:
+        What each agent prepared, with the time that it took.
+    """
+    specs, things = agent_specs(agents)
+    spec, own = class_spec(prior)
+    objects.use({**things, **own})
+    planned = BayesianRL(spec.to_json(), exercises=1, interactions=horizon, gamma=gamma, seed=seed)
+    options = running_options(isolation=isolation, memory_limit=memory_limit)
+    return [
+        carry_out_offline(
+            agent,
+            planned.preparation,
+            isolated=is_isolated(agent, options.isolation),
+            limits=options.limits,
+            again=again,
+        )
+        for agent in specs
+    ]
+
+
 OF_A_CLASS = frozenset(
     ("exercises", "precision", "interactions", "seconds", "complexity", "clock", "timeout")
 )
 """What says which exercises there are in an environment class; a battery says it itself."""
+
+
+OF_A_PRIOR = frozenset(("gamma", "truncation_error", "trajectories", "noise"))
+"""What says more of an evaluation with a prior."""
 
 
 def is_number(value: object) -> bool:
@@ -347,16 +419,18 @@ def plan(
         for name, value in given.items()
         if value is not None
     }
+    if "prior" in parameters:
+        return _plan_with_prior(specs, things, environment_class, parameters, joint, traces)
+    if extra := sorted(OF_A_PRIOR & parameters.keys()):
+        message = f"{extra[0]}= has no effect without prior=."
+        raise InvalidInputError(message, "Give prior=, for example prior=gc.")
     if battery is None and not {"interactions", "seconds"} & parameters.keys():
         parameters["interactions"] = 1000
     payoff = parameters.get("payoff", default_payoff(timed="seconds" in parameters))
     parameters["payoff"] = read_spec(Kind.PAYOFF, payoff).to_json()
     if parameters.get("memory") == "fresh":  # the default, which old records do not mention
         del parameters["memory"]
-    for name, value in parameters.items():
-        numbers = value if isinstance(value, list | tuple) else [value]
-        if not all(isfinite(each) for each in numbers if isinstance(each, float)):
-            raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
+    _require_finite(parameters)
     if battery is not None:
         alone = OF_A_CLASS & parameters.keys()
         if joint or alone:
@@ -385,6 +459,43 @@ def plan(
     if joint:
         parameters["joint"] = [agent.to_json() for agent in specs]
     return Evaluation(Spec("sample-v1", parameters), specs, traces), {**things, **own}
+
+
+def _require_finite(parameters: Mapping[str, Any]) -> None:
+    for name, value in parameters.items():
+        numbers = value if isinstance(value, list | tuple) else [value]
+        if not all(isfinite(each) for each in numbers if isinstance(each, float)):
+            raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
+
+
+def _plan_with_prior(
+    agents: tuple[Spec, ...],
+    things: Mapping[str, Any],
+    environment_class: EnvironmentClassLike | None,
+    given: Mapping[str, Any],
+    joint: bool,
+    traces: bool,
+) -> tuple[Evaluation, dict[str, Any]]:
+    """The evaluation of agents that are told of a prior."""
+    defaults = {"tests": 1, "tick": 1.0, "timeout_rule": "no-reward", "memory": "fresh"}
+    parameters = {name: each for name, each in given.items() if each != defaults.get(name)}
+    taken = {"prior", "exercises", "interactions", "payoff", "seed", *OF_A_PRIOR}
+    refused = sorted(parameters.keys() - taken) + ["joint"] * joint
+    if environment_class is None or refused:
+        name = refused[0] if refused else "battery"
+        raise InvalidInputError(
+            f"{name}= cannot be given together with prior=.",
+            "A test with a prior has MDPs of a class, for example prior=gc, environment_class=gc.",
+        )
+    _require_finite(parameters)
+    spec, own = class_spec(environment_class)
+    prior, other = class_spec(parameters.pop("prior"))
+    if "payoff" in parameters:
+        parameters["payoff"] = read_spec(Kind.PAYOFF, parameters["payoff"]).to_json()
+    parameters |= {"environment_class": spec.to_json(), "prior": prior.to_json()}
+    parameters.setdefault("exercises", FIRST_BLOCK)
+    evaluation = Evaluation(Spec("bayesian-rl-v1", parameters), agents, traces)
+    return evaluation, {**things, **own, **other}
 
 
 def load(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from omnimeter.cli import audit, catalogue, compare, report, reproduce, run, test
+from omnimeter.cli import audit, catalogue, compare, prepare, report, reproduce, run, test
 
 
 class _Help:
@@ -43,6 +43,7 @@ app = typer.Typer(
 app.command("list", cls=_Command)(catalogue.list_parts)
 app.command("show", cls=_Command)(catalogue.show)
 app.command("run", cls=_Command)(run.run)
+app.command("prepare", cls=_Command)(prepare.prepare)
 app.command("test", cls=_Command)(test.test)
 app.command("compare", cls=_Command)(compare.compare)
 app.command("audit", cls=_Command)(audit.audit)

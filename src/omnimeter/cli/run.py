@@ -31,6 +31,11 @@ EXERCISES = {
     "tick",
     "timeout",
     "timeout_rule",
+    "prior",
+    "gamma",
+    "truncation_error",
+    "trajectories",
+    "noise",
 }
 """The options that say what exercises there are."""
 
@@ -120,6 +125,36 @@ def run(
         str,
         typer.Option(metavar="RULE", help="What then takes its place: no-reward or random-action."),
     ] = "no-reward",
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="Tell agents of this class of MDPs in an offline phase, and measure their time.",
+        ),
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="The discount factor with --prior (by default 0.95)."),
+    ] = None,
+    truncation_error: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="With --prior and no --interactions: how much the discounted return may miss "
+            "(by default 0.01).",
+        ),
+    ] = None,
+    trajectories: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Trajectories in each MDP with --prior (by default 1)."),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Random transitions with --prior: common to all agents, or independent.",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     out: Annotated[
         Path | None,
@@ -177,6 +212,11 @@ def run(
                 "timeout": timeout,
                 "timeout_rule": timeout_rule,
                 "memory": "carried" if carry_memory else "fresh",
+                "prior": prior,
+                "gamma": gamma,
+                "truncation_error": truncation_error,
+                "trajectories": trajectories,
+                "noise": noise,
                 "seed": seed,
             },
             joint=joint,

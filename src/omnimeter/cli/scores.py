@@ -45,12 +45,16 @@ def print_result(result: Result) -> None:
 
     from omnimeter.reports import comparisons, score_table
     from omnimeter.reports.summary import comparison_sentence, precision_sentence
+    from omnimeter.reports.tables import metric_table
 
     compared = comparisons(result)
     if result.design.unit == "repetition":
         print_test(result, compared)
         return
     print_table(score_table(result))
+    if metrics := metric_table(result):
+        console().print()
+        print_table(metrics)
     for each in compared:
         console().print(f"[dim]{escape(comparison_sentence(each))}[/dim]")
     if sentence := precision_sentence(result):
