@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from omnimeter.api.result import MemoryRecord, Result, opened
-from omnimeter.catalogue import Kind, objects, parse
+from omnimeter.catalogue import Kind, objects, parse, with_digest
 from omnimeter.contract import (
     EnvironmentClass,
     InvalidInputError,
@@ -48,7 +48,7 @@ Progress = Observer | bool
 
 def read_spec(kind: Kind, given: str | Spec) -> Spec:
     """The spec of a part that is given as a text or as a spec."""
-    return parse(kind, given) if isinstance(given, str) else given
+    return parse(kind, given) if isinstance(given, str) else with_digest(given)
 
 
 def agent_specs(agents: AgentLike | Sequence[AgentLike]) -> tuple[tuple[Spec, ...], dict[str, Any]]:

@@ -3,9 +3,16 @@
 from omnimeter.catalogue.entries import Entry, Kind, forget, listing
 from omnimeter.catalogue.making import Description, describe, make, resolve
 from omnimeter.catalogue.parameters import Parameter
-from omnimeter.catalogue.specs import inner_part, parse, read_spec, with_parameters, write_spec
+from omnimeter.catalogue.specs import (
+    inner_part,
+    parse,
+    read_spec,
+    with_digest,
+    with_parameters,
+    write_spec,
+)
 
 __all__ = [
     "Description", "Entry", "Kind", "Parameter", "describe", "forget", "inner_part", "listing",
-    "make", "parse", "read_spec", "resolve", "with_parameters", "write_spec",
+    "make", "parse", "read_spec", "resolve", "with_digest", "with_parameters", "write_spec",
 ]  # fmt: skip

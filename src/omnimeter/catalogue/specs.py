@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.loading import file_digest, read_location
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
-from omnimeter.contract.spec import canonical_json, read_json
+from omnimeter.contract.spec import canonical_json, fingerprint, read_json
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -126,9 +126,7 @@ def _normalised(kind: Kind, spec: Spec) -> Spec:
     location = read_location(spec.id)
     if location is None:
         spec = replace(spec, id=find(kind, spec.id).id)
-    elif location.is_file:
-        check_digest(spec)
-        spec = replace(spec, digest=file_digest(location.source))
+    spec = with_digest(spec)
     if inner := inner_part(kind, spec):
         value = inner.to_json() if inner.digest else inner.label
         spec = replace(spec, parameters={**spec.parameters, kind.value: value})
@@ -152,17 +150,44 @@ def inner_part(kind: Kind, spec: Spec) -> Spec | None:
     return None
 
 
-def check_digest(spec: Spec) -> None:
-    """Check that the file of a spec, if it comes from one, is still the same.
+def with_digest(spec: Spec) -> Spec:
+    """The spec with a hash of its files: the source of the part, and the data that it reads.
+
+    Data is in the file that a parameter ``file`` names.
 
     Raises:
-        InvalidInputError: The file does not exist or has other content.
+        InvalidInputError: There is no such source, or the spec has a hash of other content.
     """
-    location = read_location(spec.id) if spec.digest else None
-    if location is not None and location.is_file and file_digest(location.source) != spec.digest:
-        message = f"{location.source} has changed since the spec with digest {spec.digest} was made"
+    check_digest(spec)
+    files = _files(spec)
+    return replace(spec, digest=_digest_of(files)) if files else spec
+
+
+def check_digest(spec: Spec) -> None:
+    """Check that the files of a spec, if it has any, are still the same.
+
+    Raises:
+        InvalidInputError: A file does not exist or has other content.
+    """
+    files = _files(spec) if spec.digest else []
+    if files and _digest_of(files) != spec.digest:
+        names = " or ".join(files)
+        message = f"{names} has changed since the spec with digest {spec.digest} was made"
         advice = "Restore the file, or start again: an edited part is another part."
         raise InvalidInputError(f"{message}.", advice)
+
+
+def _files(spec: Spec) -> list[str]:
+    location, data = read_location(spec.id), spec.parameters.get("file")
+    files = [location.source] if location is not None and location.is_file else []
+    # Without a digest, a file that does not exist is left to the part that has the parameter.
+    read = isinstance(data, str) and (bool(spec.digest) or Path(data).is_file())
+    return [*files, str(data)] if read else files
+
+
+def _digest_of(files: Sequence[str]) -> str:
+    digests = [file_digest(file) for file in files]
+    return digests[0] if len(digests) == 1 else fingerprint(digests)
 
 
 def with_parameters(spec: Spec, assignments: Iterable[str]) -> Spec:
@@ -172,7 +197,7 @@ def with_parameters(spec: Spec, assignments: Iterable[str]) -> Spec:
         InvalidInputError: One of them cannot be read.
     """
     given = dict(read_assignment(assignment) for assignment in assignments)
-    return replace(spec, parameters={**spec.parameters, **given})
+    return with_digest(replace(spec, parameters={**spec.parameters, **given}, digest=""))
 
 
 def read_spec(path: str | Path) -> Spec:

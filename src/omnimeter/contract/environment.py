@@ -168,6 +168,16 @@ class EnvironmentClass(ABC):
             raise InvalidInputError(message, "Let each agent take its exercises alone.")
         return self
 
+    # Extension: classes whose instances are given in an order (section 3.10).
+
+    def numbered(self, number: int) -> Instance | None:  # noqa: ARG002 - for such classes
+        """The instance of the exercise of some number, which is not drawn; ``None`` to draw it.
+
+        Raises:
+            InvalidInputError: There are not so many instances.
+        """
+        return None
+
     # Extension: classes that can be the prior of an agent (section 15).
 
     def distribution(self) -> MDPDistribution:

@@ -153,7 +153,8 @@ class Spec(JsonData):
     Attributes:
         id: An id of the catalogue (``cups-v1``) or a location (``my_agent.py:MyAgent``).
         parameters: The keyword arguments, as JSON-able data.
-        digest: For a part from a file: a hash of the file, so that an edited part is another one.
+        digest: For a part from a file, or one that reads the data of a parameter ``file``: a hash
+            of the file, so that an edited part is another one.
     """
 
     id: str

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from omnimeter.catalogue import Kind, make, parse
+from omnimeter.catalogue import Kind, make, parse, with_digest
 from omnimeter.contract import (
     Budget,
     EnvironmentClass,
@@ -65,7 +65,8 @@ def _read_plan(data: Any, where: str) -> Plan:
         try:
             if not spec.digest:  # else it was written by us
                 parsed = parse(Kind.ENVIRONMENT, spec.id)
-                spec = replace(parsed, parameters={**parsed.parameters, **spec.parameters})
+                given = {**parsed.parameters, **spec.parameters}
+                spec = with_digest(replace(parsed, parameters=given, digest=""))
             environment_class = make(Kind.ENVIRONMENT, spec)
             if item.complexity is not None:
                 field = "complexity"

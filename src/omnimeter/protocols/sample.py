@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from omnimeter.catalogue import Kind, make, parse
+from omnimeter.catalogue import Kind, make, parse, with_digest
 from omnimeter.contract import (
     Budget,
     Clock,
@@ -51,7 +51,7 @@ def read_spec(kind: Kind, given: SpecLike) -> Spec:
         raise InvalidInputError(
             f"The spec of the {kind.value} has no id.", 'Give {"id": "...", "parameters": {...}}.'
         )
-    return Spec.from_json(given)
+    return with_digest(Spec.from_json(given))
 
 
 def draw(
@@ -62,6 +62,9 @@ def draw(
     complexity: float | None = None,
 ) -> Instance:
     """Draw the environment of the exercise of some number, the same for every agent.
+
+    A class whose instances are given in an order (§3.10) is not asked to draw, unless for a
+    complexity.
 
     Args:
         environment_class: The class that it is drawn from.
@@ -75,7 +78,8 @@ def draw(
     """
     rng = stream(seed, "instance", number).generator()
     try:
-        return environment_class.draw(rng, complexity)
+        given = environment_class.numbered(number) if complexity is None else None
+        return environment_class.draw(rng, complexity) if given is None else given
     except OmnimeterError:
         raise
     except Exception as error:

@@ -13,6 +13,9 @@ from omnimeter.contract import EnvironmentClass, OmnimeterError, Spec, stream
 from omnimeter.contract.spec import canonical_json
 from omnimeter.testing.environments import variants
 
+LONGEST = 10_000
+"""Characters of an instance that are shown; of a longer one its key says the rest."""
+
 
 def playthrough(spec: Spec) -> str:
     """The percepts of an environment class: one block for each variant whose rules differ."""
@@ -32,10 +35,11 @@ def _block(spec: Spec) -> str:
     actions = random_actions(environment, seed.child("actions"), 30)
     percepts = rollout(environment, seed.child("environment"), actions)
     low, high = environment.rewards
+    text = canonical_json(dict(instance.data))
     rewards = [repr(reward) for reward, _ in percepts]
     width = max(len("reward"), *map(len, rewards))
     lines = [
-        f"instance      {canonical_json(dict(instance.data))}",
+        f"instance      {text if len(text) <= LONGEST else f'{text[:LONGEST]}... {instance.key}'}",
         f"actions       {environment.actions}",
         f"observations  {' x '.join(map(str, environment.space.sizes))}",
         f"rewards       {low!r} to {high!r}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import accumulate, chain
@@ -17,9 +17,12 @@ from omnimeter.contract import (
     Instance,
     InvalidInputError,
     MDPDistribution,
+    Observation,
 )
 from omnimeter.contract.agent import FloatArray, single
+from omnimeter.environments.mdp import scene as scenes
 from omnimeter.environments.mdp.dynamics import KERNELS, MDPState
+from omnimeter.environments.mdp.files import StoredMDPs, read_file
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
 VIEWS = ("state", "model")
@@ -53,7 +56,6 @@ class FiniteMDPs(KernelEnvironmentClass):
 
     kernels = KERNELS
     views = VIEWS
-    action_names: Sequence[str] = ()
 
     def __init__(self, distribution: MDPDistribution, *, rescale: bool = False) -> None:
         self.rescale = rescale
@@ -63,6 +65,18 @@ class FiniteMDPs(KernelEnvironmentClass):
     def distribution(self) -> MDPDistribution:
         """The distribution that is drawn from, with rewards as they are paid."""
         return self._distribution
+
+    def action_names(self) -> Sequence[str]:
+        """What the actions are called in a scene."""
+        return [str(number) for number in range(1, self._distribution.actions + 1)]
+
+    def state_names(self) -> Sequence[str]:
+        """What the states are called in a scene."""
+        return [str(number) for number in range(1, self._distribution.states + 1)]
+
+    def positions(self) -> Sequence[scenes.Position]:
+        """Where the states lie in a scene."""
+        return scenes.circle(self._distribution.states)
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
         """Draw the transition probabilities; the complexity of all MDPs of a class is the same."""
@@ -127,6 +141,15 @@ class FiniteMDPs(KernelEnvironmentClass):
         """The number of transitions that are possible in the class, twice."""
         possible = float(self._distribution.possible.sum())
         return possible, possible
+
+    def scene(
+        self, instance: Instance, observation: Observation, reward: float = 0.0
+    ) -> Mapping[str, Any]:
+        """The states, the transitions that are possible with their rewards, and the actions."""
+        rewards = self._distribution.rewards
+        names, places, buttons = self.state_names(), self.positions(), self.action_names()
+        (state,) = np.atleast_1d(observation).tolist()
+        return scenes.scene(instance, rewards, state, reward, places, names, buttons)
 
 
 def instance_of(transitions: FloatArray, possible: np.ndarray[Any, np.dtype[np.bool_]]) -> Instance:
@@ -194,6 +217,9 @@ class MDP(FiniteMDPs):
         initial: The initial state, counted from 0, -1 for any with the same probability, or the
             probability of each.
         variances: The variance of each reward, as the rewards.
+        file: The path of a file in place of these: TOML, JSON (``.json``) or NumPy (``.npz``) with
+            the same names, or a distribution file of the authors' library. An experiment file of
+            that library holds MDPs: exercise k is in MDP k then, counted from 0.
         rescale: Whether rewards are mapped linearly to [-1, 1].
     """
 
@@ -203,10 +229,64 @@ class MDP(FiniteMDPs):
         rewards: list[Any] | None = None,
         initial: int | list[float] = 0,
         variances: list[Any] | None = None,
+        file: str | None = None,
         rescale: bool = False,
     ) -> None:
-        if theta is None:
-            theta = np.ones((2, 2, 2)).tolist()
-        if rewards is None:
-            rewards = [0.0, 1.0]
-        super().__init__(MDPDistribution.of(theta, rewards, initial, variances), rescale=rescale)
+        self.file = file
+        self._stored: list[Instance] = []
+        if file is not None:
+            if not theta == rewards == variances is None or initial != 0:
+                message = f"Both a file and what it holds are given: {file}."
+                raise InvalidInputError(message, "Give either the file or theta and rewards.")
+            known = read_file(file)
+            if isinstance(known, StoredMDPs):
+                self._stored = [instance_of(each, each > 0) for each in known.transitions]
+                known = known.shared
+        else:
+            if (theta is None) != (rewards is None):
+                given, needed = ("rewards", "theta") if theta is None else ("theta", "rewards")
+                raise InvalidInputError(f"There are {given} without {needed}.", "Give both.")
+            if theta is None:
+                theta, rewards = np.ones((2, 2, 2)).tolist(), [0.0, 1.0]
+            assert rewards is not None  # both are given, or none
+            known = MDPDistribution.of(theta, rewards, initial, variances)
+        super().__init__(known, rescale=rescale)
+
+    def distribution(self) -> MDPDistribution:
+        """The distribution that is drawn from, with rewards as they are paid."""
+        if self._stored:
+            message = f"{self.file} holds {len(self._stored)} MDPs, not their distribution."
+            raise InvalidInputError(message, "Give a distribution as the prior.")
+        return super().distribution()
+
+    def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
+        """Draw an MDP; of those of a file each has the same probability."""
+        if not self._stored:
+            return super().draw(rng, complexity)
+        wanted = self.complexity_range() if complexity is None else (complexity, complexity)
+        among = self.members(*wanted, len(self._stored))
+        if not among:
+            message = f"{self.file} holds no MDP of complexity {complexity:g}."
+            raise InvalidInputError(message, "Leave the complexity out.")
+        return among[rng.integers(len(among))]
+
+    def numbered(self, number: int) -> Instance | None:
+        """The MDP of some number in an experiment file."""
+        if not self._stored:
+            return None
+        if number >= len(self._stored):
+            message = f"{self.file} holds {len(self._stored)} MDPs; there is no MDP {number}."
+            raise InvalidInputError(message, f"Ask for at most {len(self._stored)} exercises.")
+        return self._stored[number]
+
+    def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
+        """The MDPs of an experiment file."""
+        found = [each for each in self._stored if low <= self.complexity(each) <= high]
+        return found if self._stored and len(found) <= limit else None
+
+    def complexity_range(self) -> tuple[float, float]:
+        """The lowest and the highest number of possible transitions."""
+        if not self._stored:
+            return super().complexity_range()
+        found = [self.complexity(each) for each in self._stored]
+        return min(found), max(found)

@@ -9,6 +9,7 @@ import numpy as np
 
 from omnimeter.contract import MDPDistribution
 from omnimeter.contract.agent import FloatArray
+from omnimeter.environments.mdp import scene
 from omnimeter.environments.mdp.generator import FiniteMDPs
 
 
@@ -89,6 +90,10 @@ class GeneralisedChain(FiniteMDPs):
         super().__init__(_uniform(known) if variant == "uniform" else known, rescale=rescale)
         self.variant = variant
 
+    def positions(self) -> list[scene.Position]:
+        """The chain from left to right."""
+        return scene.line(5)
+
 
 class GeneralisedDoubleLoop(FiniteMDPs):
     """The Generalised Double-Loop distribution, GDL (Bayesian RL benchmark, 5.2.2 and B.2).
@@ -109,6 +114,10 @@ class GeneralisedDoubleLoop(FiniteMDPs):
         known = double_loop_distribution()
         super().__init__(_uniform(known) if variant == "uniform" else known, rescale=rescale)
         self.variant = variant
+
+    def positions(self) -> list[scene.Position]:
+        """The two loops as an eight."""
+        return scene.eight(9)
 
 
 class Grid(FiniteMDPs):
@@ -131,8 +140,22 @@ class Grid(FiniteMDPs):
         rescale: bool = False,
     ) -> None:
         moves = list(MOVES)
-        self.action_names = moves[2:] + moves[:2] if variant.startswith("library") else moves
-        known = grid_distribution(self.action_names)
+        self._moves = moves[2:] + moves[:2] if variant.startswith("library") else moves
+        known = grid_distribution(self._moves)
         known = _uniform(known) if variant.endswith("uniform") else known
         super().__init__(known, rescale=rescale)
         self.variant = variant
+
+    def action_names(self) -> list[str]:
+        """The four moves."""
+        return self._moves
+
+    def state_names(self) -> list[str]:
+        """The row and the column of a cell, S for the start, G for the goal."""
+        sides = range(1, SIDE + 1)
+        cells = [f"{row},{column}" for row in sides for column in sides]
+        return ["S", *cells[1:-1], "G"]
+
+    def positions(self) -> list[scene.Position]:
+        """The cells, rows downwards."""
+        return scene.square(SIDE * SIDE)
