@@ -1,0 +1,212 @@
+"""Environment classes of finite MDPs: drawing, building, complexity, views and scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from itertools import accumulate, chain
+from math import inf
+from typing import Any, Self
+
+import numpy as np
+
+from omnimeter.contract import (
+    Briefing,
+    Claims,
+    Instance,
+    InvalidInputError,
+    MDPDistribution,
+)
+from omnimeter.contract.agent import FloatArray, single
+from omnimeter.environments.mdp.dynamics import KERNELS, MDPState
+from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
+
+VIEWS = ("state", "model")
+"""What an agent may ask for: the state alone, or the MDP in the remarks of its briefing too."""
+
+
+class MDPEnvironment(KernelEnvironment):
+    """A finite MDP. In the view ``model`` the briefing tells its transitions and rewards."""
+
+    rewards_of: FloatArray  # the mean reward of every transition, [state, action, successor]
+
+    def briefing(self, seat: int = 0) -> Briefing:  # noqa: D102 - see Environment
+        briefing = super().briefing(seat)
+        if briefing.view != "model":
+            return briefing
+        state: MDPState = self.state
+        transitions = np.zeros(self.rewards_of.shape)
+        rows = transitions.reshape(-1, len(transitions))
+        for row, start, end in zip(rows, state.starts[:-1], state.starts[1:], strict=True):
+            row[state.successors[start:end]] = np.diff(state.cumulative[start:end], prepend=0.0)
+        remarks = {"transitions": transitions.tolist(), "rewards": self.rewards_of.tolist()}
+        return replace(briefing, remarks=remarks)
+
+
+class FiniteMDPs(KernelEnvironmentClass):
+    """Finite MDPs drawn from a flat Dirichlet-multinomial distribution (benchmark, §5.2).
+
+    An instance has the possible successors of every state and action, and their probabilities.
+    Rewards and initial states belong to the class.
+    """
+
+    kernels = KERNELS
+    views = VIEWS
+    action_names: Sequence[str] = ()
+
+    def __init__(self, distribution: MDPDistribution, *, rescale: bool = False) -> None:
+        self.rescale = rescale
+        self._distribution = _rescaled(distribution) if rescale else distribution
+        self._view = VIEWS[0]
+
+    def distribution(self) -> MDPDistribution:
+        """The distribution that is drawn from, with rewards as they are paid."""
+        return self._distribution
+
+    def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
+        """Draw the transition probabilities; the complexity of all MDPs of a class is the same."""
+        low, high = self.complexity_range()
+        if complexity is not None and not low <= complexity <= high:
+            raise InvalidInputError(
+                f"All MDPs of this class have complexity {low:g}, not {complexity:g}.",
+                "Leave the complexity out, or ask for that one.",
+            )
+        known = self._distribution
+        return instance_of(known.draw(rng), known.possible)
+
+    def with_views(self, views: Sequence[str | None]) -> Self:
+        """The same class with the view that an agent asks for."""
+        super().with_views(views)  # raises if there are several
+        view = next((each for each in views if each in VIEWS), VIEWS[0])
+        if view == self._view:
+            return self
+        seen = copy(self)
+        seen._view = view
+        return seen
+
+    def build(self, instance: Instance) -> MDPEnvironment:
+        """Make the MDP."""
+        known = self._distribution
+        successors, cumulative = _checked(instance, known)
+        sizes = [len(row) for row in successors]
+        flat = np.array([*chain.from_iterable(successors)], dtype=np.int64)
+        pairs = np.repeat(np.arange(len(sizes)), sizes)
+        low, high = known.reward_range()
+        spread = np.empty(0)
+        if known.variances is not None:
+            low, high = -inf, inf
+            spread = np.sqrt(known.variances.reshape(len(sizes), -1)[pairs, flat])
+        state = MDPState(
+            rng=generator_state(),
+            noise=np.zeros(len(sizes), dtype=np.uint64),
+            place=np.array([0, known.actions], dtype=np.int64),
+            starts=np.cumsum([0, *sizes], dtype=np.int64),
+            successors=flat,
+            cumulative=np.array([*chain.from_iterable(cumulative)]),
+            rewards=known.rewards.reshape(len(sizes), -1)[pairs, flat],
+            deviations=spread,
+            initial=np.cumsum(known.initial),
+            first_reward=np.array([min(max(0.0, low), high)]),
+        )
+        made = MDPEnvironment(
+            KERNELS, state, known.actions, single(known.states), (low, high), views=(self._view,)
+        )
+        made.rewards_of = known.rewards
+        return made
+
+    def claims(self) -> Claims:
+        """Neither balanced nor sensitive: rewards are what they are, and actions may be alike."""
+        return Claims(balanced=False)
+
+    def complexity(self, instance: Instance) -> float:
+        """The number of possible transitions, which is the size of the MDP's description."""
+        return float(sum(len(row) for rows in instance.data["successors"] for row in rows))
+
+    def complexity_range(self) -> tuple[float, float]:
+        """The number of transitions that are possible in the class, twice."""
+        possible = float(self._distribution.possible.sum())
+        return possible, possible
+
+
+def instance_of(transitions: FloatArray, possible: np.ndarray[Any, np.dtype[np.bool_]]) -> Instance:
+    """The instance with some transition probabilities, ``[state, action, successor]``.
+
+    Args:
+        transitions: The probabilities.
+        possible: Which of them to keep.
+    """
+    pairs = [list(zip(*each, strict=True)) for each in zip(transitions, possible, strict=True)]
+    return Instance(
+        {
+            "successors": [[np.flatnonzero(mask).tolist() for _, mask in row] for row in pairs],
+            "probabilities": [[row[mask].tolist() for row, mask in rows] for rows in pairs],
+        }
+    )
+
+
+def _checked(
+    instance: Instance, known: MDPDistribution
+) -> tuple[list[list[int]], list[list[float]]]:
+    """The successors of each pair and their cumulative probabilities, which kernels trust."""
+    successors = [row for rows in instance.data["successors"] for row in rows]
+    given = [row for rows in instance.data["probabilities"] for row in rows]
+    shape = {len(rows) for name in ("successors", "probabilities") for rows in instance.data[name]}
+    if len(successors) != known.states * known.actions or shape != {known.actions}:
+        message = f"The instance does not have {known.states} states and {known.actions} actions."
+        raise InvalidInputError(message, "Build it with the class that drew it.")
+    cumulative = []
+    for pair, (row, probabilities) in enumerate(zip(successors, given, strict=True)):
+        sums = list(accumulate(probabilities))
+        fits = len(row) == len(sums) > 0 and min(row) >= 0 and max(row) < known.states
+        if not fits or min(probabilities) < 0 or not abs(sums[-1] - 1) < 1e-6:
+            x, u = divmod(pair, known.actions)
+            message = f"The successors {row} of state {x}, action {u} and their probabilities "
+            message += f"{probabilities} are not a distribution over {known.states} states."
+            raise InvalidInputError(message, "Build an instance that the class drew.")
+        cumulative.append([each / sums[-1] for each in sums])
+    return successors, cumulative
+
+
+def _rescaled(given: MDPDistribution) -> MDPDistribution:
+    """The distribution with its rewards mapped linearly from their range to [-1, 1]."""
+    low, high = given.reward_range()
+    factor = 2 / (high - low) if high > low else 0.0
+    rewards = (given.rewards - (low + high) / 2) * factor
+    rewards = np.where(given.possible, rewards.clip(-1, 1), rewards)  # against rounding
+    spread = None if given.variances is None else given.variances * factor**2
+    return replace(given, rewards=rewards, variances=spread)
+
+
+class MDP(FiniteMDPs):
+    """Finite MDPs drawn from a Dirichlet-multinomial distribution (Bayesian RL benchmark, 5.2).
+
+    Every row of transition probabilities is drawn from a Dirichlet distribution of its own. Rewards
+    are the same in all MDPs: constant, or normally distributed where variances are given; their
+    range is infinite then. Without any parameter there are two states and two actions, all
+    transitions are equally likely, and arriving in the second state pays 1.
+
+    Args:
+        theta: The concentrations, ``[state][action][successor]``; 0 where a transition is
+            impossible.
+        rewards: The reward of each transition, or its mean, in the same shape; or one for each
+            successor, or for each state and action.
+        initial: The initial state, counted from 0, -1 for any with the same probability, or the
+            probability of each.
+        variances: The variance of each reward, as the rewards.
+        rescale: Whether rewards are mapped linearly to [-1, 1].
+    """
+
+    def __init__(
+        self,
+        theta: list[Any] | None = None,
+        rewards: list[Any] | None = None,
+        initial: int | list[float] = 0,
+        variances: list[Any] | None = None,
+        rescale: bool = False,
+    ) -> None:
+        if theta is None:
+            theta = np.ones((2, 2, 2)).tolist()
+        if rewards is None:
+            rewards = [0.0, 1.0]
+        super().__init__(MDPDistribution.of(theta, rewards, initial, variances), rescale=rescale)
