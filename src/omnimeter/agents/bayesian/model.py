@@ -7,6 +7,7 @@ although it did not. Only the row of the last transition changes from one decisi
 
 from __future__ import annotations
 
+from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from omnimeter.agents.shared import MAX_TABLE_SIZE, require
 from omnimeter.contract import Briefing, InvalidInputError, Prior
 from omnimeter.contract.agent import FloatArray, IntArray
-from omnimeter.kernels import KernelAgent, kernel
+from omnimeter.kernels import KernelAgent, kernel, uniform
 
 STATES, ACTIONS, LAST_STATE, LAST_ACTION = range(4)
 """The first entries of ``numbers`` in the state of every Bayesian agent; the last state is -1
@@ -109,6 +110,70 @@ def solve(state: Any, values: Any, quality: Any, gamma: Any, tolerance: Any) -> 
                 best = max(best, value)
             change = max(change, abs(best - values[x]))
             values[x] = best
+
+
+@kernel
+def standard_normal(rng: Any) -> Any:
+    """A normal variate with mean 0 and variance 1 (polar method, Marsaglia and Bray 1964)."""
+    first, square = 0.0, 0.0
+    while square >= 1.0 or square == 0.0:
+        first = 2.0 * uniform(rng) - 1.0
+        second = 2.0 * uniform(rng) - 1.0
+        square = first * first + second * second
+    return first * sqrt(-2.0 * log(square) / square)
+
+
+@kernel
+def standard_gamma(rng: Any, shape: Any) -> Any:
+    """A gamma variate with a shape above 0 and scale 1 (Marsaglia and Tsang 2000)."""
+    if shape == 1.0:
+        return -log(1.0 - uniform(rng))
+    d = (shape if shape > 1.0 else shape + 1.0) - 1.0 / 3.0
+    c = 1.0 / sqrt(9.0 * d)
+    drawn = -1.0
+    while drawn < 0.0:
+        normal = standard_normal(rng)
+        root = 1.0 + c * normal
+        v = root * root * root
+        if v > 0.0:
+            u = 1.0 - uniform(rng)
+            square = normal * normal
+            if u < 1.0 - 0.0331 * square * square or log(u) < 0.5 * square + d * (1.0 - v + log(v)):
+                drawn = d * v
+    if shape < 1.0:
+        drawn *= exp(log(1.0 - uniform(rng)) / shape)
+    return drawn
+
+
+@kernel
+def draw_row(rng: Any, shapes: Any, start: Any, size: Any, out: Any, at: Any) -> Any:
+    """Draw probabilities from a Dirichlet distribution.
+
+    Args:
+        rng: The generator.
+        shapes: An array with its parameters, all above 0, from ``start`` on.
+        start: Where they begin.
+        size: How many they are.
+        out: The array that gets the probabilities, from ``at`` on.
+        at: Where they begin.
+    """
+    total = 0.0
+    for k in range(size):
+        out[at + k] = standard_gamma(rng, shapes[start + k])
+        total += out[at + k]
+    if total < 1e-290:
+        # All so small that precision is lost. Given that, the logarithm of each is some bound minus
+        # an exponential variate: gamma variates of small shapes have the density x^(shape - 1).
+        greatest = -np.inf
+        for k in range(size):
+            out[at + k] = log(1.0 - uniform(rng)) / shapes[start + k]
+            greatest = max(greatest, out[at + k])
+        total = 0.0
+        for k in range(size):
+            out[at + k] = exp(out[at + k] - greatest)
+            total += out[at + k]
+    for k in range(size):
+        out[at + k] /= total
 
 
 class BayesianAgent(KernelAgent):
