@@ -238,7 +238,7 @@ def simulate(state: Any, root_state: Any) -> Any:
         place = at - pair * states
         inside = depth < limit and state.visits[forward(edge)] > 0 and place < width
         if inside:
-            node = np.int64(state.children[forward(edge * width + place)])
+            node = int(state.children[forward(edge * width + place)])
             if node == 0:
                 node = new_node(state)
                 state.children[forward(edge * width + place)] = node
