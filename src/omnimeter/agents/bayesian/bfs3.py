@@ -1,0 +1,402 @@
+"""BFS3: forward search with sparse sampling (Bayesian RL benchmark, Algorithms 6 to 8)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omnimeter.agents.bayesian.model import (
+    ACTIONS,
+    LAST_ACTION,
+    LAST_STATE,
+    MODEL,
+    STATES,
+    BayesianAgent,
+    chosen,
+    see,
+)
+from omnimeter.agents.shared import best_action, break_ties, require
+from omnimeter.contract import Briefing
+from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.kernels import AgentKernels, below, forward, generator_state, kernel, uniform
+
+ROLLOUTS, SAMPLES, DEPTH, MEAN_MODEL, NODES, ENTRIES = range(4, 10)
+GAMMA, LOWEST, HIGHEST = range(3)
+
+
+class Bfs3State(NamedTuple):
+    """The model, and the tree of one call of FSSS.
+
+    Node 0 stands for all that were never reached, node 1 is the root. An edge is an action at a
+    node: ``node * actions + u``. Its samples are entries, one for each different successor.
+
+    Attributes:
+        numbers: After those of every Bayesian agent: roll-outs of each call, samples of each edge,
+            depth, whether the mean model is searched, how many nodes and entries there are.
+        rates: The discount factor, V_min and V_max.
+        flat: Whether the reward of a pair is the same for all successors.
+        inverses: 1 / n.
+        upper: The upper bound of each node's value.
+        lower: The lower bound of each node's value.
+        expanded: Whether a node was reached.
+        edge_upper: The upper bound of each edge's value.
+        edge_lower: The lower bound of each edge's value.
+        gains: The mean reward of each edge's samples.
+        firsts: The first entry of each edge; -1 before its samples are drawn.
+        different: How many entries each edge has.
+        places: The place of each entry's successor in its row.
+        repeats: How often it was drawn.
+        children: Its node.
+        path: The edges of the present roll-out.
+        passed: The places in ``counts`` of the present roll-out.
+        old_counts: The counts there before it passed.
+        old_totals: The totals there before it passed.
+        values: The value of each action at the present state.
+    """
+
+    rng: NDArray[np.uint64]
+    numbers: IntArray
+    sizes: IntArray
+    slots: IntArray
+    successors: IntArray
+    counts: FloatArray
+    totals: FloatArray
+    rewards: FloatArray
+    probabilities: FloatArray
+    means: FloatArray
+    rates: FloatArray
+    flat: IntArray
+    inverses: FloatArray
+    upper: FloatArray
+    lower: FloatArray
+    expanded: NDArray[np.int8]
+    edge_upper: FloatArray
+    edge_lower: FloatArray
+    gains: FloatArray
+    firsts: NDArray[np.int32]
+    different: NDArray[np.int32]
+    places: NDArray[np.int16]
+    repeats: NDArray[np.int16]
+    children: NDArray[np.int32]
+    path: IntArray
+    passed: IntArray
+    old_counts: FloatArray
+    old_totals: FloatArray
+    values: FloatArray
+
+
+@kernel
+def binomial(state: Any, trials: Any, successes: Any, failures: Any) -> Any:
+    """How many of some trials succeed, with these odds; by inversion, at most 256 at once."""
+    rare, common = min(successes, failures), max(successes, failures)
+    likely, ratio = common / (successes + failures), rare / common
+    found = 0
+    left = trials
+    while left > 0:
+        n = min(left, 256)
+        left -= n
+        term, base, exponent = 1.0, likely, n
+        while exponent > 0:
+            if exponent & 1:
+                term *= base
+            base *= base
+            exponent >>= 1
+        share = uniform(state.rng)
+        k = 0
+        while share >= term and k < n:
+            share -= term
+            k += 1
+            term *= ratio * ((n - k + 1) * state.inverses[forward(k)])
+        found += k
+    return found if successes <= failures else trials - found
+
+
+@kernel
+def add_entry(state: Any, pair: Any, place: Any, repeats: Any, level: Any) -> Any:
+    """Keep a successor that was drawn so often; the sum of its rewards."""
+    states = state.numbers[STATES]
+    entry = state.numbers[ENTRIES]
+    state.numbers[ENTRIES] = entry + 1
+    y = state.successors[forward(pair * states + place)]
+    state.places[forward(entry)] = place
+    state.repeats[forward(entry)] = repeats
+    child = 0
+    if state.numbers[MEAN_MODEL] == 1 and level + 1 < state.numbers[DEPTH]:
+        child = 1 + (level + 1) * states + y
+    state.children[forward(entry)] = child
+    return repeats * state.rewards[forward(pair * states + y)]
+
+
+@kernel
+def sample(state: Any, edge: Any, pair: Any, level: Any) -> Any:
+    """Draw the successors of an edge from the predictive distribution; their mean reward."""
+    samples = state.numbers[SAMPLES]
+    row, last = pair * state.numbers[STATES], state.sizes[forward(pair)] - 1
+    state.firsts[forward(edge)] = state.numbers[ENTRIES]
+    rest, left, gain = state.totals[forward(pair)], samples, 0.0
+    place = 0
+    while left > 0:
+        repeats = left
+        count = state.counts[forward(row + place)]
+        rest -= count
+        if place < last and rest > 0.0:
+            repeats = binomial(state, left, count, rest)
+        if repeats > 0:
+            gain += add_entry(state, pair, place, repeats, level)
+            left -= repeats
+        place += 1
+    first = int(state.firsts[forward(edge)])
+    state.different[forward(edge)] = state.numbers[ENTRIES] - first
+    return gain / samples
+
+
+@kernel
+def expand(state: Any, node: Any, x: Any, level: Any) -> Any:
+    """Sample all actions of a node that is reached for the first time (Algorithm 8, 6 to 24).
+
+    Where the reward does not depend on the successor, that is left until an action is chosen.
+    """
+    actions = state.numbers[ACTIONS]
+    gamma, lowest, highest = state.rates[GAMMA], state.rates[LOWEST], state.rates[HIGHEST]
+    state.expanded[forward(node)] = 1
+    upper, lower = lowest, lowest
+    for u in range(actions):
+        pair, edge = x * actions + u, node * actions + u
+        if state.flat[forward(pair)] == 1:
+            state.firsts[forward(edge)] = -1
+            gain = state.means[forward(pair)]
+        else:
+            gain = sample(state, edge, pair, level)
+        state.gains[forward(edge)] = gain
+        state.edge_upper[forward(edge)] = gain + gamma * highest
+        state.edge_lower[forward(edge)] = gain + gamma * lowest
+        upper = max(upper, gain + gamma * highest)
+        lower = max(lower, gain + gamma * lowest)
+    state.upper[forward(node)] = upper
+    state.lower[forward(node)] = lower
+
+
+@kernel
+def widest(state: Any, edge: Any) -> Any:
+    """The entry of an edge with the largest distance of bounds, times its repeats; random ties."""
+    first = int(state.firsts[forward(edge)])
+    last = first + state.different[forward(edge)]
+    greatest, best, ties = -1.0, first, 0
+    for entry in range(first, last):
+        child = state.children[forward(entry)]
+        gap = state.upper[forward(child)] - state.lower[forward(child)]
+        gap *= state.repeats[forward(entry)]
+        better = gap > greatest
+        ties = 1 if better else ties + int(gap == greatest)
+        best = entry if better else best
+        greatest = gap if better else greatest
+    if ties > 1:
+        skipped = below(state.rng, ties)
+        while skipped > 0:
+            best += 1
+            child = state.children[forward(best)]
+            gap = state.upper[forward(child)] - state.lower[forward(child)]
+            if gap * state.repeats[forward(best)] == greatest:
+                skipped -= 1
+    return best
+
+
+@kernel
+def back_up(state: Any, edge: Any) -> Any:
+    """The bounds of an edge and its node from those of the successors."""
+    actions, gamma = state.numbers[ACTIONS], state.rates[GAMMA]
+    first = int(state.firsts[forward(edge)])
+    upper, lower = 0.0, 0.0
+    for entry in range(first, first + state.different[forward(edge)]):
+        child = state.children[forward(entry)]
+        repeats = state.repeats[forward(entry)]
+        upper += repeats * state.upper[forward(child)]
+        lower += repeats * state.lower[forward(child)]
+    share = gamma / state.numbers[SAMPLES]
+    state.edge_upper[forward(edge)] = state.gains[forward(edge)] + share * upper
+    state.edge_lower[forward(edge)] = state.gains[forward(edge)] + share * lower
+    node = edge // actions
+    upper, lower = state.rates[LOWEST], state.rates[LOWEST]
+    for each in range(node * actions, (node + 1) * actions):
+        upper = max(upper, state.edge_upper[forward(each)])
+        lower = max(lower, state.edge_lower[forward(each)])
+    state.upper[forward(node)] = upper
+    state.lower[forward(node)] = lower
+
+
+@kernel
+def pass_through(state: Any, pair: Any, at: Any, step: Any) -> Any:
+    """Count a transition of the present roll-out."""
+    state.passed[forward(step)] = at
+    state.old_counts[forward(step)] = state.counts[forward(at)]
+    state.old_totals[forward(step)] = state.totals[forward(pair)]
+    state.counts[forward(at)] += 1.0
+    state.totals[forward(pair)] += 1.0
+
+
+@kernel
+def undo(state: Any, steps: Any, first: Any) -> Any:
+    """Take back what roll-outs counted, from the last step to the first."""
+    states = state.numbers[STATES]
+    for step in range(steps - 1, first - 1, -1):
+        at = state.passed[forward(step)]
+        state.counts[forward(at)] = state.old_counts[forward(step)]
+        state.totals[forward(at // states)] = state.old_totals[forward(step)]
+
+
+@kernel
+def roll_out(state: Any, root_state: Any) -> Any:
+    """Follow the optimistic action and the least certain successor to the depth (Algorithm 8)."""
+    states, actions = state.numbers[STATES], state.numbers[ACTIONS]
+    mean_model, depth = state.numbers[MEAN_MODEL] == 1, state.numbers[DEPTH]
+    node, x = 1 + root_state * int(mean_model), root_state
+    for level in range(depth):
+        if state.expanded[forward(node)] == 0:
+            expand(state, node, x, level)
+        best = best_action(state.edge_upper, node * actions, actions)
+        u = break_ties(state.rng, state.edge_upper, node * actions, best)
+        pair, edge = x * actions + u, node * actions + u
+        if state.firsts[forward(edge)] < 0:
+            sample(state, edge, pair, level)
+        entry = widest(state, edge)
+        state.path[forward(level)] = edge
+        at = pair * states + state.places[forward(entry)]
+        x = state.successors[forward(at)]
+        if not mean_model:
+            pass_through(state, pair, at, level + 1)
+        if level + 1 < depth:
+            node = int(state.children[forward(entry)])
+            if node == 0:
+                node = state.numbers[NODES]
+                state.numbers[NODES] = node + 1
+                state.children[forward(entry)] = node
+                state.expanded[forward(node)] = 0
+    for level in range(depth - 1, -1, -1):
+        back_up(state, state.path[forward(level)])
+    if not mean_model:
+        undo(state, depth + 1, 1)
+
+
+@kernel
+def search(state: Any, root_state: Any) -> Any:
+    """The upper bound of the value of a state after all roll-outs in a new tree (Algorithm 7)."""
+    state.numbers[ENTRIES] = 0
+    state.numbers[NODES] = 2
+    root = 1
+    if state.numbers[MEAN_MODEL] == 1:
+        root = 1 + root_state
+        state.expanded[:] = 0
+        state.upper[:] = state.rates[HIGHEST]
+        state.lower[:] = state.rates[LOWEST]
+    state.expanded[forward(root)] = 0
+    room = len(state.children) - state.numbers[DEPTH] * state.numbers[ACTIONS] * min(
+        state.numbers[SAMPLES], state.numbers[STATES]
+    )
+    for _ in range(state.numbers[ROLLOUTS]):
+        if state.numbers[ENTRIES] > room:
+            break  # there is room for all roll-outs unless the prior held transitions impossible
+        roll_out(state, root_state)
+    return state.upper[forward(root)]
+
+
+@kernel
+def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001 - rewards are known
+    """Perform the action with the largest mean over its samples (Algorithm 6)."""
+    x = observation[0]
+    see(state, x)
+    states, actions = state.numbers[STATES], state.numbers[ACTIONS]
+    if state.numbers[LAST_STATE] >= 0:
+        refresh(state, state.numbers[LAST_STATE] * actions + state.numbers[LAST_ACTION])
+    samples = state.numbers[SAMPLES]
+    for u in range(actions):
+        pair = x * actions + u
+        total = 0.0
+        for _ in range(samples):
+            target = uniform(state.rng) * state.totals[pair]
+            at, last = pair * states, pair * states + state.sizes[pair] - 1
+            while at < last and target >= state.counts[at]:
+                target -= state.counts[at]
+                at += 1
+            y = state.successors[at]
+            if state.numbers[MEAN_MODEL] == 0:
+                pass_through(state, pair, at, 0)
+            total += state.rewards[pair * states + y] + state.rates[GAMMA] * search(state, y)
+            if state.numbers[MEAN_MODEL] == 0:
+                undo(state, 1, 0)
+        state.values[u] = total / samples
+    best = best_action(state.values, 0, actions)
+    return chosen(state, x, break_ties(state.rng, state.values, 0, best))
+
+
+@kernel
+def refresh(state: Any, pair: Any) -> Any:
+    """Whether the reward of a pair still is the same for all successors."""
+    row = pair * state.numbers[STATES]
+    for k in range(row, row + state.sizes[pair]):
+        if state.rewards[row + state.successors[k]] != state.rewards[row + state.successors[row]]:
+            state.flat[pair] = 0
+
+
+class BFS3(BayesianAgent):
+    """Bayesian forward search with sparse sampling (Asmuth and Littman 2011)."""
+
+    kernels = AgentKernels(Bfs3State, act=act)
+
+    def __init__(
+        self,
+        k: int = 500,
+        c: int = 15,
+        depth: int = 15,
+        variant: Literal["original", "printed", "library"] = "original",
+    ) -> None:
+        require(k >= 1, f"The number of roll-outs k is {k}.", "Give at least 1.")
+        require(1 <= c < 2**15, f"The number of samples c is {c}.", "Give 1 to 32767.")
+        require(depth >= 1, f"The depth is {depth}.", "Give at least 1.")
+        self.k, self.c, self.depth, self.variant = k, c, depth, variant
+
+    @property
+    def work(self) -> int:
+        """About how many times 20 ns a decision takes."""
+        return 10 * self.c * max(1, self.k // self.c) * self.depth
+
+    def initial_state(self, briefing: Briefing) -> Bfs3State:
+        """No tree yet."""
+        fields = self.model_fields(briefing, 6)
+        assert self.prior is not None  # model_fields sees to it
+        known, gamma = self.prior.distribution, self.prior.gamma
+        rollouts, mean_model = max(1, self.k // self.c), self.variant == "printed"
+        fields["numbers"][4:] = rollouts, self.c, self.depth, mean_model, 0, 0
+        lowest, highest = known.reward_range()
+        if self.variant == "library":
+            lowest, highest = 0.0, float(known.rewards.max())
+        spread = np.where(known.possible, known.rewards, np.nan)
+        nodes = 2 + self.depth * (known.states if mean_model else rollouts)
+        edges = nodes * known.actions
+        entries = edges * min(self.c, int(fields["sizes"].max()))
+        entries += self.depth * known.actions * min(self.c, known.states)
+        numbers = np.arange(258)
+        return Bfs3State(
+            rng=generator_state(),
+            **{name: fields[name] for name in MODEL},
+            rates=np.array([gamma, lowest / (1 - gamma), highest / (1 - gamma)]),
+            flat=(np.nanmax(spread, axis=2) == np.nanmin(spread, axis=2)).ravel().astype(np.int64),
+            inverses=1 / np.maximum(numbers, 1),
+            upper=np.full(nodes, highest / (1 - gamma)),
+            lower=np.full(nodes, lowest / (1 - gamma)),
+            expanded=np.zeros(nodes, dtype=np.int8),
+            edge_upper=np.zeros(edges),
+            edge_lower=np.zeros(edges),
+            gains=np.zeros(edges),
+            firsts=np.zeros(edges, dtype=np.int32),
+            different=np.zeros(edges, dtype=np.int32),
+            places=np.zeros(entries, dtype=np.int16),
+            repeats=np.zeros(entries, dtype=np.int16),
+            children=np.zeros(entries, dtype=np.int32),
+            path=np.zeros(self.depth, dtype=np.int64),
+            passed=np.zeros(self.depth + 1, dtype=np.int64),
+            old_counts=np.zeros(self.depth + 1),
+            old_totals=np.zeros(self.depth + 1),
+            values=np.zeros(known.actions),
+        )
