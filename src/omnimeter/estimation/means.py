@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, expm1, inf, isfinite, log, log1p, sqrt
+from math import copysign, exp, expm1, inf, isfinite, log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -182,6 +182,24 @@ def stratified_test(
     It is the smallest error rate at which the interval of ``stratified_difference`` excludes 0.
     """
     return _differences(first, second, support).p_value()
+
+
+def paired_z(first: ArrayLike, second: ArrayLike) -> float:
+    """Z of the paired Z-test (Bayesian RL benchmark, Appendix C): mean / (s / sqrt(N)).
+
+    The standard deviation s of the differences ``first - second`` has N - 1 in it, and a square
+    root, which the paper forgets. Without any spread Z is 0 for equal values, otherwise infinite.
+
+    Raises:
+        ValueError: There are fewer than two pairs, or a value is not finite.
+    """
+    values = paired_differences(first, second)
+    if len(values) < 2:
+        raise ValueError("a Z-test needs at least two pairs")
+    value, error = float(np.mean(values)), float(np.std(values, ddof=1)) / sqrt(len(values))
+    if is_constant(values):
+        return copysign(inf, value) if value else 0.0
+    return value / error
 
 
 def _differences(

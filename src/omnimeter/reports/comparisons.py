@@ -137,7 +137,7 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
         elif estimate is not None and count > 1:
             low, high = estimate.low, estimate.high
             p_value = min(1.0, len(pairs) * stratified_test(*shared, result.support))
-            verdict = _verdict(low, high)
+            verdict = verdict_of(low, high)
         watched = None
         sequential = result.design.precision is not None
         if verdict not in (Verdict.TOO_FEW, Verdict.FAULTY) and (sequential or not result.complete):
@@ -145,7 +145,7 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
             watched = None if always is None else (always.low, always.high)
         if sequential and watched and difference is not None:
             p_value, (low, high) = None, watched
-            verdict = _verdict(low, high)
+            verdict = verdict_of(low, high)
         numbers = difference, low, high, count, p_value
         unit = result.design.unit
         bounded = estimate is not None and estimate.bounded and not sequential
@@ -155,7 +155,7 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     return compared
 
 
-def _verdict(low: float, high: float) -> Verdict:
+def verdict_of(low: float, high: float) -> Verdict:
     """What an interval of a difference shows."""
     if low <= 0 <= high:
         return Verdict.NOT_SHOWN
