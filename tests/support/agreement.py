@@ -29,12 +29,19 @@ from omnimeter.interaction import run_single
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.testing import AgentSuite
+from omnimeter.testing.agents import has_offline_phase, prepared
 from omnimeter.testing.environments import variants
 
 BUDGETS = (Budget(interactions=40), Budget(seconds=12.5))
 INSTANCES = 2
 FEW = 5
 LONGEST_TABLE = 1000
+
+SMALL: dict[str, dict[str, Any]] = {
+    "bamcp-v1": {"k": 10, "depth": 4},
+    "bfs3-v1": {"k": 4, "c": 2, "depth": 3},
+}
+"""Parameters of agents that plan too long without compilation."""
 
 
 class Pair(NamedTuple):
@@ -56,7 +63,7 @@ def needed(spec: Spec, environment: Environment) -> Spec:
     rows = min(environment.space.count, LONGEST_TABLE)  # who needs more will refuse, everywhere
     table = [key % environment.actions for key in range(rows)]
     samples: dict[str, Any] = {"table": table, "agent": "q-learning-v1", "seconds": 0.01}
-    return Spec(spec.id, {name: samples[name] for name in required})
+    return Spec(spec.id, SMALL.get(spec.id, {}) | {name: samples[name] for name in required})
 
 
 def pairs() -> Iterator[tuple[str, Pair]]:
@@ -65,9 +72,11 @@ def pairs() -> Iterator[tuple[str, Pair]]:
     Each pair is compiled anew. So only the classes in which the suite for agents tries all agents,
     and with whom they are compiled anyhow, meet all agents. The others meet the random one and a
     few. Each view is compiled anew too: a class with several views meets these
-    agents once, each in the view that it asks for, and otherwise only the random agent.
+    agents once, each in the view that it asks for, and otherwise only the random agent. Where the
+    class can be a prior, agents with an offline phase have had it.
     """
     tried = {type(each) for each in AgentSuite().environments()}
+    priors = {type(each) for each in AgentSuite().priors()}
     for turn, entry in enumerate(listing(Kind.ENVIRONMENT)):
         for number, place in enumerate(variants(Kind.ENVIRONMENT, Spec(entry.id))):
             environment_class = make(Kind.ENVIRONMENT, place)
@@ -76,7 +85,8 @@ def pairs() -> Iterator[tuple[str, Pair]]:
             environment = environment_class.build(instances[0])
             again = number > 0 and environment_class.views
             every = 1 if type(environment_class) in tried else FEW
-            for agent in [Spec("random-v1")] if again else some(environment, turn, every):
+            agents = some(environment, turn, every, offline=type(environment_class) in priors)
+            for agent in [Spec("random-v1")] if again else agents:
                 exercises = [
                     Exercise(agent, place, instance, budget, seed=9, number=count)
                     for count, instance in enumerate(instances)
@@ -101,11 +111,15 @@ def parts(everything: dict[str, Pair], count: int) -> list[dict[str, Pair]]:
     ]
 
 
-def some(environment: Environment, turn: int, every: int) -> Iterator[Spec]:
-    """The random agent and every so-many-th of the others, in all their variants."""
+def some(environment: Environment, turn: int, every: int, *, offline: bool) -> Iterator[Spec]:
+    """The random agent, those with an offline phase if they are wanted, and every so-many-th of
+    the others, in all their variants.
+    """
     for number, entry in enumerate(listing(Kind.AGENT)):
-        if entry.id == "random-v1" or (number + turn) % every == 0:
-            yield from variants(Kind.AGENT, needed(Spec(entry.id), environment))
+        spec = needed(Spec(entry.id), environment)
+        wanted = entry.id == "random-v1" or (number + turn) % every == 0
+        if wanted or (offline and has_offline_phase(make(Kind.AGENT, spec))):
+            yield from variants(Kind.AGENT, spec)
 
 
 def stepwise(pair: Pair) -> list[Trace]:
@@ -121,7 +135,7 @@ def compiled(pair: Pair) -> list[Trace]:
 
 def _run(pair: Pair, *, compiled: bool) -> list[Trace]:
     def make_agent() -> Agent:
-        return adapt(make(Kind.AGENT, pair.agent))
+        return adapt(prepared(make(Kind.AGENT, pair.agent), pair.environment_class))
 
     return list(
         run_single(

@@ -30,7 +30,9 @@ NEEDED: dict[str, dict[str, Any]] = {
     "anytime-timed-v1": {"environment_class": "cups-v1", "time": 0.001, "repetitions": 3},
     "anytime-untimed-v1": {"environment_class": "cups-v1", "interactions": 60, "repetitions": 3},
     "apprentice-v1": {"table": [0, 1, 2]},
+    "bamcp-v1": {"k": 100, "depth": 5},
     "battery-v1": {"battery": "thesis-table-6-1", "tests": 2},
+    "bfs3-v1": {"k": 10, "c": 3, "depth": 5},
     "sample-v1": {"environment_class": "cups-v1", "exercises": 4, "interactions": 10},
     "slowed-v1": {"agent": "q-learning-v1", "seconds": 0.01},
     "universal-adjusted-v1": {
@@ -41,7 +43,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "universal-rewards-v1": {"environment_class": "cups-v1", "exercises": 4},
     "universal-timed-v1": {"environment_class": "cups-v1", "exercises": 4, "seconds": 0.01},
 }
-"""Parameters of parts that cannot be made without."""
+"""Parameters of parts that cannot be made without, or would take long."""
 
 
 def our_specs(kind: Kind) -> list[Spec]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -12,7 +13,15 @@ import numpy as np
 
 from omnimeter.audits.rules import global_randomness
 from omnimeter.audits.subject import random_exercise
-from omnimeter.contract import Agent, EnvironmentClass, Instance, OmnimeterError, stream
+from omnimeter.contract import (
+    Agent,
+    EnvironmentClass,
+    Instance,
+    InvalidInputError,
+    OmnimeterError,
+    Prior,
+    stream,
+)
 from omnimeter.interaction import run_single
 from omnimeter.interaction.handles import AgentFault, read_move, view_of
 from omnimeter.interaction.loop import seated
@@ -21,12 +30,42 @@ Case = tuple[EnvironmentClass, Instance]
 """An instance and its class, with the view that the agent asks for."""
 
 
+def has_offline_phase(agent: Agent) -> bool:
+    """Whether an agent makes use of a prior."""
+    return type(agent).restore is not Agent.restore
+
+
+def prepared(
+    agent: Agent, environment_class: EnvironmentClass, horizon: int = 50, seed: int = 0
+) -> Agent:
+    """The agent, after its offline phase for a class where that can be a prior.
+
+    What it prepares is written as JSON and read again, as it is when it is kept.
+
+    Args:
+        agent: The agent.
+        environment_class: The prior.
+        horizon: The number T of steps that the agent is told.
+        seed: The root of its randomness.
+    """
+    if not has_offline_phase(agent):
+        return agent
+    try:
+        prior = Prior(environment_class.distribution(), 0.95, horizon)
+    except InvalidInputError:  # the class is no prior
+        return agent
+    learnt = agent.prepare(prior, stream(seed, "suite", "prepare").generator())
+    agent.restore(prior, json.loads(json.dumps(learnt)))
+    return agent
+
+
 class AgentSuite:
     """The rules for agents, as tests.
 
     Set ``agent_class``, or override ``make``. An agent may reject environments that are not made
     for it by raising an ``OmnimeterError`` in ``begin``; it must accept one of those tried. Where
-    a class has several views, the agent gets the one that it asks for.
+    a class has several views, the agent gets the one that it asks for. Where a class can be a
+    prior, the agent has had its offline phase for it.
 
     Attributes:
         agent_class: Makes a new agent when it is called.
@@ -49,13 +88,24 @@ class AgentSuite:
 
         return [Buttons("bananas"), Buttons("balanced"), Cups(3, 5), Lambda(cells=4, actions=3)]
 
+    def priors(self) -> list[EnvironmentClass]:
+        """Those in which an agent with an offline phase is tried too, after it."""
+        from omnimeter.environments.mdp import GeneralisedChain
+
+        return [GeneralisedChain()]
+
+    def made_for(self, environment_class: EnvironmentClass) -> Agent:
+        """A new agent, after its offline phase where the class can be a prior."""
+        return prepared(self.make(), environment_class, self.interactions, self.seed)
+
     def cases(self) -> list[Case]:
         """The environments that the agent accepts."""
         accepted = []
-        for number, environment_class in enumerate(self.environments()):
+        further = self.priors() if has_offline_phase(self.make()) else []
+        for number, environment_class in enumerate([*self.environments(), *further]):
             rng = stream(self.seed, "suite", "instance", number).generator()
             instance = environment_class.draw(rng)
-            agent = self.make()
+            agent = self.made_for(environment_class)
             seen = seated(environment_class, [view_of(agent)])
             briefing = seen.build(instance).briefing()
             with suppress(OmnimeterError):
@@ -69,7 +119,7 @@ class AgentSuite:
         self, case: Case, agent: Agent | None = None, interactions: int | None = None
     ) -> list[tuple[int, int]]:
         """The actions (-1: stop) and delays in ns of an agent, always with the same seeds."""
-        agent = agent or self.make()
+        agent = agent or self.made_for(case[0])
         environment = case[0].build(case[1])
         reward, observation = environment.start(stream(self.seed, "environment").generator())
         agent.begin(environment.briefing(), stream(self.seed, "agent").generator())
@@ -138,7 +188,7 @@ class AgentSuite:
             return call
 
         for case in self.cases():
-            agent = self.make()
+            agent = self.made_for(case[0])
             act, finish = guarded(agent.act), guarded(agent.finish)
             guard: Any = SimpleNamespace(begin=agent.begin, act=act, finish=finish)
             self.play(case, guard)
@@ -159,8 +209,9 @@ class AgentSuite:
             return
         for environment_class, instance in self.cases():
             exercises = [random_exercise(instance, self.interactions, self.seed, 0)]
+            agent = partial(self.made_for, environment_class)
             (compiled,), (stepwise,) = (
-                run_single(environment_class, self.make, exercises, compiled=each, record=True)
+                run_single(environment_class, agent, exercises, compiled=each, record=True)
                 for each in (True, False)
             )
             assert compiled.same_as(stepwise), (

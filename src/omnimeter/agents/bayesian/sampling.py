@@ -30,7 +30,7 @@ from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.kernels import AgentKernels, generator_state, kernel
 
 RULE, SAMPLES, LIMIT, STEPS = range(4, 8)
-THOMPSON, BOSS, SBOSS, SBOSS_LIBRARY = range(4)
+BY_STEPS, BY_VISITS, BY_CHANGE, AS_LIBRARY = range(4)  # Thompson, BOSS, SBOSS and its variant
 GAMMA, EPSILON, DELTA = range(3)
 
 V_CHANGE = 1e-4
@@ -85,14 +85,14 @@ def variance(count: Any, total: Any) -> Any:
 def samples_of(state: Any, pair: Any) -> Any:
     """How many transition vectors to draw of a pair."""
     rule, most = state.numbers[RULE], state.numbers[SAMPLES]
-    if rule < SBOSS:
+    if rule < BY_CHANGE:
         return most
     row = pair * state.numbers[STATES]
     greatest = 0.0
     for k in range(row, row + state.sizes[pair]):
         greatest = max(greatest, variance(state.counts[k], state.totals[pair]))
     samples = int(np.ceil(min(greatest / state.rates[EPSILON], float(most))))
-    return samples if rule == SBOSS_LIBRARY else max(samples, 1)
+    return samples if rule == AS_LIBRARY else max(samples, 1)
 
 
 @kernel
@@ -101,13 +101,13 @@ def due(state: Any) -> Any:
     last, rule, limit = state.numbers[LAST_STATE], state.numbers[RULE], state.numbers[LIMIT]
     if last < 0:
         return True
-    if rule == THOMPSON:
+    if rule == BY_STEPS:
         return state.numbers[STEPS] % limit == 0
     pair = last * state.numbers[ACTIONS] + state.numbers[LAST_ACTION]
     total = state.old_totals[pair]
-    if rule == BOSS:
+    if rule == BY_VISITS:
         return abs(state.totals[pair] - total - limit) < 0.5
-    if rule == SBOSS_LIBRARY and state.sizes[pair] < state.numbers[STATES]:
+    if rule == AS_LIBRARY and state.sizes[pair] < state.numbers[STATES]:
         return False  # a successor without count makes the distance NaN
     row = pair * state.numbers[STATES]
     distance = 0.0
@@ -161,7 +161,7 @@ def solve_merged(state: Any, starts: Any, vectors: Any) -> Any:
     ``TOLERANCE`` (see ``solve``); in the library at once for all states, and from 0.
     """  # noqa: D205 - one thought
     states, actions, gamma = state.numbers[STATES], state.numbers[ACTIONS], state.rates[GAMMA]
-    library = state.numbers[RULE] == SBOSS_LIBRARY
+    library = state.numbers[RULE] == AS_LIBRARY
     limit = V_CHANGE if library else TOLERANCE * (1.0 - gamma) / gamma
     following = np.zeros(states)
     if library:
@@ -205,7 +205,7 @@ def sampled_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG0
     see(state, x)
     if due(state):
         draw_and_solve(state)
-        if state.numbers[RULE] >= SBOSS:
+        if state.numbers[RULE] >= BY_CHANGE:
             state.old_counts[:] = state.counts
             state.old_totals[:] = state.totals
     state.numbers[STEPS] += 1
@@ -258,10 +258,10 @@ class Thompson(SampledAgent):
         period = self.period
         if period is None:
             period = 1 if self.prior is None else max(1, round(1 / (1 - self.prior.gamma)))
-        return self.state_with(briefing, THOMPSON, 1, period)
+        return self.state_with(briefing, BY_STEPS, 1, period)
 
 
-class Boss(SampledAgent):
+class BOSS(SampledAgent):
     """Follows the best policy of several MDPs merged into one (BOSS, Asmuth et al. 2009).
 
     In the merged MDP every action exists once for each draw from the posterior, so that its values
@@ -280,10 +280,10 @@ class Boss(SampledAgent):
 
     def initial_state(self, briefing: Briefing) -> SampledState:
         """The prior."""
-        return self.state_with(briefing, BOSS, self.samples, self.threshold)
+        return self.state_with(briefing, BY_VISITS, self.samples, self.threshold)
 
 
-class SBoss(SampledAgent):
+class SBOSS(SampledAgent):
     """Merges draws like BOSS, and more of them where it is less certain (SBOSS).
 
     It is Algorithms 9 and 10 of the Bayesian RL benchmark (Castro and Precup 2010). With sigma the
@@ -320,5 +320,5 @@ class SBoss(SampledAgent):
 
     def initial_state(self, briefing: Briefing) -> SampledState:
         """The prior."""
-        rule = SBOSS_LIBRARY if self.variant == "library" else SBOSS
+        rule = AS_LIBRARY if self.variant == "library" else BY_CHANGE
         return self.state_with(briefing, rule, self.cap, epsilon=self.epsilon, delta=self.delta)
