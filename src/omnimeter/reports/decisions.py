@@ -15,7 +15,7 @@ from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import UnknownNameError
 from omnimeter.estimation import Estimate, mean, paired_difference, paired_z, stratified_test
 from omnimeter.reports.comparisons import ERROR_RATE, Comparison, Verdict, verdict_of
-from omnimeter.reports.settings import Feature, Setting, feature, on_one_machine, time_text
+from omnimeter.reports.settings import INSTANT, Feature, Setting, feature, on_one_machine, time_text
 from omnimeter.reports.tables import Cell, Table, finite
 from omnimeter.reports.text import (
     MISSING,
@@ -394,7 +394,9 @@ def bounds_grid(
     """The best algorithms under bounds from the shortest to the longest time of any setting.
 
     Each bound is ``factor`` times the one before; those of the authors' library are on trajectories
-    of 250 decisions, ours on a single decision. Other arguments are those of ``best_under``.
+    of 250 decisions, ours on a single decision. Offline times of up to 1 ms are not told apart:
+    those of agents without an offline phase differ by what is measured around nothing. Other
+    arguments are those of ``best_under``.
 
     Raises:
         InvalidInputError: As ``best_under``, the factor is not above 1, or no time is known.
@@ -403,8 +405,8 @@ def bounds_grid(
         raise InvalidInputError(f"The factor between bounds is {factor}.", "Give one above 1.")
     study = _Study(settings, test, held_out, mix, offline, online)
     columns, rows = (
-        _bounds([time for time in each if time is not None], factor)
-        for each in zip(*study.times, strict=True)
+        _bounds([max(time, least) for time in each if time is not None], factor)
+        for least, each in zip((INSTANT, 0.0), zip(*study.times, strict=True), strict=True)
     )
     if not (columns and rows):
         raise InvalidInputError(
@@ -422,18 +424,13 @@ def bounds_grid(
 
 
 def _bounds(times: Sequence[float], factor: float) -> tuple[float, ...]:
-    """Powers of the factor in microseconds, up to the first that admits the longest time.
-
-    The first one admits the shortest; a time of 0, of agents without an offline phase, has a bound
-    below all others.
-    """
-    positive = [time for time in times if time > 0]
-    if not positive:
+    """Powers of the factor in microseconds: the first that admit the shortest and longest time."""
+    if not any(time > 0 for time in times):
         return (0.0,) if times else ()
     low, high = (
-        ceil(log(time / 1e-6) / log(factor) - ROUNDING) for time in (min(positive), max(positive))
+        ceil(log(time / 1e-6) / log(factor) - ROUNDING)
+        for time in (min(time for time in times if time > 0), max(times))
     )
-    low -= len(positive) < len(times)
     return tuple(1e-6 * factor**power for power in range(low, high + 1))
 
 
