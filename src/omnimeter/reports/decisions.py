@@ -231,6 +231,13 @@ class _Study:
             self._chosen[key] = self._candidates(admitted)
         candidates, mdps, held_out, remarks = self._chosen[key]
         remarks = [*remarks, *([self.machines] if self.machines else [])]
+        if not candidates:
+            shortest = [
+                f"{name} {time_text(min(known))}"
+                for name, times in zip(self.features, zip(*self.times, strict=True), strict=True)
+                if (known := [time for time in times if time is not None])
+            ]
+            remarks.append(f"The shortest of all settings: {', '.join(shortest) or 'not known'}.")
         return Decision(
             self.settings[0].problem,
             *bounds,
@@ -453,7 +460,10 @@ def decision_table(decision: Decision) -> Table:
         verdict = "best" if its is None else "among the best" if each.best else "worse"
         rows.append(
             (
-                Cell(each.setting.label, {"agent": printable(each.setting.label)}),
+                Cell(
+                    f"{each.setting.algorithm}\n{each.setting.parameters}".strip(),
+                    {"agent": printable(each.setting.label)},
+                ),
                 Cell(str(each.among), {"settings": each.among}),
                 Cell(
                     f"{number(score.value, places)}\n{ends}",
@@ -462,7 +472,10 @@ def decision_table(decision: Decision) -> Table:
                 Cell("\n".join(times), {"offline_s": each.offline, "online_s": each.online}),
                 difference,
                 Cell(MISSING if each.z is None else number(each.z, 2), {"z": each.z}),
-                Cell("\n".join(shown) or "none", {name: each.worse[name] for name in TESTS}),
+                Cell(
+                    "all tests" if len(shown) == len(TESTS) else "\n".join(shown) or "none",
+                    {name: each.worse[name] for name in TESTS},
+                ),
                 Cell(verdict, {"best": each.best}, "strong" if each.best else "dim"),
             )
         )

@@ -36,7 +36,7 @@ from omnimeter.reports.tables import (
     settings_table,
 )
 from omnimeter.reports.text import counted, duration, grouped, listed, printable
-from omnimeter.reports.time_figures import time_report
+from omnimeter.reports.time_figures import TimeReport, time_report
 from omnimeter.results import files
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         rows=rows,
         compared=compared,
         tables={name: table for name, table in tables.items() if table is not None},
-        figures=figures_of(result, record, rows, compared),
+        figures=figures_of(result, record, rows, compared, timed),
         faults=fault_table(outcomes),
         setting=_setting(evaluation, exercises),
         provenance=[_provenance(session) for session in record.provenance()],
@@ -363,7 +363,11 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
 
 
 def figures_of(
-    result: Result, record: Record, rows: Sequence[ScoreRow], compared: Sequence[Comparison]
+    result: Result,
+    record: Record,
+    rows: Sequence[ScoreRow],
+    compared: Sequence[Comparison],
+    timed: TimeReport | None,
 ) -> list[Figure]:
     """The figures for which there is something to draw."""
     possible: list[Figure | None] = [
@@ -373,7 +377,7 @@ def figures_of(
         figures.complexity_figure(rows, adjusted=is_adjusted(result)),
         figures.learning_figure(result, rows, record.traces()),
         figures.distribution_figure(result, rows),
-        *(timed.figures if (timed := time_report(result)) else ()),
+        *(timed.figures if timed else ()),
     ]
     return [figure for figure in possible if figure is not None]
 
