@@ -168,7 +168,7 @@ def test_complexity_is_the_number_of_possible_transitions() -> None:
     ],
 )
 def test_an_instance_that_kernels_cannot_trust_is_not_built(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match="does not have 2 states|are not a distribution"):
+    with pytest.raises(InvalidInputError, match=r"does not have 2 states|are not a distribution"):
         MDP().build(Instance(wrong))
 
 
@@ -209,13 +209,13 @@ def test_transitions_follow_the_probabilities() -> None:
     transitions = np.array(told(mdps, drawn(mdps))["transitions"])
     rng = np.random.default_rng(1)
     visits = successors(mdps, 2, lambda number, state: rng.integers(2), steps=20_000)
-    for (state, action), found in visits.items():
-        counts = np.bincount(found, minlength=3)
-        assert chisquare(counts, transitions[state, action] * len(found)).pvalue > 1e-4
+    for (state, action), reached in visits.items():
+        counts = np.bincount(reached, minlength=3)
+        assert chisquare(counts, transitions[state, action] * len(reached)).pvalue > 1e-4
         # successive visits are independent: pairs of successors are as often as they must be
-        joint = np.bincount(np.array(found[:-1]) * 3 + found[1:], minlength=9)
+        joint = np.bincount(np.array(reached[:-1]) * 3 + reached[1:], minlength=9)
         expected = np.outer(transitions[state, action], transitions[state, action]).ravel()
-        assert chisquare(joint, expected * (len(found) - 1)).pvalue > 1e-4
+        assert chisquare(joint, expected * (len(reached) - 1)).pvalue > 1e-4
 
 
 def test_noise_is_uniform_and_independent_over_pairs_and_seeds() -> None:

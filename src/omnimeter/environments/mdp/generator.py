@@ -281,12 +281,12 @@ class MDP(FiniteMDPs):
 
     def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
         """The MDPs of an experiment file."""
-        found = [each for each in self._stored if low <= self.complexity(each) <= high]
-        return found if self._stored and len(found) <= limit else None
+        among = [each for each in self._stored if low <= self.complexity(each) <= high]
+        return among if self._stored and len(among) <= limit else None
 
     def complexity_range(self) -> tuple[float, float]:
         """The lowest and the highest number of possible transitions."""
         if not self._stored:
             return super().complexity_range()
-        found = [self.complexity(each) for each in self._stored]
-        return min(found), max(found)
+        complexities = [self.complexity(each) for each in self._stored]
+        return min(complexities), max(complexities)
