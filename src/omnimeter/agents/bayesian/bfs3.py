@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from omnimeter.agents.bayesian.bamcp import count_draw, draw, undo_draws
 from omnimeter.agents.bayesian.model import (
     ACTIONS,
     LAST_ACTION,
@@ -50,9 +51,8 @@ class Bfs3State(NamedTuple):
         repeats: How often it was drawn.
         children: Its node.
         path: The edges of the present roll-out.
-        passed: The places in ``counts`` of the present roll-out.
-        old_counts: The counts there before it passed.
-        old_totals: The totals there before it passed.
+        drawn: What the present roll-out went through: the place in ``counts`` and the pair.
+        saved: The count and the total before.
         values: The value of each action at the present state.
     """
 
@@ -81,9 +81,8 @@ class Bfs3State(NamedTuple):
     repeats: NDArray[np.int16]
     children: NDArray[np.int32]
     path: IntArray
-    passed: IntArray
-    old_counts: FloatArray
-    old_totals: FloatArray
+    drawn: IntArray
+    saved: FloatArray
     values: FloatArray
 
 
@@ -227,26 +226,6 @@ def back_up(state: Any, edge: Any) -> Any:
 
 
 @kernel
-def pass_through(state: Any, pair: Any, at: Any, step: Any) -> Any:
-    """Count a transition of the present roll-out."""
-    state.passed[forward(step)] = at
-    state.old_counts[forward(step)] = state.counts[forward(at)]
-    state.old_totals[forward(step)] = state.totals[forward(pair)]
-    state.counts[forward(at)] += 1.0
-    state.totals[forward(pair)] += 1.0
-
-
-@kernel
-def undo(state: Any, steps: Any, first: Any) -> Any:
-    """Take back what roll-outs counted, from the last step to the first."""
-    states = state.numbers[STATES]
-    for step in range(steps - 1, first - 1, -1):
-        at = state.passed[forward(step)]
-        state.counts[forward(at)] = state.old_counts[forward(step)]
-        state.totals[forward(at // states)] = state.old_totals[forward(step)]
-
-
-@kernel
 def roll_out(state: Any, root_state: Any) -> Any:
     """Follow the optimistic action and the least certain successor to the depth (Algorithm 8)."""
     states, actions = state.numbers[STATES], state.numbers[ACTIONS]
@@ -265,7 +244,7 @@ def roll_out(state: Any, root_state: Any) -> Any:
         at = pair * states + state.places[forward(entry)]
         x = state.successors[forward(at)]
         if not mean_model:
-            pass_through(state, pair, at, level + 1)
+            count_draw(state, pair, at, level + 1)
         if level + 1 < depth:
             node = int(state.children[forward(entry)])
             if node == 0:
@@ -276,7 +255,7 @@ def roll_out(state: Any, root_state: Any) -> Any:
     for level in range(depth - 1, -1, -1):
         back_up(state, state.path[forward(level)])
     if not mean_model:
-        undo(state, depth + 1, 1)
+        undo_draws(state, 1, depth + 1)
 
 
 @kernel
@@ -314,17 +293,13 @@ def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001 - rew
         pair = x * actions + u
         total = 0.0
         for _ in range(samples):
-            target = uniform(state.rng) * state.totals[pair]
-            at, last = pair * states, pair * states + state.sizes[pair] - 1
-            while at < last and target >= state.counts[at]:
-                target -= state.counts[at]
-                at += 1
+            at = draw(state, pair, uniform(state.rng))
             y = state.successors[at]
             if state.numbers[MEAN_MODEL] == 0:
-                pass_through(state, pair, at, 0)
+                count_draw(state, pair, at, 0)
             total += state.rewards[pair * states + y] + state.rates[GAMMA] * search(state, y)
             if state.numbers[MEAN_MODEL] == 0:
-                undo(state, 1, 0)
+                undo_draws(state, 0, 1)
         state.values[u] = total / samples
     best = best_action(state.values, 0, actions)
     return chosen(state, x, break_ties(state.rng, state.values, 0, best))
@@ -395,8 +370,7 @@ class BFS3(BayesianAgent):
             repeats=np.zeros(entries, dtype=np.int16),
             children=np.zeros(entries, dtype=np.int32),
             path=np.zeros(self.depth, dtype=np.int64),
-            passed=np.zeros(self.depth + 1, dtype=np.int64),
-            old_counts=np.zeros(self.depth + 1),
-            old_totals=np.zeros(self.depth + 1),
+            drawn=np.zeros(2 * (self.depth + 1), dtype=np.int64),
+            saved=np.zeros(2 * (self.depth + 1)),
             values=np.zeros(known.actions),
         )
