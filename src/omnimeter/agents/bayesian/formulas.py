@@ -41,12 +41,12 @@ def parse(formula: str) -> IntArray:
     codes, depth = [], 0
     names = formula.upper().split()
     for place, name in enumerate(names, start=1):
-        where = f"token {place} of the formula {formula!r}"
+        where = f"number {place} of the formula {formula!r}"
         if name not in TOKENS:
             close = get_close_matches(name, TOKENS, n=1, cutoff=0.5)
             known = f"Known: {', '.join(TOKENS)}."
             advice = f"Did you mean {close[0]!r}?" if close else known
-            raise InvalidInputError(f"There is no {name!r}, {where}.", advice)
+            raise InvalidInputError(f"There is no token {name!r}, {where}.", advice)
         code = TOKENS.index(name)
         if depth < (needed := operands(code)):
             message = f"{name} needs {needed} operands but finds {depth}, {where}."

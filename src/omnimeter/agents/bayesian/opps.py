@@ -20,7 +20,7 @@ from omnimeter.agents.bayesian.model import (
     chosen,
 )
 from omnimeter.agents.shared import best_action, break_ties, require
-from omnimeter.contract import Briefing, Prior
+from omnimeter.contract import Briefing, MDPDistribution, Prior
 from omnimeter.contract.agent import FloatArray, IntArray, single
 from omnimeter.interaction.compilation import load
 from omnimeter.kernels import AgentKernels, forward, generator_state, kernel, uniform
@@ -217,10 +217,10 @@ class OppsDs(BayesianAgent):
     a trajectory is given up. In every draw, successors come from the posterior of what this
     trajectory has shown, which is the same in distribution as drawing the MDP first.
 
-    Variants, of which the paper prints one and the original algorithm is another: ``original`` is
-    UCB1 of Auer et al. (2002), for returns scaled to [0, 1] by (R_max - R_min) (1 - gamma^T) /
-    (1 - gamma); ``printed`` is that of Algorithm 3, which adds sqrt(2 ln b / theta) to returns as
-    they are, and so hardly explores; ``library`` is what the authors ran, 660 sqrt(ln b / theta).
+    UCB1 adds c sqrt(ln b / theta) to the mean return of an arm with theta of b draws. ``original``
+    is that of Auer et al. (2002), whose c = sqrt(2) is for returns from 0 to 1: it is multiplied by
+    their range, (R_max - R_min) (1 - gamma^T) / (1 - gamma), on GC 200. ``printed`` has c = sqrt(2)
+    for returns as they are (Algorithm 3). ``library`` has c = 660, as the authors ran it.
 
     Args:
         formulas: The set F_n of all formulas with at most n tokens.
@@ -228,7 +228,7 @@ class OppsDs(BayesianAgent):
             formulas, the rest is not tried.
         formula: The formula to follow, in reverse Polish notation (``"X2 X0 DIV"`` is Q2/Q0),
             instead of an offline search.
-        variant: How UCB1 explores: ``original``, ``printed`` or ``library``.
+        variant: The constant c of UCB1: ``original``, ``printed`` or ``library``.
         seed: The seed of the random points on which the formulas of the set are compared.
     """
 
@@ -269,11 +269,11 @@ class OppsDs(BayesianAgent):
         simulator = Simulator(prior, arms)
         means, draws = np.zeros(len(arms)), np.zeros(len(arms))
         undefined = np.zeros(len(arms), dtype=np.bool_)
-        weight = self._exploration(prior)
+        c = self._exploration(prior)
         for drawn in range(self.budget):
             arm = drawn
             if drawn >= len(arms):
-                bonus = weight * np.sqrt(math.log(drawn + 1) / draws)
+                bonus = c * np.sqrt(math.log(drawn + 1) / draws)
                 arm = int(np.argmax(np.where(undefined, -np.inf, means + bonus)))
             result, defined = simulator.play(arm, rng.bit_generator.random_raw())
             draws[arm] += 1
@@ -291,13 +291,19 @@ class OppsDs(BayesianAgent):
         }
 
     def _exploration(self, prior: Prior) -> float:
-        """What sqrt(ln b / theta) is multiplied by."""
+        """The constant c of UCB1."""
         if self.variant == "library":
             return 660.0
+        if self.variant == "printed":
+            return math.sqrt(2)
         lowest, highest = prior.distribution.reward_range()
-        returns = (1 - prior.gamma**prior.horizon) / (1 - prior.gamma)
-        scale = (highest - lowest) * returns if self.variant == "original" else 1.0
-        return math.sqrt(2) * scale
+        discounts = (1 - prior.gamma**prior.horizon) / (1 - prior.gamma)
+        return math.sqrt(2) * (highest - lowest) * discounts
+
+    def warm_up(self) -> None:
+        """Compile what the offline phase runs, whose time is measured."""
+        if self.formula is None:
+            Simulator(Prior(MDPDistribution.of([[[1]]], [[[0]]]), 0.5, 1), ["X0"]).play(0, 0)
 
     def restore(self, prior: Prior, prepared: Mapping[str, Any]) -> None:
         """Take up the formula that was found, or is given."""
@@ -308,13 +314,12 @@ class OppsDs(BayesianAgent):
         """Three models without observations."""
         fields = self.model_fields(briefing, further=1)
         assert self.prior is not None  # see model_fields
-        prior = self.prior.distribution
-        states, actions = prior.states, prior.actions
+        known = self.prior.distribution
+        states, actions = known.states, known.actions
         pairs = states * actions
-        rewards = prior.rewards.reshape(pairs, states)
-        stays = rewards[np.arange(pairs), np.arange(pairs) // actions]
-        totals = np.repeat([1.0, 1.0, states], pairs)
-        totals[:pairs] = fields["totals"]
+        staying = np.broadcast_to(np.eye(states)[:, None], known.theta.shape)
+        priors = np.stack([known.theta, staying, np.ones_like(known.theta)])
+        totals = priors.sum(axis=3).ravel()
         gamma = self.prior.gamma
         return with_formula(
             OppsState(
@@ -330,9 +335,7 @@ class OppsDs(BayesianAgent):
                 successors=fields["successors"],
                 weights=np.concatenate((fields["counts"], np.zeros(pairs * states))),
                 rewards=fields["rewards"],
-                sums=np.concatenate(
-                    (fields["means"] * fields["totals"], stays, rewards.sum(axis=1))
-                ),
+                sums=(priors * known.rewards).sum(axis=3).ravel(),
                 totals=totals,
                 inverses=1 / totals,
                 values=np.zeros(VARIABLES * states),
@@ -362,7 +365,7 @@ class Simulator:
         agent = OppsDs(formula=formulas[0])
         agent.restore(prior, {})
         fresh = agent.initial_state(Briefing(known.actions, single(known.states)))
-        self._states = [with_formula(fresh, formula) for formula in formulas]  # of shared arrays
+        self._formulas, self._states = formulas, {0: fresh}  # of shared arrays
         self._fresh = [(each, each.copy()) for each in fresh]
         self._given = (np.zeros(1, dtype=np.int64), known.initial, prior.horizon, prior.gamma)
         self._run = load("offline", _TRAJECTORY, agent=KERNELS).trajectory
@@ -376,6 +379,8 @@ class Simulator:
         """
         for array, fresh in self._fresh:
             array[:] = fresh
+        if number not in self._states:
+            self._states[number] = with_formula(self._states[0], self._formulas[number])
         state = self._states[number]
         state.rng[0] = seed
         return self._run(state, *self._given), not state.numbers[UNDEFINED]
