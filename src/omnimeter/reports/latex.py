@@ -184,12 +184,12 @@ def write_latex_report(
     order = list(dict.fromkeys(each.problem for each in settings))
     ranked = sorted(settings, key=lambda each: order.index(each.problem))
     for problem, group in groupby(ranked, key=lambda each: each.problem):
-        members, _ = on_one_machine(list(group), mix=mix)
+        members, scaled = on_one_machine(list(group), mix=mix)
         name = f"{order.index(problem) + 1}-" if len(order) > 1 else ""
         name += re.sub(r"[^a-z0-9]+", "-", problem.lower()).strip("-")[:40] or "problem"
         decision = best_under(members, test=test, held_out=held_out)
         grid = bounds_grid(members, test=test, held_out=held_out)
-        body += ["", rf"\section{{{_plain(problem)}}}", "", _opening(members, decision), ""]
+        body += ["", rf"\section{{{_plain(problem)}}}", "", _opening(members, decision, scaled), ""]
         for figure in (
             time_figure(members),
             time_figure(members, online=True),
@@ -220,7 +220,7 @@ def write_latex_report(
     return written
 
 
-def _opening(settings: Sequence[Setting], decision: Decision) -> str:
+def _opening(settings: Sequence[Setting], decision: Decision, scaled: str) -> str:
     """What was measured on a problem, and what it says."""
     algorithms = len({each.algorithm for each in settings})
     machines = dict.fromkeys(machine.name for each in settings for machine in each.measured)
@@ -229,7 +229,7 @@ def _opening(settings: Sequence[Setting], decision: Decision) -> str:
         f"{counted(len(settings), 'setting')} of {counted(algorithms, 'algorithm')}.",
         decision.sentence,
         *decision.remarks,
-        f"Times were measured on {', '.join(machines)}." if any(machines) else "",
+        scaled or (f"Times were measured on {', '.join(machines)}." if any(machines) else ""),
         f"The longest offline phase took {time_text(longest)}.",
     ]
     return " ".join(_plain(sentence) for sentence in sentences if sentence)
