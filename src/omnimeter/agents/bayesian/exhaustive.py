@@ -157,7 +157,7 @@ class BayesOptimal(BayesianAgent):
         require(
             transitions <= MAX_TRANSITIONS,
             f"Looking {depth} steps ahead takes {transitions:.2g} transitions.",
-            f"Give a depth, or a prior with so few states, that at most {MAX_TRANSITIONS} are needed.",
+            f"Give a depth that takes at most {MAX_TRANSITIONS}, or a smaller prior.",
         )
         fields["numbers"][4:] = depth, self.prior.horizon
         return ExhaustiveState(
