@@ -126,28 +126,17 @@ class Times:
 Feature = Callable[[Times], float | None]
 """The function phi of the computation times that a bound is put on (§2.3); ``None``: not known."""
 
-FEATURES: Mapping[str, Feature] = {
-    "offline": lambda times: times.offline,
-    "offline-cpu": lambda times: times.offline_cpu,
-    "mean": lambda times: times.mean,
-    "cpu": lambda times: times.mean_cpu,
-    "max": lambda times: times.longest if times.decisions else None,
-    "median": lambda times: times.quantile(0.5),
-    "p90": lambda times: times.quantile(0.9),
-    "p99": lambda times: times.quantile(0.99),
+FEATURES: Mapping[str, tuple[str, Feature]] = {
+    "offline": ("offline time", lambda times: times.offline),
+    "offline-cpu": ("offline processor time", lambda times: times.offline_cpu),
+    "mean": ("mean online time per decision", lambda times: times.mean),
+    "cpu": ("mean online processor time per decision", lambda times: times.mean_cpu),
+    "max": ("longest online time of a decision", lambda times: times.longest or None),
+    "median": ("median online time per decision", lambda times: times.quantile(0.5)),
+    "p90": ("90 % quantile of online times per decision", lambda times: times.quantile(0.9)),
+    "p99": ("99 % quantile of online times per decision", lambda times: times.quantile(0.99)),
 }
-"""Named features: of the offline phase, and of one decision."""
-
-DESCRIPTIONS: Mapping[str, str] = {
-    "offline": "offline time",
-    "offline-cpu": "offline processor time",
-    "mean": "mean online time per decision",
-    "cpu": "mean online processor time per decision",
-    "max": "longest online time of a decision",
-    "median": "median online time per decision",
-    "p90": "90 % quantile of online times per decision",
-    "p99": "99 % quantile of online times per decision",
-}
+"""Named features, of the offline phase and of one decision, with what they are in words."""
 
 
 def feature(name: str | Feature) -> tuple[str, Feature]:
@@ -160,7 +149,7 @@ def feature(name: str | Feature) -> tuple[str, Feature]:
         return getattr(name, "__name__", "time").replace("_", " ").strip("<>"), name
     if name not in FEATURES:
         raise UnknownNameError("feature of computation times", name, FEATURES)
-    return DESCRIPTIONS[name], FEATURES[name]
+    return FEATURES[name]
 
 
 @dataclass(frozen=True, eq=False)
