@@ -201,7 +201,8 @@ class BayesianRL(FixedProtocol):
                 groups.setdefault(each.exercise.number % self.mdps, []).append(each)
             units = [_merged(each) for each in groups.values()]
         score = mean_score(units, 1, self.bounds())
-        return replace(score, parts={**score.parts, **online_times(outcomes)})
+        paid = sum(each.payoff is not None for each in outcomes)
+        return replace(score, count=paid, parts={**score.parts, **online_times(outcomes)})
 
     def values(
         self,

@@ -236,7 +236,11 @@ def settings_of(result: Result, problem: str = "", mdps: int | None = None) -> l
                 support=result.support,
                 faults=sum(map(is_own_fault, outcomes)),
                 draw=fingerprint(
-                    [first.environment_class.to_json(), first.seed, first.budget.to_json()]
+                    [
+                        first.environment_class.to_json(),
+                        (first.preparation or first).seed,  # that of an exercise may be for noise
+                        first.budget.to_json(),
+                    ]
                 )
                 if first
                 else "",

@@ -14,9 +14,10 @@ from math import hypot
 from pathlib import Path
 from typing import Any
 
-from omnimeter.catalogue import Kind, parse
+from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import InvalidInputError, Outcome, Spec, UnknownNameError
 from omnimeter.execution import Observer, Options, evaluate
+from omnimeter.execution.workers import is_isolated
 from omnimeter.protocols import Evaluation
 from omnimeter.reports.decisions import LEAST_PAIRS, SIMULTANEOUS, best_under
 from omnimeter.reports.latex import write_latex_report
@@ -27,6 +28,13 @@ from omnimeter.results import open_writer
 
 PROBLEMS = {"gc": "gc(variant=library)", "gdl": "gdl", "grid": "grid(variant=library)"}
 """The test distributions as the authors' files have them (docs/classes/mdp.md)."""
+
+UNIFORM = {
+    "gc": "gc(variant=uniform)",
+    "gdl": "gdl(variant=uniform)",
+    "grid": "grid(variant=library-uniform)",
+}
+"""The priors of the inaccurate case, with rewards and actions as in the test distributions."""
 
 MDPS, STEPS, GAMMA = 500, 250, 0.95
 """N, T and gamma of all experiments of the paper."""
@@ -62,9 +70,14 @@ def grid() -> Iterator[str]:
         yield f"bfs3(k={k}, c={c}, depth={depth})"
 
 
+def short_name(agent: Spec) -> str:
+    """The id of an agent without its version."""
+    return re.sub(r"-v\d+$", "", agent.id)
+
+
 def is_cheap(agent: Spec) -> bool:
     """Whether a setting belongs to the cheap campaign, which takes less than an hour."""
-    name, given = agent.id.rpartition("-v")[0], agent.parameters
+    name, given = short_name(agent), agent.parameters
     if name == "sboss":
         return bool(given["epsilon"] >= CHEAP_SBOSS and given["delta"] >= 1)
     if name == "opps-ds":
@@ -178,7 +191,7 @@ class Campaign:
     def evaluation(self, problem: str, agent: Spec) -> Evaluation:
         """One setting."""
         test = parse(Kind.ENVIRONMENT, PROBLEMS[problem])
-        prior = test if self.accurate else replace(test, parameters={"variant": "uniform"})
+        prior = test if self.accurate else parse(Kind.ENVIRONMENT, UNIFORM[problem])
         parameters = {
             "environment_class": test.to_json(),
             "prior": prior.to_json(),
@@ -190,6 +203,9 @@ class Campaign:
 
     def run(self, out: Path, report: Report) -> list[Setting]:
         """Run what is not finished yet, and give all settings."""
+        for _, agent in self.settings:
+            if not is_isolated(agent, self.options.isolation):
+                make(Kind.AGENT, agent)  # a wrong parameter is found before anything is run
         done = []
         for place, (problem, agent) in enumerate(self.settings):
             watched = _Progress(report, place, len(self.settings), f"{problem} {agent.label}")
@@ -202,7 +218,7 @@ class Campaign:
             if not result.complete:
                 raise KeyboardInterrupt  # the same command goes on
             (setting,) = settings_of(result, problem)
-            algorithm = agent.id.rpartition("-v")[0]
+            algorithm = short_name(agent)
             if variant := agent.parameters.get("variant"):
                 algorithm += f" ({variant})"
             printed = published_score(problem, agent, self.accurate)
@@ -248,7 +264,7 @@ def rows(settings: Sequence[Setting]) -> list[dict[str, Any]]:
         records.append(
             {
                 "problem": each.problem,
-                "agent": each.agent.id.rpartition("-v")[0],
+                "agent": short_name(each.agent),
                 "parameters": each.parameters,
                 "variant": each.agent.parameters.get("variant", "original"),
                 "n": len(each.returns),
@@ -318,7 +334,7 @@ def top_statements(settings: Sequence[Setting]) -> list[Statement]:
         few = len(printed[0].returns) < LEAST_PAIRS
         test = SIMULTANEOUS if few else "z-one-sided"
         decision = best_under(printed, test=test, held_out=False, mix=True)
-        ours = [each.agent.id.rpartition("-v")[0] for each in decision.best]
+        ours = [short_name(each.agent) for each in decision.best]
         holds = None if few else set(ours) == set(named)
         statements.append(
             Statement(
