@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from omnimeter.reports import Comparison
+    from omnimeter.reports import Comparison, Decision, Setting
+    from omnimeter.reports.settings import Times
     from omnimeter.results import Record
 
 
@@ -130,6 +132,53 @@ class Result:
         chosen = None if reference is None else agent_of(self.evaluation, reference)
         return comparisons(self.judged, chosen)
 
+    @property
+    def settings(self) -> list[Setting]:
+        """Each agent with its returns and its computation times, where these were measured."""
+        from omnimeter.reports import settings_of
+
+        return settings_of(self.judged)
+
+    def decide(
+        self,
+        offline: float = inf,
+        online: float = inf,
+        *,
+        test: str = "simultaneous",
+        held_out: bool | None = None,
+        mix_machines: bool = False,
+        feature: str | Callable[[Times], float | None] = "mean",
+    ) -> Decision:
+        """Which agents are best under bounds on their computation times.
+
+        Of each algorithm the setting with the highest mean is chosen, and the best are those that
+        are not shown to be worse than the best of them (``omnimeter.reports.best_under``).
+
+        Args:
+            offline: The longest offline phase, in seconds.
+            online: The longest online time of a decision, in seconds.
+            test: ``simultaneous``, ``z-one-sided`` or ``z-two-sided``.
+            held_out: Whether settings are chosen on other MDPs than they are tested on; by default
+                if there are 60 MDPs or more.
+            mix_machines: Whether times that were measured on different machines are scaled.
+            feature: Which online time is bounded: ``mean``, ``cpu``, ``max``, ``median``, ``p90``,
+                ``p99``, or a function of ``omnimeter.reports.settings.Times``.
+
+        Raises:
+            InvalidInputError: There are too few MDPs, machines differ, or a bound is negative.
+        """
+        from omnimeter.reports import best_under
+
+        return best_under(
+            self.settings,
+            offline,
+            online,
+            test=test,
+            held_out=held_out,
+            mix=mix_machines,
+            online=feature,
+        )
+
     def to_pandas(self) -> pd.DataFrame:
         """One row per agent and exercise. Needs the extra ``pandas``.
 
@@ -168,7 +217,8 @@ class Result:
 
         Args:
             name: Which figure: ``scores``, or another one of the page (``differences``,
-                ``complexity``, ``learning``, ...).
+                ``complexity``, ``learning``; ``offline``, ``online`` and ``bounds`` where decisions
+                were measured; ...).
 
         Raises:
             InvalidInputError: There is no such figure of this evaluation.
@@ -176,9 +226,12 @@ class Result:
         from omnimeter.reports import score_rows
         from omnimeter.reports.page import figures_of
         from omnimeter.reports.plotting import matplotlib_figure
+        from omnimeter.reports.time_figures import time_report
 
         record: Any = self.record
-        drawn = figures_of(self.judged, record, score_rows(self.judged), self.differences)
+        judged = self.judged
+        timed = time_report(judged)
+        drawn = figures_of(judged, record, score_rows(judged), self.differences, timed)
         figures = {each.name: each for each in drawn}
         if name not in figures:
             raise InvalidInputError(

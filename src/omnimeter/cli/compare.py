@@ -2,34 +2,91 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from omnimeter.cli import options
 from omnimeter.cli.display import console, print_json
 
+if TYPE_CHECKING:
+    from omnimeter.reports import Decision
+
 
 def compare(
+    context: typer.Context,
     directories: Annotated[
         list[Path], typer.Argument(metavar="DIR", help="Stored evaluations of the same test.")
     ],
     reference: options.Reference = None,
+    offline_bound: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="The longest offline phase: decide under bounds."),
+    ] = None,
+    online_bound: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="The longest online time of a decision, likewise."),
+    ] = None,
+    online_time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which online time is bounded: mean (the default), cpu, max, median, p90, p99.",
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What shows an agent to be worse under bounds: simultaneous (the default), "
+            "z-one-sided, z-two-sided.",
+        ),
+    ] = None,
+    all_mdps: Annotated[
+        bool, typer.Option("--all-mdps", help="Choose settings on the MDPs that test them.")
+    ] = False,
+    mix_machines: Annotated[
+        bool, typer.Option("--mix-machines", help="Scale times of different machines.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Say which agents of stored evaluations are better, in one table. Runs nothing.
 
     The evaluations must be of the same test: protocol, parameters and seed. Differences are
     paired, exercise by exercise or repetition by repetition; their intervals hold all at once.
+
+    With bounds on computation time, say which agents are best under them: settings that take
+    longer are discarded, the best one of each algorithm is chosen, and these are compared.
     """
     from omnimeter.api import compare as combine
     from omnimeter.api.result import agent_of
     from omnimeter.cli.scores import print_table, print_troubles, scores_json
+    from omnimeter.reports.decisions import SIMULTANEOUS, decision_json
     from omnimeter.reports.scores import reliability_of
     from omnimeter.reports.summary import reliability_sentence
     from omnimeter.reports.tables import comparison_table
 
+    bounds = offline_bound, online_bound
+    deciding = any(each is not None for each in (*bounds, online_time, test))
+    if deciding or all_mdps or mix_machines:
+        advice = "Under bounds, agents are compared with the best."
+        options.refuse(context, {"reference"}, "bounds on computation time", advice)
+        result = combine(*directories)
+        decision = result.decide(
+            *(inf if bound is None else bound for bound in bounds),
+            test=test or SIMULTANEOUS,
+            held_out=False if all_mdps else None,
+            mix_machines=mix_machines,
+            feature=online_time or "mean",
+        )
+        if json:
+            protocol = result.evaluation.protocol.to_json()
+            print_json({"test": protocol, "decision": decision_json(decision)})
+        else:
+            _print_decision(decision)
+        return
     result = combine(*directories)
     chosen = None if reference is None else agent_of(result.evaluation, reference)
     if json:
@@ -39,3 +96,26 @@ def compare(
     if sentence := reliability_sentence(reliability_of(result.judged)):
         console().print(f"\n{sentence}")
     print_troubles(result.judged)
+
+
+def _print_decision(decision: Decision) -> None:
+    """Print the candidates of a decision, what it says, and what it rests on."""
+    from collections import Counter
+
+    from rich.markup import escape
+
+    from omnimeter.cli.scores import print_table
+    from omnimeter.reports.decisions import decision_table
+
+    out = console()
+    if decision.candidates:
+        print_table(decision_table(decision))
+        out.print()
+    out.print(f"[bold]{escape(decision.sentence)}[/bold]")
+    reasons = Counter(reason for _, reason in decision.discarded)
+    total = len(decision.discarded)
+    if total:
+        listed = "; ".join(f"{count} for {reason}" for reason, count in reasons.items())
+        out.print(f"Discarded settings: {total} ({escape(listed)}).")
+    for remark in decision.remarks:
+        out.print(escape(remark))

@@ -21,6 +21,20 @@ def reproduce(
         Path | None,
         typer.Option(metavar="DIR", help="Where to write (by default reproductions/NAME)."),
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A smaller version in minutes, where there is one.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SETTING",
+            help="Only this setting, for example 'gc e-greedy(epsilon=0)'. May be given several "
+            "times.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes that work at once.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Run an experiment of a paper and say whether we agree.
@@ -33,12 +47,15 @@ def reproduce(
     spec = parse(Kind.REPRODUCTION, name)
     short = spec.id.rpartition("-v")[0] or Path(spec.id.partition(":")[0]).stem
     directory = out or Path("reproductions") / short
+    asked = {"quick": quick, "only": only, "workers": workers}
+    given = {name: value for name, value in asked.items() if value}
     with progress(hidden=json) as bars:
         task = bars.add_task(f"Reproducing {short}", total=100, note="")
         result = repeat(
             name,
             out=directory,
             progress=lambda doing, done: bars.update(task, completed=int(100 * done), note=doing),
+            **given,
         )
         bars.update(task, completed=100, note="")
     if json:
@@ -57,7 +74,8 @@ def print_result(result: Reproduced) -> None:
         place = result.files.get("table", "the JSON (--json)")
         out.print(f"{len(result.rows)} rows are in {place}.\n", soft_wrap=True)
     elif result.rows:
-        _print_rows(result.rows)
+        columns = result.columns or list(result.rows[0])
+        _print_rows([{name: row[name] for name in columns} for row in result.rows])
     if result.comparisons:
         out.print("[italic]Printed numbers beside ours; z is the difference in standard errors")
         _print_rows([each.record() for each in result.comparisons])
@@ -84,7 +102,7 @@ def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     def written(row: Mapping[str, Any], name: str) -> str:
         value = row[name]
         differs = row.get(name + PUBLISHED_FIELD, value) != value
-        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        text = f"{value:.4g}" if isinstance(value, float) else str("" if value is None else value)
         return text + (" [bold red]![/bold red]" if differs else "")
 
     out = console()

@@ -132,13 +132,13 @@ def _array(given: ArrayLike, name: str) -> FloatArray:
 
 def _table(given: ArrayLike, theta: FloatArray, name: str) -> FloatArray:
     table = _array(given, name)
-    if table.shape == theta.shape[:2] and table.shape != theta.shape[1:]:
-        table = table[:, :, None]
+    by_pair = table.ndim == 2  # [state, action]
     try:
-        return np.array(np.broadcast_to(table, theta.shape))
+        return np.array(np.broadcast_to(table[:, :, None] if by_pair else table, theta.shape))
     except ValueError as error:
         message = f"{name} has the shape {table.shape}, but theta {theta.shape}."
-        raise InvalidInputError(message, "Give both in the same shape.") from error
+        advice = "Give both in the same shape, or one for each successor, or [states][actions]."
+        raise InvalidInputError(message, advice) from error
 
 
 def _initial(given: int | ArrayLike, states: int) -> FloatArray:

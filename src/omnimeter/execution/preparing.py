@@ -95,7 +95,8 @@ class Prepared(JsonData):
     def remark(self) -> dict[str, Any]:
         """What outcomes say of it; the digest is that of the content."""
         times = {"wall_s": self.wall_s, "cpu_s": self.cpu_s}
-        return {"key": self.key, "digest": fingerprint(dict(self.content)), **times}
+        made = {"digest": fingerprint(dict(self.content)), "machine": dict(self.machine)}
+        return {"key": self.key, **made, **times}
 
 
 def prior_of(preparation: Preparation) -> Prior:

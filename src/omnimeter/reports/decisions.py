@@ -15,7 +15,7 @@ from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import UnknownNameError
 from omnimeter.estimation import Estimate, mean, paired_difference, paired_z, stratified_test
 from omnimeter.reports.comparisons import ERROR_RATE, Comparison, Verdict, verdict_of
-from omnimeter.reports.settings import Feature, Setting, feature, on_one_machine, time_text
+from omnimeter.reports.settings import INSTANT, Feature, Setting, feature, on_one_machine, time_text
 from omnimeter.reports.tables import Cell, Table, finite
 from omnimeter.reports.text import (
     MISSING,
@@ -231,6 +231,13 @@ class _Study:
             self._chosen[key] = self._candidates(admitted)
         candidates, mdps, held_out, remarks = self._chosen[key]
         remarks = [*remarks, *([self.machines] if self.machines else [])]
+        if not candidates:
+            shortest = [
+                f"{name} {time_text(min(known))}"
+                for name, times in zip(self.features, zip(*self.times, strict=True), strict=True)
+                if (known := [time for time in times if time is not None])
+            ]
+            remarks.append(f"The shortest of all settings: {', '.join(shortest) or 'not known'}.")
         return Decision(
             self.settings[0].problem,
             *bounds,
@@ -394,7 +401,9 @@ def bounds_grid(
     """The best algorithms under bounds from the shortest to the longest time of any setting.
 
     Each bound is ``factor`` times the one before; those of the authors' library are on trajectories
-    of 250 decisions, ours on a single decision. Other arguments are those of ``best_under``.
+    of 250 decisions, ours on a single decision. Offline times of up to 1 ms are not told apart:
+    those of agents without an offline phase differ by what is measured around nothing. Other
+    arguments are those of ``best_under``.
 
     Raises:
         InvalidInputError: As ``best_under``, the factor is not above 1, or no time is known.
@@ -403,8 +412,8 @@ def bounds_grid(
         raise InvalidInputError(f"The factor between bounds is {factor}.", "Give one above 1.")
     study = _Study(settings, test, held_out, mix, offline, online)
     columns, rows = (
-        _bounds([time for time in each if time is not None], factor)
-        for each in zip(*study.times, strict=True)
+        _bounds([max(time, least) for time in each if time is not None], factor)
+        for least, each in zip((INSTANT, 0.0), zip(*study.times, strict=True), strict=True)
     )
     if not (columns and rows):
         raise InvalidInputError(
@@ -422,18 +431,13 @@ def bounds_grid(
 
 
 def _bounds(times: Sequence[float], factor: float) -> tuple[float, ...]:
-    """Powers of the factor in microseconds, up to the first that admits the longest time.
-
-    The first one admits the shortest; a time of 0, of agents without an offline phase, has a bound
-    below all others.
-    """
-    positive = [time for time in times if time > 0]
-    if not positive:
+    """Powers of the factor in microseconds: the first that admit the shortest and longest time."""
+    if not any(time > 0 for time in times):
         return (0.0,) if times else ()
     low, high = (
-        ceil(log(time / 1e-6) / log(factor) - ROUNDING) for time in (min(positive), max(positive))
+        ceil(log(time / 1e-6) / log(factor) - ROUNDING)
+        for time in (min(time for time in times if time > 0), max(times))
     )
-    low -= len(positive) < len(times)
     return tuple(1e-6 * factor**power for power in range(low, high + 1))
 
 
@@ -456,7 +460,10 @@ def decision_table(decision: Decision) -> Table:
         verdict = "best" if its is None else "among the best" if each.best else "worse"
         rows.append(
             (
-                Cell(each.setting.label, {"agent": printable(each.setting.label)}),
+                Cell(
+                    f"{each.setting.algorithm}\n{each.setting.parameters}".strip(),
+                    {"agent": printable(each.setting.label)},
+                ),
                 Cell(str(each.among), {"settings": each.among}),
                 Cell(
                     f"{number(score.value, places)}\n{ends}",
@@ -465,7 +472,10 @@ def decision_table(decision: Decision) -> Table:
                 Cell("\n".join(times), {"offline_s": each.offline, "online_s": each.online}),
                 difference,
                 Cell(MISSING if each.z is None else number(each.z, 2), {"z": each.z}),
-                Cell("\n".join(shown) or "none", {name: each.worse[name] for name in TESTS}),
+                Cell(
+                    "all tests" if len(shown) == len(TESTS) else "\n".join(shown) or "none",
+                    {name: each.worse[name] for name in TESTS},
+                ),
                 Cell(verdict, {"best": each.best}, "strong" if each.best else "dim"),
             )
         )

@@ -26,6 +26,7 @@ from omnimeter.reports.scores import (
 )
 from omnimeter.reports.style import behind
 from omnimeter.reports.text import percent
+from omnimeter.reports.time_figures import BoundsFigure, TimeFigure
 
 
 class Scale(StrEnum):
@@ -121,7 +122,7 @@ class StripFigure:
     unit: str = EXERCISE
 
 
-Figure = DotFigure | CurveFigure | StripFigure
+Figure = DotFigure | CurveFigure | StripFigure | TimeFigure | BoundsFigure
 
 _DOTTED = "A dotted bar goes on beyond the edge."
 _HOLLOW = "A hollow dot has no interval."

@@ -28,8 +28,15 @@ from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
 from omnimeter.reports.figures import Figure
 from omnimeter.reports.plotting import inline_svg, save_figure
 from omnimeter.reports.scores import REPETITION, ScoreRow, is_adjusted, reliability_of, score_rows
-from omnimeter.reports.tables import Table, difference_table, metric_table, score_table
+from omnimeter.reports.tables import (
+    Table,
+    difference_table,
+    metric_table,
+    score_table,
+    settings_table,
+)
 from omnimeter.reports.text import counted, duration, grouped, listed, printable
+from omnimeter.reports.time_figures import TimeReport, time_report
 from omnimeter.results import files
 
 if TYPE_CHECKING:
@@ -235,13 +242,15 @@ class Contents:
 
     Attributes:
         progress: How far the evaluation is, if it is not complete; otherwise empty.
-        tables: The tables ``scores``, ``metrics`` and ``differences``, where there are any.
+        tables: The tables ``scores``, ``metrics``, ``differences`` and ``settings``, where there
+            are any.
         setting: What was measured.
         provenance: How the results were made, once for each session that wrote any.
         places: The place of each agent, by label, which decides on its colour and marker.
         estimate: What the score estimates.
         reliability: How reliably an adaptive test tells its agents apart; empty if not known.
         warning: What one must know before reading a score; mostly empty.
+        times: What the computation times of decisions say, where these were measured.
     """
 
     title: str
@@ -260,6 +269,7 @@ class Contents:
     estimate: str
     reliability: str
     warning: str
+    times: str
 
 
 def gather(record: Record, payoff: Spec | None = None) -> Contents:
@@ -289,10 +299,12 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     waived = any(row.parts.get("unbalanced") for row in rows)
     claimed = protocol.settings().get("Balance") in (BALANCE[True], BALANCE["limit"])
     reliable = summary.reliability_sentence(reliability_of(result))
+    timed = time_report(result)
     tables = {
         "scores": score_table(result, interactions=not adaptive),
         "metrics": metric_table(result),
         "differences": difference_table(compared) if compared else None,
+        "settings": settings_table(timed.settings) if timed and timed.settings else None,
     }
     sentences = [
         _opening(evaluation, design, exercises, len(outcomes)),
@@ -336,7 +348,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         rows=rows,
         compared=compared,
         tables={name: table for name, table in tables.items() if table is not None},
-        figures=figures_of(result, record, rows, compared),
+        figures=figures_of(result, record, rows, compared, timed),
         faults=fault_table(outcomes),
         setting=_setting(evaluation, exercises),
         provenance=[_provenance(session) for session in record.provenance()],
@@ -346,11 +358,16 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         estimate=" ".join(sentence for sentence in estimate if sentence),
         reliability=f"{reliable}. {summary.RELIABILITY}" if reliable and adaptive else "",
         warning=summary.UNBALANCED if waived and not claimed else "",
+        times=timed.note if timed else "",
     )
 
 
 def figures_of(
-    result: Result, record: Record, rows: Sequence[ScoreRow], compared: Sequence[Comparison]
+    result: Result,
+    record: Record,
+    rows: Sequence[ScoreRow],
+    compared: Sequence[Comparison],
+    timed: TimeReport | None,
 ) -> list[Figure]:
     """The figures for which there is something to draw."""
     possible: list[Figure | None] = [
@@ -360,6 +377,7 @@ def figures_of(
         figures.complexity_figure(rows, adjusted=is_adjusted(result)),
         figures.learning_figure(result, rows, record.traces()),
         figures.distribution_figure(result, rows),
+        *(timed.figures if timed else ()),
     ]
     return [figure for figure in possible if figure is not None]
 

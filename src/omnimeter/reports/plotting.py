@@ -26,6 +26,7 @@ from omnimeter.reports.text import (
     number,
     short_labels,
 )
+from omnimeter.reports.time_figures import BoundsFigure, TimeFigure, draw_bounds, draw_times
 from omnimeter.results import files
 
 if TYPE_CHECKING:
@@ -379,6 +380,10 @@ def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool
                 _draw_dots(figure, places, canvas)
             case StripFigure():
                 _draw_strips(figure, places, canvas)
+            case TimeFigure():
+                draw_times(figure, canvas)
+            case BoundsFigure():
+                draw_bounds(figure, canvas)
             case _ if style.few(len(places)):
                 _in_one_panel(figure, places, canvas)
             case _:

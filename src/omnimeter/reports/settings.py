@@ -29,6 +29,9 @@ TOLERANCE = 1.2
 OUTLIERS = 0.1
 """The share of decisions that may have been calibrated otherwise, on a machine that others use."""
 
+INSTANT = 1e-3
+"""An offline phase of up to so many seconds is almost instantaneous (table 1 of the paper)."""
+
 STEPS = 8
 """Bin b of a histogram of times counts those whose nanoseconds round to 2^(b / STEPS)."""
 

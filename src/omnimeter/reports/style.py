@@ -12,6 +12,9 @@ SURFACE = "#fdfdfe"
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#b5559a", "#c28200", "#4a98c9")
 """After Okabe and Ito, with the light ones darkened enough for thin lines on white."""
 
+FURTHER = ("#7a5ab8", "#8a5a2b")
+"""For more than six algorithms, which figures also name."""
+
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 NAMES: Mapping[str, str] = {
@@ -19,7 +22,7 @@ NAMES: Mapping[str, str] = {
     MUTED: "muted",
     LINE: "line",
     SURFACE: "surface",
-    **{colour: f"series-{place}" for place, colour in enumerate(SERIES, 1)},
+    **{colour: f"series-{place}" for place, colour in enumerate((*SERIES, *FURTHER), 1)},
 }
 """What a style sheet calls each colour, so that a page can change them in the dark."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from math import isfinite
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from omnimeter.contract import FaultKind, Spec
 from omnimeter.contract.protocol import Metric
+from omnimeter.contract.spec import canonical_json
 from omnimeter.protocols import Result
 from omnimeter.reports.comparisons import Comparison, comparisons
 from omnimeter.reports.scores import REPETITION, ScoreRow, score_rows
+from omnimeter.reports.settings import FEATURES, Setting
 from omnimeter.reports.text import (
-    MINUS,
     MISSING,
     decimals,
     fault_counts,
@@ -175,45 +176,57 @@ def comparison_table(result: Result, compared: Sequence[Comparison]) -> Table:
     return Table(headings, tuple(rows))
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    MISSING: "--",
-    MINUS: "$-$",
-    "∞": r"$\infty$",
-}
+def settings_table(settings: Sequence[Setting]) -> Table:
+    """All settings of a problem with their times, the best first (figure 9 of the paper, in full).
+
+    Published scores have a column where there are any.
+    """
+    scored = [(each, each.score) for each in settings if each.score is not None]
+    scored.sort(key=lambda one: -one[1].value)
+    published = any(each.published for each, _ in scored)
+    places = max(2, decimals(n for _, one in scored for n in (one.low, one.high)))
+    rows = []
+    for each, score in scored:
+        ends = {"low": score.low, "high": score.high, "half_width": each.half_width}
+        offline, online = each.times.offline, each.times.mean
+        printed, half = each.published or (None, None)
+        rows.append(
+            (
+                Cell(each.algorithm, {"problem": each.problem, "agent": each.agent.id}),
+                Cell(each.parameters, {"parameters": canonical_json(each.agent.parameters)}),
+                Cell(number(score.value, places), {"score": score.value}, "strong"),
+                Cell(interval(score.low, score.high, places), ends),
+                Cell(str(score.count), {"n": score.count}),
+                Cell(
+                    _digits(offline),
+                    {"offline_s": offline, "offline_cpu_s": each.times.offline_cpu},
+                ),
+                Cell(
+                    MISSING if online is None else _digits(online * 1e3),
+                    {"online_s": online, "online_cpu_s": each.times.mean_cpu}
+                    | {f"online_{name}_s": FEATURES[name](each.times) for name in _FURTHER},
+                ),
+                *[
+                    Cell(
+                        MISSING if printed is None else f"{printed:g} ± {half:g}",
+                        {"published": printed, "published_half_width": half},
+                    )
+                ]
+                * published,
+            )
+        )
+    headings = ["Algorithm", "Parameters", "Score", "95 % interval", "N", "Offline, s"]
+    headings += ["Online, ms per decision"] + ["Published"] * published
+    return Table(tuple(headings), tuple(rows))
 
 
-def latex_table(result: Result) -> str:
-    r"""Scores and differences as LaTeX tables, best first; needs ``\usepackage{booktabs}``."""
+def _digits(value: float) -> str:
+    """A number in three digits, or as many as stand before the point."""
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
 
-    def escaped(text: str) -> str:
-        return "".join(_LATEX.get(sign, sign) for sign in printable(text)).replace(r" \%", r"\,\%")
 
-    def tabular(table: Table) -> str:
-        rows = [table.headings, *([cell.text for cell in row] for row in table.rows)]
-        head, *body = (" & ".join(map(escaped, row)) + r" \\" for row in rows)
-        begin = rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}"
-        lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-        return "\n".join(lines) + "\n"
-
-    text = tabular(score_table(result))
-    if compared := comparisons(result):
-        reference = escaped(compared[0].reference.label)
-        text += f"\n% Differences from {reference}\n{tabular(difference_table(compared))}"
-    return text
+_FURTHER = ("median", "p90", "p99", "max")
+"""Which online times a file of settings has besides the means."""
 
 
 def write_csv(result: Result, path: Path) -> None:
@@ -224,7 +237,20 @@ def write_csv(result: Result, path: Path) -> None:
     """
     tables = (score_table(result, interactions=True), metric_table(result))
     rows = zip(*(table.rows for table in tables if table is not None), strict=True)
-    records = [{k: v for cell in chain(*parts) for k, v in cell.data.items()} for parts in rows]
+    _write_records([chain(*parts) for parts in rows], path)
+
+
+def write_table(table: Table, path: Path) -> None:
+    """Write a table as a CSV file, with all digits.
+
+    Raises:
+        StoreError: The file could not be written.
+    """
+    _write_records(table.rows, path)
+
+
+def _write_records(rows: Iterable[Iterable[Cell]], path: Path) -> None:
+    records = [{k: v for cell in row for k, v in cell.data.items()} for row in rows]
     sink = io.StringIO(newline="")
     writer = csv.DictWriter(sink, list(records[0]), lineterminator="\n")
     writer.writeheader()
