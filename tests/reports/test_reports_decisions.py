@@ -12,6 +12,7 @@ from brl_samples import HOME, a_setting, campaign, campaign_settings, outcomes, 
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.errors import UnknownNameError
 from omnimeter.protocols.evaluation import judge
+from omnimeter.protocols.times import FEATURES, Machine, Times
 from omnimeter.reports.decisions import (
     TESTS,
     best_under,
@@ -19,15 +20,7 @@ from omnimeter.reports.decisions import (
     decision_json,
     decision_table,
 )
-from omnimeter.reports.settings import (
-    FEATURES,
-    Machine,
-    Setting,
-    Times,
-    algorithm_names,
-    on_one_machine,
-    settings_of,
-)
+from omnimeter.reports.settings import Setting, algorithm_names, on_one_machine, settings_of
 from reports_samples import GOOD, OOPS, an_evaluation
 
 SLOW_MACHINE = Machine("Processor B", 60.0)

@@ -14,8 +14,9 @@ import numpy as np
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import UnknownNameError
 from omnimeter.estimation import Estimate, mean, paired_difference, paired_z, stratified_test
+from omnimeter.protocols.times import Feature, feature
 from omnimeter.reports.comparisons import ERROR_RATE, Comparison, Verdict, verdict_of
-from omnimeter.reports.settings import INSTANT, Feature, Setting, feature, on_one_machine, time_text
+from omnimeter.reports.settings import INSTANT, Setting, on_one_machine, time_text
 from omnimeter.reports.tables import Cell, Table, finite, published_cell
 from omnimeter.reports.text import (
     MISSING,

@@ -15,9 +15,10 @@ from omnimeter.contract import FaultKind, Spec
 from omnimeter.contract.protocol import Metric
 from omnimeter.contract.spec import canonical_json
 from omnimeter.protocols import Result
+from omnimeter.protocols.times import FEATURES
 from omnimeter.reports.comparisons import Comparison, comparisons
 from omnimeter.reports.scores import REPETITION, ScoreRow, score_rows
-from omnimeter.reports.settings import FEATURES, Setting
+from omnimeter.reports.settings import Setting
 from omnimeter.reports.text import (
     MISSING,
     decimals,
