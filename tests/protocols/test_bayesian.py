@@ -13,7 +13,7 @@ import pytest
 import omnimeter
 from omnimeter import InvalidInputError, Spec
 from omnimeter.contract.exercise import Outcome
-from omnimeter.protocols.bayesian import BayesianRL, online_times
+from omnimeter.protocols.bayesian import BayesianRL, times_of
 from omnimeter.results import Record
 from prior_parts import Changing, Counting, Failing, Unserialisable
 
@@ -182,13 +182,13 @@ def test_times_are_merged_over_trajectories() -> None:
     histogram = {str(round(8 * np.log2(1000))): 3, str(round(8 * np.log2(2000))): 1}
     first = replace(done, remarks={"online": {**online, "histogram": histogram}})
     second = replace(done, remarks={"online": {**online, "max_s": 3e-6, "histogram": histogram}})
-    times = online_times([first, second])
+    times = times_of([first, second])
     assert times["online_s"] == pytest.approx(1e-6)
     assert times["online_cpu_s"] == pytest.approx(0.5e-6)
     assert times["online_max_s"] == 3e-6
     assert times["online_p50_s"] == pytest.approx(1e-6, rel=0.05)
     assert times["online_p90_s"] == pytest.approx(2e-6, rel=0.05)
-    assert online_times([]) == {}
+    assert times_of([]) == {}
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from statistics import fmean
 from typing import Literal
-
-import numpy as np
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
@@ -33,9 +31,7 @@ from omnimeter.protocols.sample import (
     mean_score,
     read_spec,
 )
-
-BUCKETS = 8
-"""Buckets for each factor of two in the histograms of the times of decisions."""
+from omnimeter.protocols.times import Times, measured_times
 
 METRICS = (
     Metric("offline_s", "offline", "The time of the offline phase, once for all MDPs.", "seconds"),
@@ -48,37 +44,21 @@ METRICS = (
 )
 
 
-def online_times(outcomes: Iterable[Outcome]) -> dict[str, float]:
-    """The computation times of decisions that were measured, in seconds, and of their preparation.
-
-    Returns:
-        ``offline_s`` (0 without an offline phase), ``online_s`` (the mean), ``online_cpu_s`` (where
-        it is known), ``online_max_s``, and quantiles ``online_p50_s``, ``online_p90_s`` and
-        ``online_p99_s`` to within 5 %, from the histograms of all trajectories. Empty where nothing
-        was measured.
-    """
-    measured = [each for each in outcomes if each.remarks.get("online", {}).get("decisions")]
-    if not measured:
+def times_of(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """The secondary metrics: computation times in seconds; empty where nothing was measured."""
+    times = sum(measured_times(outcomes).values(), Times())
+    if not times.decisions:
         return {}
-    online = [each.remarks["online"] for each in measured]
-    count = sum(each["decisions"] for each in online)
-    times = {
-        "offline_s": measured[0].remarks.get("offline", {}).get("wall_s", 0.0),
-        "online_s": sum(each["wall_s"] for each in online) / count,
-        "online_max_s": max(each["max_s"] for each in online),
+    values = {
+        "offline_s": times.offline,
+        "online_s": times.mean,
+        "online_cpu_s": times.mean_cpu,
+        "online_p50_s": times.quantile(0.5),
+        "online_p90_s": times.quantile(0.9),
+        "online_p99_s": times.quantile(0.99),
+        "online_max_s": times.longest,
     }
-    if all(each["cpu_s"] is not None for each in online):
-        times["online_cpu_s"] = sum(each["cpu_s"] for each in online) / count
-    buckets: dict[int, int] = {}
-    for each in online:
-        for bucket, held in each["histogram"].items():
-            buckets[int(bucket)] = buckets.get(int(bucket), 0) + held
-    order = sorted(buckets)
-    reached = np.cumsum([buckets[bucket] for bucket in order]) / count
-    for percent in (50, 90, 99):
-        bucket = order[int(np.searchsorted(reached, percent / 100 - 1e-12))]
-        times[f"online_p{percent}_s"] = min(2 ** (bucket / BUCKETS) / 1e9, times["online_max_s"])
-    return times
+    return {name: value for name, value in values.items() if value is not None}
 
 
 class BayesianRL(FixedProtocol):
@@ -206,7 +186,7 @@ class BayesianRL(FixedProtocol):
             units = [_merged(each) for each in groups.values()]
         score = mean_score(units, 1, self.bounds())
         paid = sum(each.payoff is not None for each in outcomes)
-        return replace(score, count=paid, parts={**score.parts, **online_times(outcomes)})
+        return replace(score, count=paid, parts={**score.parts, **times_of(outcomes)})
 
     def values(
         self,

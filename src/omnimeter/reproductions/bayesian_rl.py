@@ -438,6 +438,7 @@ def _reproduce(
         statements=statements,
         figures=figures,
         rows=records,
+        columns=("problem", "agent", "parameters", "mean", "half_width", "published", "online_s"),
         files={
             "table": shared.write_records(out / "settings.csv", records),
             "LaTeX report": written["report"],

@@ -37,6 +37,7 @@ class Bfs3State(NamedTuple):
         numbers: After those of every Bayesian agent: roll-outs of each call, samples of each edge,
             depth, whether the mean model is searched, how many nodes and entries there are.
         rates: The discount factor, V_min and V_max.
+        leaves: The part of the leaves in the distance of bounds that is left out, for each level.
         flat: Whether the reward of a pair is the same for all successors.
         inverses: 1 / n.
         upper: The upper bound of each node's value.
@@ -67,6 +68,7 @@ class Bfs3State(NamedTuple):
     probabilities: FloatArray
     means: FloatArray
     rates: FloatArray
+    leaves: FloatArray
     flat: IntArray
     inverses: FloatArray
     upper: FloatArray
@@ -178,14 +180,20 @@ def expand(state: Any, node: Any, x: Any, level: Any) -> Any:
 
 
 @kernel
-def widest(state: Any, edge: Any) -> Any:
-    """The entry of an edge with the largest distance of bounds, times its repeats; random ties."""
+def widest(state: Any, edge: Any, leaf: Any) -> Any:
+    """The entry of an edge with the largest distance of bounds, times its repeats; random ties.
+
+    Args:
+        state: The agent's state.
+        edge: The edge.
+        leaf: How much of each distance is that of the leaves, which no roll-out makes smaller.
+    """
     first = int(state.firsts[forward(edge)])
     last = first + state.different[forward(edge)]
-    greatest, best, ties = -1.0, first, 0
+    greatest, best, ties = -np.inf, first, 0
     for entry in range(first, last):
         child = state.children[forward(entry)]
-        gap = state.upper[forward(child)] - state.lower[forward(child)]
+        gap = state.upper[forward(child)] - state.lower[forward(child)] - leaf
         gap *= state.repeats[forward(entry)]
         better = gap > greatest
         ties = 1 if better else ties + int(gap == greatest)
@@ -196,7 +204,7 @@ def widest(state: Any, edge: Any) -> Any:
         while skipped > 0:
             best += 1
             child = state.children[forward(best)]
-            gap = state.upper[forward(child)] - state.lower[forward(child)]
+            gap = state.upper[forward(child)] - state.lower[forward(child)] - leaf
             if gap * state.repeats[forward(best)] == greatest:
                 skipped -= 1
     return best
@@ -239,7 +247,7 @@ def roll_out(state: Any, root_state: Any) -> Any:
         pair, edge = x * actions + u, node * actions + u
         if state.firsts[forward(edge)] < 0:
             sample(state, edge, pair, level)
-        entry = widest(state, edge)
+        entry = widest(state, edge, state.leaves[forward(level)])
         state.path[forward(level)] = edge
         at = pair * states + state.places[forward(entry)]
         x = state.successors[forward(at)]
@@ -356,6 +364,10 @@ class BFS3(BayesianAgent):
             rng=generator_state(),
             **{name: fields[name] for name in MODEL},
             rates=np.array([gamma, lowest / (1 - gamma), highest / (1 - gamma)]),
+            leaves=(highest - lowest)
+            / (1 - gamma)
+            * gamma ** np.arange(self.depth)[::-1]
+            * (self.variant == "original"),
             flat=(np.nanmax(spread, axis=2) == np.nanmin(spread, axis=2)).ravel().astype(np.int64),
             inverses=1 / np.maximum(numbers, 1),
             upper=np.full(nodes, highest / (1 - gamma)),

@@ -202,12 +202,13 @@ def _rescaled(given: MDPDistribution) -> MDPDistribution:
 
 
 class MDP(FiniteMDPs):
-    """Finite MDPs drawn from a Dirichlet-multinomial distribution (Bayesian RL benchmark, 5.2).
+    """Finite MDPs, drawn from a distribution that is given or stands in a file.
 
-    Every row of transition probabilities is drawn from a Dirichlet distribution of its own. Rewards
-    are the same in all MDPs: constant, or normally distributed where variances are given; their
-    range is infinite then. Without any parameter there are two states and two actions, all
-    transitions are equally likely, and arriving in the second state pays 1.
+    Every row of transition probabilities is drawn from a Dirichlet distribution of its own, a flat
+    Dirichlet-multinomial distribution (Bayesian RL benchmark, 5.2). Rewards are the same in all
+    MDPs: constant, or normally distributed where variances are given; their range is infinite then.
+    Without any parameter there are two states and two actions, every theta is 1, and reaching the
+    second state pays 1.
 
     Args:
         theta: The concentrations, ``[state][action][successor]``; 0 where a transition is
@@ -217,7 +218,7 @@ class MDP(FiniteMDPs):
         initial: The initial state, counted from 0, -1 for any with the same probability, or the
             probability of each.
         variances: The variance of each reward, as the rewards.
-        file: The path of a file in place of these: TOML, JSON (``.json``) or NumPy (``.npz``) with
+        file: The path of a file in place of these: TOML, JSON or NumPy (``.npz``) with
             the same names, or a distribution file of the authors' library. An experiment file of
             that library holds MDPs: exercise k is in MDP k then, counted from 0.
         rescale: Whether rewards are mapped linearly to [-1, 1].
