@@ -209,8 +209,8 @@ class MDP(FiniteMDPs):
     Every row of transition probabilities is drawn from a Dirichlet distribution of its own, a flat
     Dirichlet-multinomial distribution (Bayesian RL benchmark, 5.2). Rewards are the same in all
     MDPs: constant, or normally distributed where variances are given; they are then at most 8.57
-    standard deviations from their mean, as far as 53 random bits reach. Without any parameter there are two states and two actions, every theta is 1, and reaching the
-    second state pays 1.
+    standard deviations from their mean, as far as 53 random bits reach. Without any parameter there
+    are two states and two actions, every theta is 1, and reaching the second state pays 1.
 
     Args:
         theta: The concentrations, ``[state][action][successor]``; 0 where a transition is
