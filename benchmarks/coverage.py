@@ -5,7 +5,8 @@ shipped agent that can act in it with default parameters make pools of real resu
 these, with the mean of the pool as the truth, make a *cell* for each kind of interval, class, agent
 and number of values. The results go to ``evaluations/coverage``: one row per cell in ``cells.csv``,
 the comparison of methods in ``methods.csv``, and ``tables.md``, which ``--write docs/intervals.md``
-puts into the docs. It ends with 1 if bounded intervals are more than a tenth of the cells from 20 values on.
+puts into the docs. It ends with 1 if bounded intervals are more than a tenth of the cells from 20
+values on.
 """
 
 from __future__ import annotations
