@@ -15,6 +15,7 @@ from scipy.stats import chisquare, kstest
 
 import omnimeter
 from omnimeter.catalogue import Kind, make, parse
+from omnimeter.cli import main
 from omnimeter.contract import Budget, EnvironmentClass, Exercise, Instance, InvalidInputError, Spec
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.mdp import MDP, GeneralisedChain, GeneralisedDoubleLoop, Grid
@@ -317,6 +318,21 @@ def test_first_reward_lies_in_the_range() -> None:
     for rewards, first in (([3, 4], 3), ([-3, -4], -3), ([-1, 1], 0)):
         mdps = MDP(theta, rewards)
         assert mdps.build(drawn(mdps)).start(np.random.default_rng(0)).reward == first
+
+
+def test_the_audit_reports_the_balance_and_cuts_long_witnesses(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = "omnimeter audit grid --set rescale=true --instances 2 --interactions 100"
+    monkeypatch.setattr(sys, "argv", command.split())
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    assert leaving.value.code in (None, 0)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "fails balance no A random agent's mean reward is -" in printed
+    assert "(--json shows all)" in printed
+    assert len(printed) < 5000
 
 
 # Views and scenes
