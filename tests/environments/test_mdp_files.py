@@ -157,8 +157,9 @@ def test_the_mdps_of_an_experiment_are_played_in_their_order() -> None:
         np.testing.assert_allclose(remarks["transitions"], transitions, rtol=1e-12)
         np.testing.assert_array_equal(remarks["rewards"], CHAIN.rewards)
         assert planned.complexity == 30
-    with pytest.raises(InvalidInputError, match="holds 4 MDPs; there is no MDP 4.*at most 4 exerc"):
-        Sample("mdp(file=experiment.dat)", exercises=5, interactions=5).planned
+    longer = Sample("mdp(file=experiment.dat)", exercises=5, interactions=5)
+    with pytest.raises(InvalidInputError, match=r"4 MDPs; there is no MDP 4.*at most 4 exercises"):
+        longer.propose(Spec("random-v1"), [])
 
 
 def test_draws_among_stored_mdps() -> None:

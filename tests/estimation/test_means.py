@@ -15,6 +15,7 @@ from omnimeter.estimation import (
     interquartile_mean,
     mean,
     paired_difference,
+    paired_z,
     proportion,
     stratified_test,
 )
@@ -53,6 +54,15 @@ def test_the_paired_difference_has_the_interval_of_student_where_values_are_even
     expected = stats.ttest_rel(EVEN, other).confidence_interval(0.9)
     assert interval(paired_difference(EVEN, other, 0.9)) == pytest.approx(tuple(expected))
     assert paired_test(EVEN, other) == pytest.approx(stats.ttest_rel(EVEN, other).pvalue)
+
+
+def test_z_is_the_statistic_of_the_paired_t_test():
+    assert paired_z(A, B) == pytest.approx(stats.ttest_rel(A, B).statistic)
+    assert paired_z(A, A) == 0.0
+    assert paired_z([1.0, 2.0], [0.0, 1.0]) == inf
+    assert paired_z([0.0, 1.0], [1.0, 2.0]) == -inf
+    with pytest.raises(ValueError, match="two pairs"):
+        paired_z([1.0], [2.0])
 
 
 def test_the_difference_has_the_interval_of_welch_where_values_are_even():

@@ -13,7 +13,7 @@ import pytest
 import omnimeter
 from omnimeter import InvalidInputError, Spec
 from omnimeter.contract.exercise import Outcome
-from omnimeter.protocols.bayesian import BayesianRL, online_times
+from omnimeter.protocols.bayesian import BayesianRL, times_of
 from omnimeter.results import Record
 from prior_parts import Changing, Counting, Failing, Unserialisable
 
@@ -153,14 +153,22 @@ def test_offline_phases_that_differ_are_not_mixed(tmp_path: Path) -> None:
 def test_several_trajectories_per_mdp_are_one_unit() -> None:
     result = run("random", exercises=4, trajectories=3)
     (score,) = result.scores.values()
-    assert score.count == 4
-    assert len(outcomes(result)) == 12
+    assert score.count == len(outcomes(result)) == 12
     (values,) = result.judged.values.values()
     assert sorted(values) == [0, 1, 2, 3]
     assert score.value == pytest.approx(np.mean(list(values.values())))
     keys = {each.exercise.number % 4: each.exercise.instance.key for each in outcomes(result)}
     assert len(set(keys.values())) == 4
     assert len({each.payoff for each in outcomes(result)}) > 4
+
+
+def test_agents_with_noise_of_their_own_meet_the_same_mdps_and_can_be_compared() -> None:
+    result = run("random", "constant", exercises=4, noise="independent")
+    (first, second) = result.judged.outcomes.values()
+    for one, other in zip(first, second, strict=True):
+        assert one.exercise.instance == other.exercise.instance
+        assert one.exercise.seed != other.exercise.seed
+    assert len(result.decide().candidates) == 2
 
 
 def test_the_same_scores_in_several_processes() -> None:
@@ -174,13 +182,13 @@ def test_times_are_merged_over_trajectories() -> None:
     histogram = {str(round(8 * np.log2(1000))): 3, str(round(8 * np.log2(2000))): 1}
     first = replace(done, remarks={"online": {**online, "histogram": histogram}})
     second = replace(done, remarks={"online": {**online, "max_s": 3e-6, "histogram": histogram}})
-    times = online_times([first, second])
+    times = times_of([first, second])
     assert times["online_s"] == pytest.approx(1e-6)
     assert times["online_cpu_s"] == pytest.approx(0.5e-6)
     assert times["online_max_s"] == 3e-6
     assert times["online_p50_s"] == pytest.approx(1e-6, rel=0.05)
     assert times["online_p90_s"] == pytest.approx(2e-6, rel=0.05)
-    assert online_times([]) == {}
+    assert times_of([]) == {}
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from math import log2
+from pathlib import Path
 
 import numpy as np
 
 from omnimeter.contract import Outcome, Spec
 from omnimeter.protocols import Result
 from omnimeter.protocols.evaluation import judge
-from omnimeter.reports.settings import Machine, Setting, Times, settings_of
+from omnimeter.protocols.times import Machine, Times
+from omnimeter.reports.settings import Setting, settings_of
+from omnimeter.results import Record, open_writer
 from reports_samples import an_evaluation, an_outcome
 
 HOME = {"name": "Processor A", "calibration_us": 30.0}
@@ -85,6 +89,7 @@ GRID: Mapping[str, tuple[float, Sequence[Mapping[str, object]], float, float | N
 }
 
 
+@cache
 def campaign(mdps: int = 200, seed: int = 1) -> Result:
     """Eight algorithms in forty settings, on the same MDPs; later settings take longer."""
     rng = np.random.default_rng(seed)
@@ -106,3 +111,12 @@ def campaign(mdps: int = 200, seed: int = 1) -> Result:
 
 def campaign_settings(mdps: int = 200, seed: int = 1) -> list[Setting]:
     return settings_of(campaign(mdps, seed), "gc")
+
+
+def a_stored_campaign(path: Path, result: Result, algorithms: Sequence[str] = ()) -> Record:
+    """Some algorithms of a campaign, or all of them, on disk."""
+    agents = tuple(each for each in result.outcomes if not algorithms or each.id in algorithms)
+    mdps = len(result.outcomes[agents[0]])
+    with open_writer(path, an_evaluation(agents, mdps).to_json()) as writer:
+        writer.append([outcome for agent in agents for outcome in result.outcomes[agent]])
+    return Record(path)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from omnimeter.protocols.times import Times
     from omnimeter.reports import Comparison, Decision, Setting
-    from omnimeter.reports.settings import Times
     from omnimeter.results import Record
 
 

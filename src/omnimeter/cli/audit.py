@@ -12,6 +12,9 @@ from omnimeter.cli.display import console, print_json, progress
 if TYPE_CHECKING:
     from omnimeter.audits import Audit
 
+LONGEST_WITNESS = 1000
+"""Characters of a witness that are shown."""
+
 
 def audit(
     name: Annotated[str, typer.Argument(metavar="CLASS", help="An environment class.")],
@@ -88,7 +91,10 @@ def _print(label: str, result: Audit) -> None:
             witness = finding.to_json()["witness"]
             if len(instances := witness.get("instances", [])) > 1:
                 witness = {**witness, "instances": [instances[0], "..."]}
-            table.add_row("", "", "", f"[dim]witness: {json.dumps(witness)}[/dim]")
+            text = json.dumps(witness)
+            if len(text) > LONGEST_WITNESS:
+                text = f"{text[:LONGEST_WITNESS]}... (--json shows all)"
+            table.add_row("", "", "", f"[dim]witness: {escape(text)}[/dim]")
     if not result.ok:
         verdict = "is [red]not what it claims to be[/red]"
     elif result.fit:

@@ -74,7 +74,8 @@ def print_result(result: Reproduced) -> None:
         place = result.files.get("table", "the JSON (--json)")
         out.print(f"{len(result.rows)} rows are in {place}.\n", soft_wrap=True)
     elif result.rows:
-        _print_rows(result.rows)
+        columns = result.columns or list(result.rows[0])
+        _print_rows([{name: row[name] for name in columns} for row in result.rows])
     if result.comparisons:
         out.print("[italic]Printed numbers beside ours; z is the difference in standard errors")
         _print_rows([each.record() for each in result.comparisons])
@@ -101,7 +102,7 @@ def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     def written(row: Mapping[str, Any], name: str) -> str:
         value = row[name]
         differs = row.get(name + PUBLISHED_FIELD, value) != value
-        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        text = f"{value:.4g}" if isinstance(value, float) else str("" if value is None else value)
         return text + (" [bold red]![/bold red]" if differs else "")
 
     out = console()

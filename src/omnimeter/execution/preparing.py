@@ -23,10 +23,8 @@ from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.compilation import announce, cache_directory, yardsticks
 from omnimeter.interaction.handles import AgentFault, prepared_by, restore
 from omnimeter.interaction.process import AgentProcess, Limits
+from omnimeter.protocols.times import STEPS
 from omnimeter.results.provenance import processor
-
-BUCKETS = 8
-"""Buckets of a histogram of times for each factor of two: times are known to within 5 %."""
 
 
 @cache
@@ -53,7 +51,7 @@ def computation(trace: Trace) -> dict[str, Any]:
     assert trace.wall_ns is not None  # measured
     assert trace.cpu_ns is not None
     wall, cpu = trace.wall_ns, trace.cpu_ns
-    buckets = np.rint(BUCKETS * np.log2(np.maximum(wall, 1))).astype(np.int64)
+    buckets = np.rint(STEPS * np.log2(np.maximum(wall, 1))).astype(np.int64)
     return {
         "decisions": len(wall),
         "wall_s": int(wall.sum()) / 1e9,

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from omnimeter.contract import InvalidInputError
 from omnimeter.protocols import Result
+from omnimeter.protocols.times import Feature, feature
 from omnimeter.reports import style
 from omnimeter.reports.decisions import BoundsGrid, best_under, bounds_grid
 from omnimeter.reports.settings import (
     INSTANT,
-    Feature,
     Setting,
     algorithm_names,
-    feature,
     on_one_machine,
     settings_of,
     time_text,
@@ -207,15 +206,15 @@ def _regions(sets: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[tuple[tuple[
     while left:
         start = min(left)
         inside = sets[start[0]][start[1]]
-        found, reached = set(), [start]
+        members, reached = set(), [start]
         while reached:
             row, column = reached.pop()
             if (row, column) in left and sets[row][column] == inside:
                 left.remove((row, column))
-                found.add((row, column))
+                members.add((row, column))
                 reached += [(row + 1, column), (row - 1, column)]
                 reached += [(row, column + 1), (row, column - 1)]
-        yield inside, frozenset(found)
+        yield inside, frozenset(members)
 
 
 def largest_rectangle(cells: Cells) -> tuple[int, int, int, int]:
@@ -424,6 +423,7 @@ _LETTER, _LINE = 0.0086, 0.0172
 
 def draw_bounds(figure: BoundsFigure, canvas: Canvas) -> None:
     """Draw the regions of a grid, each with the colours and the names of its algorithms."""
+    from matplotlib.collections import LineCollection, PatchCollection
     from matplotlib.patches import Rectangle
 
     rows, columns = len(figure.rows), len(figure.columns)
@@ -436,25 +436,25 @@ def draw_bounds(figure: BoundsFigure, canvas: Canvas) -> None:
     axes = canvas.add_subplot()
     axes.set_xlim(0, columns)
     axes.set_ylim(0, rows)
+    bands: list[Rectangle] = []
+    colours: list[str] = []
+    borders: list[tuple[tuple[float, float], ...]] = []
     for region in figure.regions:
         count = len(region.algorithms)
         for row, column in sorted(region.cells):
             for band, name in enumerate(region.algorithms):
-                colour = COLOURS[figure.places.index(name) % len(COLOURS)]
-                corner = column, row + 1 - (band + 1) / count
-                axes.add_patch(
-                    Rectangle(corner, 1, 1 / count, facecolor=colour, alpha=0.28, linewidth=0)
-                )
-            for (dr, dc), line in (
-                ((0, 1), ((column + 1, column + 1), (row, row + 1))),
-                ((1, 0), ((column, column + 1), (row + 1, row + 1))),
-            ):
-                beyond = row + dr >= rows or column + dc >= columns
-                if not beyond and (row + dr, column + dc) not in region.cells:
-                    axes.plot(*line, color=style.INK, linewidth=1.0, zorder=3)
-                elif not beyond:
-                    axes.plot(*line, color=style.SURFACE, linewidth=0.6, zorder=2)
+                colours.append(COLOURS[figure.places.index(name) % len(COLOURS)])
+                bands.append(Rectangle((column, row + 1 - (band + 1) / count), 1, 1 / count))
+            if column + 1 < columns and (row, column + 1) not in region.cells:
+                borders.append(((column + 1, row), (column + 1, row + 1)))
+            if row + 1 < rows and (row + 1, column) not in region.cells:
+                borders.append(((column, row + 1), (column + 1, row + 1)))
         _write_names(axes, region, wide, tall)
+    axes.add_collection(PatchCollection(bands, facecolors=colours, alpha=0.28, linewidths=0))
+    grid = [((place, 0), (place, rows)) for place in range(1, columns)]
+    grid += [((0, place), (columns, place)) for place in range(1, rows)]
+    axes.add_collection(LineCollection(grid, colors=style.SURFACE, linewidths=0.6, zorder=2))
+    axes.add_collection(LineCollection(borders, colors=style.INK, linewidths=1.0, zorder=3))
     turned = wide < 0.075 * max(map(len, figure.columns))
     axes.set_xticks(
         [column + 0.5 for column in range(columns)], figure.columns, rotation=40 * turned,

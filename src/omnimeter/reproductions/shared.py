@@ -157,6 +157,7 @@ class Reproduced:
             followed by a field ``x.published``.
         files: What was written, by a short name; the rows under ``table``.
         comparisons: The numbers that the paper prints, beside ours.
+        columns: The fields of the rows that a terminal shows; all of them by default.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Reproduced:
     rows: Sequence[Mapping[str, Any]] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
     comparisons: Sequence[Comparison] = ()
+    columns: Sequence[str] = ()
 
     @property
     def agrees(self) -> bool:

@@ -20,7 +20,15 @@ from omnimeter.agents.bayesian.model import (
 from omnimeter.agents.shared import best_action, break_ties, require
 from omnimeter.contract import Briefing
 from omnimeter.contract.agent import FloatArray, IntArray
-from omnimeter.kernels import AgentKernels, below, forward, generator_state, kernel, next_bits
+from omnimeter.kernels import (
+    AgentKernels,
+    below,
+    forward,
+    generator_state,
+    kernel,
+    next_bits,
+    uniform,
+)
 
 SIMULATIONS, DEPTH, WIDTH, NODES = range(4, 8)
 EXPLORATION = 3.0
@@ -44,16 +52,14 @@ class BamcpState(NamedTuple):
         children: The node of each edge's successors by their places in the row; 0 where none is.
         widths: 3 sqrt(ln(N + 1)) for N visits of a node.
         shares: 1 / sqrt(n) for n visits of an edge.
-        path: The edges of the present simulation.
-        path_nodes: Their nodes.
-        gains: The rewards there.
-        drawn: What the present simulation drew: places in ``counts``.
-        drawn_pairs: Their pairs.
-        old_counts: The counts before each draw.
-        old_totals: The totals before each draw.
-        quality: The values of all pairs, learnt from real transitions by Q-learning.
-        moves: The best actions of each state by these values, then all actions, for each state.
-        move_counts: How many these are.
+        bounds: The upper confidence bound of each action at a node.
+        path: The nodes of the present simulation, each with the edge that was followed.
+        gains: Its rewards there.
+        drawn: What it drew: the place in ``counts`` and the pair, for each draw.
+        saved: The count and the total before each draw.
+        quality: The value of each pair, learnt from real transitions by Q-learning.
+        moves: How many actions of each state are best by these values, and which; then, for each
+            state, the same of all actions.
     """
 
     rng: NDArray[np.uint64]
@@ -73,33 +79,74 @@ class BamcpState(NamedTuple):
     children: NDArray[np.int32]
     widths: FloatArray
     shares: FloatArray
+    bounds: FloatArray
     path: IntArray
-    path_nodes: IntArray
     gains: FloatArray
     drawn: IntArray
-    drawn_pairs: IntArray
-    old_counts: FloatArray
-    old_totals: FloatArray
+    saved: FloatArray
     quality: FloatArray
     moves: IntArray
-    move_counts: IntArray
 
 
 @kernel
-def learn(state: Any, x: Any, u: Any, reward: Any, y: Any) -> Any:
-    """Q-learning from a real transition; the best actions of its state, for roll-outs."""
+def count_draw(state: Any, pair: Any, at: Any, step: Any) -> Any:
+    """Add a drawn successor, at its place in ``counts``, to the urn of its pair."""
+    count, total = state.counts[forward(at)], state.totals[forward(pair)]
+    state.drawn[forward(2 * step)] = at
+    state.drawn[forward(2 * step + 1)] = pair
+    state.saved[forward(2 * step)] = count
+    state.saved[forward(2 * step + 1)] = total
+    state.counts[forward(at)] = count + 1.0
+    state.totals[forward(pair)] = total + 1.0
+
+
+@kernel
+def undo_draws(state: Any, first: Any, steps: Any) -> Any:
+    """Take draws out of the urns again, from the last to the first; exact for any counts."""
+    for step in range(steps - 1, first - 1, -1):
+        at, pair = state.drawn[forward(2 * step)], state.drawn[forward(2 * step + 1)]
+        state.counts[forward(at)] = state.saved[forward(2 * step)]
+        state.totals[forward(pair)] = state.saved[forward(2 * step + 1)]
+
+
+@kernel
+def draw(state: Any, pair: Any, share: Any) -> Any:
+    """The place in ``counts`` of a successor from the urn of a pair, by a number in [0, 1)."""
+    row, last = pair * state.numbers[STATES], state.sizes[forward(pair)] - 1
+    target = share * state.totals[forward(pair)]
+    if last <= 1:  # without branches: which it is cannot be predicted
+        return row + min(int(target >= state.counts[forward(row)]), last)
+    place = 0
+    while place < last and target >= state.counts[forward(row + place)]:
+        target -= state.counts[forward(row + place)]
+        place += 1
+    return row + place
+
+
+@kernel
+def select(state: Any, node: Any) -> Any:
+    """The action of largest upper confidence bound; first those never performed; random ties."""
     actions = state.numbers[ACTIONS]
-    ahead = best_action(state.quality, y * actions, actions)[0]
-    pair = x * actions + u
-    target = reward + state.gamma[0] * ahead
-    state.quality[pair] += RATE * (target - state.quality[pair])
-    greatest = best_action(state.quality, x * actions, actions)[0]
-    ties = 0
-    for v in range(actions):
-        if state.quality[x * actions + v] == greatest:
-            state.moves[x * actions + ties] = v
-            ties += 1
-    state.move_counts[x] = ties
+    first = node * actions
+    visits = state.node_visits[forward(node)]
+    if visits < actions:
+        skipped = below(state.rng, actions - visits)
+        u = 0
+        while skipped > 0 or state.visits[forward(first + u)] > 0:
+            skipped -= int(state.visits[forward(first + u)] == 0)
+            u += 1
+        return u
+    width = state.widths[forward(visits)]
+    greatest, best, ties = -np.inf, 0, 0  # as best_action, which would read the bounds again
+    for u in range(actions):
+        share = state.shares[forward(state.visits[forward(first + u)])]
+        bound = state.returns[forward(first + u)] + width * share
+        state.bounds[forward(u)] = bound
+        better = bound > greatest
+        ties = 1 if better else ties + int(bound == greatest)
+        best = u if better else best
+        greatest = bound if better else greatest
+    return break_ties(state.rng, state.bounds, 0, (greatest, best, ties))
 
 
 @kernel
@@ -118,83 +165,6 @@ def new_node(state: Any) -> Any:
 
 
 @kernel
-def select(state: Any, node: Any) -> Any:
-    """The action of largest upper confidence bound; first those never performed; random ties."""
-    actions = state.numbers[ACTIONS]
-    first = node * actions
-    visited = state.node_visits[forward(node)]
-    if visited < actions:
-        skipped = below(state.rng, actions - visited)
-        u = 0
-        while skipped > 0 or state.visits[forward(first + u)] > 0:
-            if state.visits[forward(first + u)] == 0:
-                skipped -= 1
-            u += 1
-        return u
-    width = state.widths[forward(visited)]
-    greatest, best, ties = -np.inf, 0, 0
-    for u in range(actions):
-        edge = first + u
-        visits = state.visits[forward(edge)]
-        bound = state.returns[forward(edge)] + width * state.shares[forward(visits)]
-        better = bound > greatest
-        ties = 1 if better else ties + int(bound == greatest)
-        best = u if better else best
-        greatest = bound if better else greatest
-    if ties > 1:
-        skipped = below(state.rng, ties)
-        u = best
-        while skipped > 0:
-            u += 1
-            visits = state.visits[forward(first + u)]
-            bound = state.returns[forward(first + u)] + width * state.shares[forward(visits)]
-            if bound == greatest:
-                skipped -= 1
-        return u
-    return best
-
-
-@kernel
-def draw(state: Any, pair: Any, share: Any, step: Any) -> Any:
-    """The place of a successor drawn from the urn of a pair, to which it is added.
-
-    Args:
-        state: The agent's state.
-        pair: The state-action pair.
-        share: A uniform number in [0, 1).
-        step: How many draws the simulation made before.
-    """
-    row = pair * state.numbers[STATES]
-    total = state.totals[forward(pair)]
-    target = share * total
-    last = state.sizes[forward(pair)] - 1
-    place = 0
-    if last <= 1:
-        place = min(int(target >= state.counts[forward(row)]), last)
-    else:
-        while place < last and target >= state.counts[forward(row + place)]:
-            target -= state.counts[forward(row + place)]
-            place += 1
-    at = row + place
-    count = state.counts[forward(at)]
-    state.drawn[forward(step)] = at
-    state.drawn_pairs[forward(step)] = pair
-    state.old_counts[forward(step)] = count
-    state.old_totals[forward(step)] = total
-    state.counts[forward(at)] = count + 1.0
-    state.totals[forward(pair)] = total + 1.0
-    return at
-
-
-@kernel
-def undo(state: Any, steps: Any) -> Any:
-    """Take what a simulation drew out of the urns."""
-    for step in range(steps - 1, -1, -1):
-        state.counts[forward(state.drawn[forward(step)])] = state.old_counts[forward(step)]
-        state.totals[forward(state.drawn_pairs[forward(step)])] = state.old_totals[forward(step)]
-
-
-@kernel
 def roll_out(state: Any, x: Any, depth: Any) -> Any:
     """The discounted return of the roll-out policy from a state (Algorithm 5)."""
     states, actions = state.numbers[STATES], state.numbers[ACTIONS]
@@ -203,39 +173,40 @@ def roll_out(state: Any, x: Any, depth: Any) -> Any:
     for step in range(depth, state.numbers[DEPTH]):
         bits = next_bits(state.rng)
         # The first bit: the best action or any; 23 bits choose among them; 40 the successor.
-        which = x + states * np.int64(bits >> 63)
-        count = state.move_counts[forward(which)]
+        moves = (x + states * np.int64(bits >> 63)) * (actions + 1)
+        count = state.moves[forward(moves)]
         product = np.int64((bits >> 40) & 0x7FFFFF) * count
         if (product & 0x7FFFFF) < count and (product & 0x7FFFFF) < 0x800000 % count:
             product = below(state.rng, count) << 23  # exactly uniform (Lemire 2019)
-        u = state.moves[forward(which * actions + (product >> 23))]
-        pair = x * actions + u
+        pair = x * actions + state.moves[forward(moves + 1 + (product >> 23))]
         share = np.int64(bits & 0xFFFFFFFFFF) * (1.0 / 1099511627776.0)
-        y = state.successors[forward(draw(state, pair, share, step))]
-        value += factor * state.rewards[forward(pair * states + y)]
+        at = draw(state, pair, share)
+        count_draw(state, pair, at, step)
+        x = state.successors[forward(at)]
+        value += factor * state.rewards[forward(pair * states + x)]
         factor *= gamma
-        x = y
     return value
 
 
 @kernel
-def simulate(state: Any, root_state: Any) -> Any:
-    """One simulation: down the tree, a roll-out, and the return into the tree (Algorithm 4)."""
+def simulate(state: Any, x: Any) -> Any:
+    """One simulation: down the tree, a roll-out, and its return into the tree (Algorithm 4)."""
     states, actions = state.numbers[STATES], state.numbers[ACTIONS]
     limit, width = state.numbers[DEPTH], state.numbers[WIDTH]
-    x, node, depth = root_state, 0, 0
+    node, depth = 0, 0
     inside = True
     while inside:
         u = select(state, node)
         pair, edge = x * actions + u, node * actions + u
-        share = np.int64(next_bits(state.rng) >> 11) * (1.0 / 9007199254740992.0)
-        at = draw(state, pair, share, depth)
+        at = draw(state, pair, uniform(state.rng))
+        count_draw(state, pair, at, depth)
         x = state.successors[forward(at)]
-        state.path[forward(depth)] = edge
-        state.path_nodes[forward(depth)] = node
+        state.path[forward(2 * depth)] = node
+        state.path[forward(2 * depth + 1)] = edge
         state.gains[forward(depth)] = state.rewards[forward(pair * states + x)]
         depth += 1
         place = at - pair * states
+        # A successor that the prior held impossible has no node.
         inside = depth < limit and state.visits[forward(edge)] > 0 and place < width
         if inside:
             node = int(state.children[forward(edge * width + place)])
@@ -246,13 +217,30 @@ def simulate(state: Any, root_state: Any) -> Any:
     gamma = state.gamma[0]
     for step in range(depth - 1, -1, -1):
         value = state.gains[forward(step)] + gamma * value
-        edge = state.path[forward(step)]
+        state.node_visits[forward(state.path[forward(2 * step)])] += 1
+        edge = state.path[forward(2 * step + 1)]
         visits = state.visits[forward(edge)] + 1
         state.visits[forward(edge)] = visits
         old = state.returns[forward(edge)]
         state.returns[forward(edge)] = old + (value - old) / visits
-        state.node_visits[forward(state.path_nodes[forward(step)])] += 1
-    undo(state, limit)
+    undo_draws(state, 0, limit)
+
+
+@kernel
+def learn(state: Any, x: Any, u: Any, reward: Any, y: Any) -> Any:
+    """Q-learning from a real transition, and the best actions of its state."""
+    actions = state.numbers[ACTIONS]
+    ahead = best_action(state.quality, y * actions, actions)[0]
+    pair, moves = x * actions + u, x * (actions + 1)
+    target = reward + state.gamma[0] * ahead
+    state.quality[pair] += RATE * (target - state.quality[pair])
+    greatest = best_action(state.quality, x * actions, actions)[0]
+    ties = 0
+    for v in range(actions):
+        if state.quality[x * actions + v] == greatest:
+            ties += 1
+            state.moves[moves + ties] = v
+    state.moves[moves] = ties
 
 
 @kernel
@@ -266,7 +254,6 @@ def act(state: Any, reward: Any, observation: Any) -> Any:
     new_node(state)
     for _ in range(state.numbers[SIMULATIONS]):
         simulate(state, x)
-    # An action that was never performed counts as 0, as in the authors' library.
     best = best_action(state.returns, 0, state.numbers[ACTIONS])
     return chosen(state, x, break_ties(state.rng, state.returns, 0, best))
 
@@ -293,7 +280,7 @@ class BAMCP(BayesianAgent):
         states, actions = self.prior.distribution.states, self.prior.distribution.actions
         width, nodes = int(fields["sizes"].max()), self.k + 1
         fields["numbers"][4:] = self.k, self.depth, width, 0
-        numbers = np.arange(self.k + 2)
+        visits = np.arange(self.k + 2)
         return BamcpState(
             rng=generator_state(),
             **{name: fields[name] for name in MODEL},
@@ -302,16 +289,13 @@ class BAMCP(BayesianAgent):
             visits=np.zeros(nodes * actions, dtype=np.int32),
             returns=np.zeros(nodes * actions),
             children=np.zeros(nodes * actions * width, dtype=np.int32),
-            widths=EXPLORATION * np.sqrt(np.log1p(numbers)),
-            shares=1 / np.sqrt(np.maximum(numbers, 1)),
-            path=np.zeros(self.depth, dtype=np.int64),
-            path_nodes=np.zeros(self.depth, dtype=np.int64),
+            widths=EXPLORATION * np.sqrt(np.log1p(visits)),
+            shares=1 / np.sqrt(np.maximum(visits, 1)),
+            bounds=np.zeros(actions),
+            path=np.zeros(2 * self.depth, dtype=np.int64),
             gains=np.zeros(self.depth),
-            drawn=np.zeros(self.depth, dtype=np.int64),
-            drawn_pairs=np.zeros(self.depth, dtype=np.int64),
-            old_counts=np.zeros(self.depth),
-            old_totals=np.zeros(self.depth),
+            drawn=np.zeros(2 * self.depth, dtype=np.int64),
+            saved=np.zeros(2 * self.depth),
             quality=np.zeros(states * actions),
-            moves=np.tile(np.arange(actions), 2 * states),
-            move_counts=np.full(2 * states, actions),
+            moves=np.tile([actions, *range(actions)], 2 * states),
         )

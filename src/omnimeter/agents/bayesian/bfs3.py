@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from omnimeter.agents.bayesian.bamcp import count_draw, draw, undo_draws
 from omnimeter.agents.bayesian.model import (
     ACTIONS,
     LAST_ACTION,
@@ -36,6 +37,7 @@ class Bfs3State(NamedTuple):
         numbers: After those of every Bayesian agent: roll-outs of each call, samples of each edge,
             depth, whether the mean model is searched, how many nodes and entries there are.
         rates: The discount factor, V_min and V_max.
+        leaves: The part of the leaves in the distance of bounds that is left out, for each level.
         flat: Whether the reward of a pair is the same for all successors.
         inverses: 1 / n.
         upper: The upper bound of each node's value.
@@ -50,9 +52,8 @@ class Bfs3State(NamedTuple):
         repeats: How often it was drawn.
         children: Its node.
         path: The edges of the present roll-out.
-        passed: The places in ``counts`` of the present roll-out.
-        old_counts: The counts there before it passed.
-        old_totals: The totals there before it passed.
+        drawn: What the present roll-out went through: the place in ``counts`` and the pair.
+        saved: The count and the total before.
         values: The value of each action at the present state.
     """
 
@@ -67,6 +68,7 @@ class Bfs3State(NamedTuple):
     probabilities: FloatArray
     means: FloatArray
     rates: FloatArray
+    leaves: FloatArray
     flat: IntArray
     inverses: FloatArray
     upper: FloatArray
@@ -81,9 +83,8 @@ class Bfs3State(NamedTuple):
     repeats: NDArray[np.int16]
     children: NDArray[np.int32]
     path: IntArray
-    passed: IntArray
-    old_counts: FloatArray
-    old_totals: FloatArray
+    drawn: IntArray
+    saved: FloatArray
     values: FloatArray
 
 
@@ -179,14 +180,20 @@ def expand(state: Any, node: Any, x: Any, level: Any) -> Any:
 
 
 @kernel
-def widest(state: Any, edge: Any) -> Any:
-    """The entry of an edge with the largest distance of bounds, times its repeats; random ties."""
+def widest(state: Any, edge: Any, leaf: Any) -> Any:
+    """The entry of an edge with the largest distance of bounds, times its repeats; random ties.
+
+    Args:
+        state: The agent's state.
+        edge: The edge.
+        leaf: How much of each distance is that of the leaves, which no roll-out makes smaller.
+    """
     first = int(state.firsts[forward(edge)])
     last = first + state.different[forward(edge)]
-    greatest, best, ties = -1.0, first, 0
+    greatest, best, ties = -np.inf, first, 0
     for entry in range(first, last):
         child = state.children[forward(entry)]
-        gap = state.upper[forward(child)] - state.lower[forward(child)]
+        gap = state.upper[forward(child)] - state.lower[forward(child)] - leaf
         gap *= state.repeats[forward(entry)]
         better = gap > greatest
         ties = 1 if better else ties + int(gap == greatest)
@@ -197,7 +204,7 @@ def widest(state: Any, edge: Any) -> Any:
         while skipped > 0:
             best += 1
             child = state.children[forward(best)]
-            gap = state.upper[forward(child)] - state.lower[forward(child)]
+            gap = state.upper[forward(child)] - state.lower[forward(child)] - leaf
             if gap * state.repeats[forward(best)] == greatest:
                 skipped -= 1
     return best
@@ -227,26 +234,6 @@ def back_up(state: Any, edge: Any) -> Any:
 
 
 @kernel
-def pass_through(state: Any, pair: Any, at: Any, step: Any) -> Any:
-    """Count a transition of the present roll-out."""
-    state.passed[forward(step)] = at
-    state.old_counts[forward(step)] = state.counts[forward(at)]
-    state.old_totals[forward(step)] = state.totals[forward(pair)]
-    state.counts[forward(at)] += 1.0
-    state.totals[forward(pair)] += 1.0
-
-
-@kernel
-def undo(state: Any, steps: Any, first: Any) -> Any:
-    """Take back what roll-outs counted, from the last step to the first."""
-    states = state.numbers[STATES]
-    for step in range(steps - 1, first - 1, -1):
-        at = state.passed[forward(step)]
-        state.counts[forward(at)] = state.old_counts[forward(step)]
-        state.totals[forward(at // states)] = state.old_totals[forward(step)]
-
-
-@kernel
 def roll_out(state: Any, root_state: Any) -> Any:
     """Follow the optimistic action and the least certain successor to the depth (Algorithm 8)."""
     states, actions = state.numbers[STATES], state.numbers[ACTIONS]
@@ -260,12 +247,12 @@ def roll_out(state: Any, root_state: Any) -> Any:
         pair, edge = x * actions + u, node * actions + u
         if state.firsts[forward(edge)] < 0:
             sample(state, edge, pair, level)
-        entry = widest(state, edge)
+        entry = widest(state, edge, state.leaves[forward(level)])
         state.path[forward(level)] = edge
         at = pair * states + state.places[forward(entry)]
         x = state.successors[forward(at)]
         if not mean_model:
-            pass_through(state, pair, at, level + 1)
+            count_draw(state, pair, at, level + 1)
         if level + 1 < depth:
             node = int(state.children[forward(entry)])
             if node == 0:
@@ -276,7 +263,7 @@ def roll_out(state: Any, root_state: Any) -> Any:
     for level in range(depth - 1, -1, -1):
         back_up(state, state.path[forward(level)])
     if not mean_model:
-        undo(state, depth + 1, 1)
+        undo_draws(state, 1, depth + 1)
 
 
 @kernel
@@ -314,17 +301,13 @@ def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001 - rew
         pair = x * actions + u
         total = 0.0
         for _ in range(samples):
-            target = uniform(state.rng) * state.totals[pair]
-            at, last = pair * states, pair * states + state.sizes[pair] - 1
-            while at < last and target >= state.counts[at]:
-                target -= state.counts[at]
-                at += 1
+            at = draw(state, pair, uniform(state.rng))
             y = state.successors[at]
             if state.numbers[MEAN_MODEL] == 0:
-                pass_through(state, pair, at, 0)
+                count_draw(state, pair, at, 0)
             total += state.rewards[pair * states + y] + state.rates[GAMMA] * search(state, y)
             if state.numbers[MEAN_MODEL] == 0:
-                undo(state, 1, 0)
+                undo_draws(state, 0, 1)
         state.values[u] = total / samples
     best = best_action(state.values, 0, actions)
     return chosen(state, x, break_ties(state.rng, state.values, 0, best))
@@ -381,6 +364,10 @@ class BFS3(BayesianAgent):
             rng=generator_state(),
             **{name: fields[name] for name in MODEL},
             rates=np.array([gamma, lowest / (1 - gamma), highest / (1 - gamma)]),
+            leaves=(highest - lowest)
+            / (1 - gamma)
+            * gamma ** np.arange(self.depth)[::-1]
+            * (self.variant == "original"),
             flat=(np.nanmax(spread, axis=2) == np.nanmin(spread, axis=2)).ravel().astype(np.int64),
             inverses=1 / np.maximum(numbers, 1),
             upper=np.full(nodes, highest / (1 - gamma)),
@@ -395,8 +382,7 @@ class BFS3(BayesianAgent):
             repeats=np.zeros(entries, dtype=np.int16),
             children=np.zeros(entries, dtype=np.int32),
             path=np.zeros(self.depth, dtype=np.int64),
-            passed=np.zeros(self.depth + 1, dtype=np.int64),
-            old_counts=np.zeros(self.depth + 1),
-            old_totals=np.zeros(self.depth + 1),
+            drawn=np.zeros(2 * (self.depth + 1), dtype=np.int64),
+            saved=np.zeros(2 * (self.depth + 1)),
             values=np.zeros(known.actions),
         )

@@ -73,8 +73,10 @@ def solve_from_zero(state: Any, limit: Any, sweeps: Any) -> Any:
         sweeps: The most sweeps, or 0.
     """
     states, actions, gamma = state.numbers[STATES], state.numbers[ACTIONS], state.rates[GAMMA]
-    state.values[:] = 0.0
-    state.quality[:] = 0.0
+    for x in range(states):
+        state.values[x] = 0.0
+    for pair in range(states * actions):
+        state.quality[pair] = 0.0
     done, change = 0, np.inf
     while change > limit and (sweeps == 0 or done < sweeps):
         done += 1

@@ -24,6 +24,12 @@ before the first decision."""
 TOLERANCE = 0.01
 """How far the values of a mean model may be from the exact ones."""
 
+DIRECT = 64
+"""The most states of which a policy is evaluated by solving equations, not by further sweeps."""
+
+ROUNDING = 1e-13
+"""How much of the greatest value the rounding errors of a solution may be."""
+
 MODEL = ("numbers", "sizes", "slots", "successors", "counts", "totals", "rewards",
          "probabilities", "means")  # fmt: skip
 """The fields of a state that ``model_fields`` makes: ``slots`` is the place of each successor in
@@ -79,11 +85,14 @@ def chosen(state: Any, x: Any, u: Any) -> Any:
 
 @kernel
 def solve(state: Any, values: Any, quality: Any, gamma: Any, tolerance: Any) -> Any:
-    """Value iteration on the mean model, from given values, until they are exact to a tolerance.
+    """Solve the mean model from given values, until they are exact to a tolerance.
 
-    States are updated in place, one after the other (Gauss-Seidel), so that an update is used at
+    It is policy iteration with sweeps of value iteration in place, where an update is used at
     once. As each sweep is a contraction by gamma, values that change by at most
-    ``tolerance (1 - gamma) / gamma`` are at most the tolerance away from the fixed point.
+    ``tolerance (1 - gamma) / gamma`` are at most the tolerance away from the fixed point. Until
+    then the best policy so far is evaluated exactly after each sweep, in an MDP of up to
+    ``DIRECT`` states; in larger ones, sweeps alone are faster. Changes that may be rounding
+    errors (``ROUNDING``) count as none.
 
     Args:
         state: The agent's state.
@@ -94,22 +103,61 @@ def solve(state: Any, values: Any, quality: Any, gamma: Any, tolerance: Any) -> 
     """
     states, actions = state.numbers[STATES], state.numbers[ACTIONS]
     limit = tolerance * (1.0 - gamma) / gamma
-    change = limit + 1.0
-    while change > limit:
-        change = 0.0
+    policy = np.zeros(states, dtype=np.int64)
+    change, greatest = np.inf, 0.0
+    while change > limit + ROUNDING * greatest:
+        if change < np.inf and states <= DIRECT:
+            system = np.zeros(states * (states + 1))
+            for x in range(states):
+                pair, row = policy[x], x * (states + 1)
+                for k in range(pair * states, pair * states + state.sizes[pair]):
+                    system[row + state.successors[k]] = -gamma * state.probabilities[k]
+                system[row + x] += 1.0
+                system[row + states] = state.means[pair]
+            eliminate(system, values)
+        change, greatest = 0.0, 0.0
         for x in range(states):
             best = -np.inf
-            for u in range(actions):
-                pair = x * actions + u
+            for pair in range(x * actions, x * actions + actions):
                 row = pair * states
                 ahead = 0.0
                 for k in range(row, row + state.sizes[pair]):
                     ahead += state.probabilities[k] * values[state.successors[k]]
                 value = state.means[pair] + gamma * ahead
                 quality[pair] = value
-                best = max(best, value)
+                if value > best:
+                    best = value
+                    policy[x] = pair
             change = max(change, abs(best - values[x]))
+            greatest = max(greatest, abs(best))
             values[x] = best
+
+
+@kernel
+def eliminate(system: Any, solution: Any) -> Any:
+    """Solve linear equations by Gaussian elimination, without looking for pivots.
+
+    That is right and stable for the equations of a policy's values: they are diagonally dominant.
+
+    Args:
+        system: The coefficients of each equation and its right-hand side, one after the other. They
+            are overwritten.
+        solution: The result.
+    """
+    size = len(solution)
+    for x in range(size):
+        pivot = x * (size + 1)
+        for row in range(pivot + size + 1, size * (size + 1), size + 1):
+            if system[row + x] != 0.0:
+                factor = system[row + x] / system[pivot + x]
+                for k in range(x + 1, size + 1):
+                    system[row + k] -= factor * system[pivot + k]
+    for x in range(size - 1, -1, -1):
+        row = x * (size + 1)
+        rest = system[row + size]
+        for k in range(x + 1, size):
+            rest -= system[row + k] * solution[k]
+        solution[x] = rest / system[row + x]
 
 
 @kernel

@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 
 from omnimeter.agents.bayesian.model import (
     ACTIONS,
+    DIRECT,
     LAST_ACTION,
     LAST_STATE,
+    ROUNDING,
     STATES,
     TOLERANCE,
     BayesianAgent,
     chosen,
     draw_row,
+    eliminate,
     see,
 )
 from omnimeter.agents.shared import require
@@ -156,46 +159,71 @@ def draw_and_solve(state: Any) -> Any:
 
 
 @kernel
-def solve_merged(state: Any, starts: Any, vectors: Any) -> Any:
-    """Value iteration on the merged MDP: in place from the last values, until they are exact to
-    ``TOLERANCE`` (see ``solve``); in the library at once for all states, and from 0.
-    """  # noqa: D205 - one thought
+def best_vector(state: Any, x: Any, starts: Any, vectors: Any) -> Any:
+    """The value of a state in the merged MDP, its best action, and the vector by which it works."""
     states, actions, gamma = state.numbers[STATES], state.numbers[ACTIONS], state.rates[GAMMA]
+    best, action, vector = -np.inf, 0, 0
+    for pair in range(x * actions, x * actions + actions):
+        size, row = state.sizes[pair], pair * states
+        if starts[pair] == starts[pair + 1]:
+            value = NO_SAMPLE + gamma * state.values[x]
+            if value > best:
+                best, action = value, pair - x * actions
+        for at in range(starts[pair], starts[pair + 1], size + 1):
+            ahead = 0.0
+            for k in range(size):
+                ahead += vectors[at + k] * state.values[state.successors[row + k]]
+            value = vectors[at + size] + gamma * ahead
+            if value > best:
+                best, action, vector = value, pair - x * actions, at
+    return best, action, vector
+
+
+@kernel
+def evaluate(state: Any, vectors: Any, used: Any) -> Any:
+    """The exact values of the policy that uses these vectors."""
+    states, gamma = state.numbers[STATES], state.rates[GAMMA]
+    system = np.zeros(states * (states + 1))
+    for x in range(states):
+        pair, row = x * state.numbers[ACTIONS] + state.policy[x], x * (states + 1)
+        for k in range(state.sizes[pair]):
+            successor = state.successors[pair * states + k]
+            system[row + successor] = -gamma * vectors[used[x] + k]
+        system[row + x] += 1.0
+        system[row + states] = vectors[used[x] + state.sizes[pair]]
+    eliminate(system, state.values)
+
+
+@kernel
+def solve_merged(state: Any, starts: Any, vectors: Any) -> Any:
+    """Solve the merged MDP as ``solve`` does, from the last values; in the library from 0, by
+    sweeps that change all values at once.
+    """  # noqa: D205 - one thought
+    states, gamma = state.numbers[STATES], state.rates[GAMMA]
     library = state.numbers[RULE] == AS_LIBRARY
     limit = V_CHANGE if library else TOLERANCE * (1.0 - gamma) / gamma
-    following = np.zeros(states)
+    following, used = np.zeros(states), np.zeros(states, dtype=np.int64)
     if library:
-        state.values[:] = 0.0
-    change = np.inf
-    while change > limit:
-        greatest, squares = 0.0, 0.0
         for x in range(states):
-            best = -np.inf
-            for u in range(actions):
-                pair = x * actions + u
-                size, row = state.sizes[pair], pair * states
-                if starts[pair] == starts[pair + 1]:
-                    value = NO_SAMPLE + gamma * state.values[x]
-                    if value > best:
-                        best = value
-                        state.policy[x] = u
-                for at in range(starts[pair], starts[pair + 1], size + 1):
-                    ahead = 0.0
-                    for k in range(size):
-                        ahead += vectors[at + k] * state.values[state.successors[row + k]]
-                    value = vectors[at + size] + gamma * ahead
-                    if value > best:
-                        best = value
-                        state.policy[x] = u
+            state.values[x] = 0.0
+    change, greatest = np.inf, 0.0
+    while change > limit + ROUNDING * greatest:
+        if change < np.inf and states <= DIRECT and not library:
+            evaluate(state, vectors, used)
+        change, squares, greatest = 0.0, 0.0, 0.0
+        for x in range(states):
+            best, state.policy[x], used[x] = best_vector(state, x, starts, vectors)
             difference = best - state.values[x]
-            greatest = max(greatest, abs(difference))
+            change = max(change, abs(difference))
             squares += difference * difference
+            greatest = max(greatest, abs(best))
             following[x] = best
             if not library:
                 state.values[x] = best
-        for x in range(states):
-            state.values[x] = following[x]
-        change = sqrt(squares) if library else greatest
+        if library:
+            change = sqrt(squares)
+            for x in range(states):
+                state.values[x] = following[x]
 
 
 @kernel
@@ -206,8 +234,10 @@ def sampled_act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG0
     if due(state):
         draw_and_solve(state)
         if state.numbers[RULE] >= BY_CHANGE:
-            state.old_counts[:] = state.counts
-            state.old_totals[:] = state.totals
+            for k in range(len(state.counts)):
+                state.old_counts[k] = state.counts[k]
+            for pair in range(len(state.totals)):
+                state.old_totals[pair] = state.totals[pair]
     state.numbers[STEPS] += 1
     return chosen(state, x, state.policy[x])
 

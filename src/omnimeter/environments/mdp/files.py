@@ -157,12 +157,12 @@ class _Numbers:
         Raises:
             InvalidInputError: There are not so many.
         """
-        found = self.values[self.taken : self.taken + count]
+        numbers = self.values[self.taken : self.taken + count]
         self.taken += count
-        if len(found) < count:
-            message = f"{self.where} is truncated: it ends after {len(found)} of {count} numbers "
+        if len(numbers) < count:
+            message = f"{self.where} is truncated: it ends after {len(numbers)} of {count} numbers "
             raise InvalidInputError(f"{message}of {what}.", "Get the file again.")
-        return found
+        return numbers
 
     def whole(self, what: str, low: int, high: int | None = None) -> int:
         """The next number, a whole one in some range."""
@@ -225,16 +225,18 @@ _KNOWN = (
 
 
 def _read_experiment(text: str, path: str) -> StoredMDPs:
-    prefix = re.compile(rf"^(\d+)\s*\n(?={HEADER[0]}\s)", re.MULTILINE)
+    length = re.compile(rf"^(\d+)\s*\n(?={HEADER[0]}\s)", re.MULTILINE)
     stored: list[tuple[FloatArray, dict[str, Any]]] = []
     end = 0
-    while found := prefix.search(text, end):
+    while prefix := length.search(text, end):
         where = f"{path}, MDP {len(stored)}"
-        end = found.end() + int(found[1])
+        end = prefix.end() + int(prefix[1])
         if end > len(text):
-            message = f"{where} is truncated: it ends after {len(text) - found.end()} of {found[1]}"
+            message = (
+                f"{where} is truncated: it ends after {len(text) - prefix.end()} of {prefix[1]}"
+            )
             raise InvalidInputError(f"{message} characters.", "Get the file again.")
-        lines = text[found.end() : end].splitlines()
+        lines = text[prefix.end() : end].splitlines()
         numbers = _Numbers(lines, where, len(_header(lines)))
         transitions, rest = _read_values(numbers, "the probabilities")
         off = np.abs(transitions.sum(axis=2) - 1) + (transitions < 0).any(axis=2)

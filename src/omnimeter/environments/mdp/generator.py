@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import accumulate, chain
-from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.agent import FloatArray, single
 from omnimeter.environments.mdp import scene as scenes
-from omnimeter.environments.mdp.dynamics import KERNELS, MDPState
+from omnimeter.environments.mdp.dynamics import FARTHEST, KERNELS, MDPState
 from omnimeter.environments.mdp.files import StoredMDPs, read_file
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
@@ -107,10 +106,13 @@ class FiniteMDPs(KernelEnvironmentClass):
         flat = np.array([*chain.from_iterable(successors)], dtype=np.int64)
         pairs = np.repeat(np.arange(len(sizes)), sizes)
         low, high = known.reward_range()
+        rewards = known.rewards.reshape(len(sizes), -1)[pairs, flat]
         spread = np.empty(0)
         if known.variances is not None:
-            low, high = -inf, inf
             spread = np.sqrt(known.variances.reshape(len(sizes), -1)[pairs, flat])
+            far = FARTHEST * np.sqrt(known.variances[known.possible])
+            means = known.rewards[known.possible]
+            low, high = float((means - far).min()), float((means + far).max())
         state = MDPState(
             rng=generator_state(),
             noise=np.zeros(len(sizes), dtype=np.uint64),
@@ -118,7 +120,7 @@ class FiniteMDPs(KernelEnvironmentClass):
             starts=np.cumsum([0, *sizes], dtype=np.int64),
             successors=flat,
             cumulative=np.array([*chain.from_iterable(cumulative)]),
-            rewards=known.rewards.reshape(len(sizes), -1)[pairs, flat],
+            rewards=rewards,
             deviations=spread,
             initial=np.cumsum(known.initial),
             first_reward=np.array([min(max(0.0, low), high)]),
@@ -202,12 +204,13 @@ def _rescaled(given: MDPDistribution) -> MDPDistribution:
 
 
 class MDP(FiniteMDPs):
-    """Finite MDPs drawn from a Dirichlet-multinomial distribution (Bayesian RL benchmark, 5.2).
+    """Finite MDPs, drawn from a distribution that is given or stands in a file.
 
-    Every row of transition probabilities is drawn from a Dirichlet distribution of its own. Rewards
-    are the same in all MDPs: constant, or normally distributed where variances are given; their
-    range is infinite then. Without any parameter there are two states and two actions, all
-    transitions are equally likely, and arriving in the second state pays 1.
+    Every row of transition probabilities is drawn from a Dirichlet distribution of its own, a flat
+    Dirichlet-multinomial distribution (Bayesian RL benchmark, 5.2). Rewards are the same in all
+    MDPs: constant, or normally distributed where variances are given; they are then at most 8.57
+    standard deviations from their mean, as far as 53 random bits reach. Without any parameter there
+    are two states and two actions, every theta is 1, and reaching the second state pays 1.
 
     Args:
         theta: The concentrations, ``[state][action][successor]``; 0 where a transition is
@@ -217,7 +220,7 @@ class MDP(FiniteMDPs):
         initial: The initial state, counted from 0, -1 for any with the same probability, or the
             probability of each.
         variances: The variance of each reward, as the rewards.
-        file: The path of a file in place of these: TOML, JSON (``.json``) or NumPy (``.npz``) with
+        file: The path of a file in place of these: TOML, JSON or NumPy (``.npz``) with
             the same names, or a distribution file of the authors' library. An experiment file of
             that library holds MDPs: exercise k is in MDP k then, counted from 0.
         rescale: Whether rewards are mapped linearly to [-1, 1].
@@ -281,12 +284,12 @@ class MDP(FiniteMDPs):
 
     def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
         """The MDPs of an experiment file."""
-        found = [each for each in self._stored if low <= self.complexity(each) <= high]
-        return found if self._stored and len(found) <= limit else None
+        among = [each for each in self._stored if low <= self.complexity(each) <= high]
+        return among if self._stored and len(among) <= limit else None
 
     def complexity_range(self) -> tuple[float, float]:
         """The lowest and the highest number of possible transitions."""
         if not self._stored:
             return super().complexity_range()
-        found = [self.complexity(each) for each in self._stored]
-        return min(found), max(found)
+        complexities = [self.complexity(each) for each in self._stored]
+        return min(complexities), max(complexities)

@@ -70,11 +70,11 @@ def _uniform(given: MDPDistribution) -> MDPDistribution:
 
 
 class GeneralisedChain(FiniteMDPs):
-    """The Generalised Chain distribution, GC (Bayesian RL benchmark, 5.2.1 and B.1).
+    """The Generalised Chain: on for a large reward, or back for a small one.
 
     Five states in a chain and three actions, each of which leads on to the next state or back to
-    the first. Reaching the first state pays 2, reaching the last one, from which the agent may
-    stay there, 10.
+    the first. Reaching the first state pays 2, reaching the last one, or staying there, 10
+    (Bayesian RL benchmark, 5.2.1 and B.1).
 
     Args:
         variant: ``paper`` as in appendix B; ``library`` as in the distribution file of the
@@ -96,11 +96,11 @@ class GeneralisedChain(FiniteMDPs):
 
 
 class GeneralisedDoubleLoop(FiniteMDPs):
-    """The Generalised Double-Loop distribution, GDL (Bayesian RL benchmark, 5.2.2 and B.2).
+    """The Generalised Double-Loop: one loop is a trap that pays, the other pays more.
 
     Two loops of five states cross in the first one, and two actions have the same prior. One loop
     cannot be left, and its end pays 1. Every state of the other leads on, or back to the first;
-    its end pays 2.
+    its end pays 2 (Bayesian RL benchmark, 5.2.2 and B.2).
 
     Args:
         variant: ``paper`` as in appendix B, or ``uniform`` with every theta 1, the prior of the
@@ -121,11 +121,11 @@ class GeneralisedDoubleLoop(FiniteMDPs):
 
 
 class Grid(FiniteMDPs):
-    """The Grid distribution (Bayesian RL benchmark, 5.2.3 and B.3).
+    """The Grid: moves that may fail, and a goal in the opposite corner.
 
     The agent goes up, down, left or right on five by five cells, from one corner to the opposite
     one. Reaching it pays 10 and leads back to the start. Each move may fail with a probability of
-    its own, and then the agent stays.
+    its own, and then the agent stays (Bayesian RL benchmark, 5.2.3 and B.3).
 
     Args:
         variant: ``paper`` as in appendix B; ``library`` with the actions in the order of the
