@@ -199,6 +199,7 @@ def test_times_are_merged_over_trajectories() -> None:
         ({"prior": "grid"}, "25 states and 4 actions"),
         ({"prior": "cups"}, "cannot be a prior"),
         ({"trajectories": 0}, "0 trajectories"),
+        ({"interactions": 0}, "0 steps"),
         ({"exercises": 0}, "0 MDPs"),
         ({"noise": "none"}, "noise"),
         ({"seconds": 1.0}, "seconds= cannot be given together with prior="),

@@ -102,8 +102,12 @@ class BayesianRL(FixedProtocol):
     ) -> None:
         require_discount(gamma)
         self.mdps = FIRST_BLOCK if exercises is None else exercises
-        for number, what in ((self.mdps, "MDPs"), (trajectories, "trajectories per MDP")):
-            if number < 1:
+        for number, what in (
+            (self.mdps, "MDPs"),
+            (trajectories, "trajectories per MDP"),
+            (interactions, "steps"),
+        ):
+            if number is not None and number < 1:
                 message = f"There cannot be {number} {what}."
                 raise InvalidInputError(message, "Give a number from 1 up.")
         self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
