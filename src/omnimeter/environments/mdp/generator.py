@@ -55,6 +55,7 @@ class FiniteMDPs(KernelEnvironmentClass):
 
     kernels = KERNELS
     views = VIEWS
+    privileged = ("model",)
 
     def __init__(self, distribution: MDPDistribution, *, rescale: bool = False) -> None:
         self.rescale = rescale
