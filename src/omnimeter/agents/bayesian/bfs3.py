@@ -323,7 +323,42 @@ def refresh(state: Any, pair: Any) -> Any:
 
 
 class BFS3(BayesianAgent):
-    """Bayesian forward search with sparse sampling (Asmuth and Littman 2011)."""
+    """Bayesian forward search with sparse sampling (Asmuth and Littman 2011; Algorithms 6 to 8).
+
+    For each action, C successors are drawn from the predictive distribution, and the value of each
+    is searched in a tree of its own by roll-outs of FSSS. A node of the tree is a history: when it
+    is reached for the first time, C successors of each action are drawn from the predictive
+    distribution of the prior, all observed transitions and those on the way to the node. Bounds
+    of its value are backed up from the successors; those never reached have V_max and V_min. A
+    roll-out follows the action of largest upper bound to the successor with the largest distance
+    of its bounds, times how often it was drawn, until the depth. The agent performs the action of
+    the largest mean of r + gamma U. Ties are broken at random. Nothing is kept for the next step.
+
+    The texts do not say how many roll-outs t a search of FSSS has. As in the authors' library, K
+    counts those of all C successors together: t is K / C, rounded down, and at least 1. The depth
+    counts from the successors.
+
+    - ``original``: leaves at the depth are settled, as in the FSSS of Walsh, Goschin and Littman
+      (2010), on which the search is built: the distance of their bounds does not count when a
+      successor is chosen. With many samples and roll-outs its values are the Bayes-optimal ones
+      of depth + 1 steps. V_min and V_max are the lowest and the highest reward / (1 - gamma).
+    - ``library``: the distance at the leaves counts. Common successors then keep so much of it
+      that rare ones may never be reached, and values stay above the Bayes-optimal ones. V_min is
+      0, and V_max belongs to the whole table of rewards, impossible transitions included.
+    - ``printed``: as the pseudo-code has it, nodes are states at a level, and all successors are
+      drawn from the mean model of the present posterior: it plans as if nothing more was to be
+      learnt. The distance at the leaves counts.
+
+    Successors are drawn as the counts of each one, which are binomial. Where the reward of a pair
+    is the same for all successors, they are drawn only if the action is followed; this does not
+    change their distribution.
+
+    Args:
+        k: The number of roll-outs for each action, at least 1.
+        c: The number C of successors drawn for each action, 1 to 32767.
+        depth: The depth of the search behind the successors, at least 1.
+        variant: Which description it follows.
+    """
 
     kernels = AgentKernels(Bfs3State, act=act)
 
@@ -341,8 +376,9 @@ class BFS3(BayesianAgent):
 
     @property
     def work(self) -> int:
-        """About how many times 20 ns a decision takes."""
-        return 10 * self.c * max(1, self.k // self.c) * self.depth
+        """About how many times 20 ns a decision takes, with few successors."""
+        actions = self.prior.distribution.actions if self.prior else 4
+        return 5 * actions * self.c * max(1, self.k // self.c) * self.depth
 
     def initial_state(self, briefing: Briefing) -> Bfs3State:
         """No tree yet."""
@@ -359,17 +395,17 @@ class BFS3(BayesianAgent):
         edges = nodes * known.actions
         entries = edges * min(self.c, int(fields["sizes"].max()))
         entries += self.depth * known.actions * min(self.c, known.states)
-        numbers = np.arange(258)
+        left = np.arange(self.depth)[::-1]  # steps after each level
+        leaves = np.zeros(self.depth)
+        if self.variant == "original":
+            leaves = (highest - lowest) / (1 - gamma) * np.power(gamma, left)
         return Bfs3State(
             rng=generator_state(),
             **{name: fields[name] for name in MODEL},
             rates=np.array([gamma, lowest / (1 - gamma), highest / (1 - gamma)]),
-            leaves=(highest - lowest)
-            / (1 - gamma)
-            * gamma ** np.arange(self.depth)[::-1]
-            * (self.variant == "original"),
+            leaves=leaves,
             flat=(np.nanmax(spread, axis=2) == np.nanmin(spread, axis=2)).ravel().astype(np.int64),
-            inverses=1 / np.maximum(numbers, 1),
+            inverses=1 / np.maximum(np.arange(258), 1),
             upper=np.full(nodes, highest / (1 - gamma)),
             lower=np.full(nodes, lowest / (1 - gamma)),
             expanded=np.zeros(nodes, dtype=np.int8),
