@@ -6,6 +6,7 @@ goes on, and single settings can be added. All settings of a problem meet the sa
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -412,8 +413,9 @@ def _reproduce(
     quick: bool,
     only: Sequence[str],
     cheap: bool,
-    workers: int,
+    workers: int | None,
 ) -> Reproduced:
+    workers = os.cpu_count() or 1 if workers is None else workers
     if workers < 1:
         raise InvalidInputError(f"There cannot be {workers} workers.", "Give 1 or more.")
     chosen = wanted(only, quick=quick, cheap=cheap)
@@ -453,7 +455,7 @@ def accurate(
     quick: bool = False,
     only: Sequence[str] = (),
     cheap: bool = False,
-    workers: int = 1,
+    workers: int | None = None,
 ) -> Reproduced:
     """Run the accurate case: agents are told the distribution that MDPs are drawn from.
 
@@ -463,7 +465,7 @@ def accurate(
         quick: Only the settings of Figure 9, in 20 MDPs.
         only: Only these settings: ``gc e-greedy(epsilon=0)``, ``gc e-greedy``, ``gc``.
         cheap: Only the settings that take less than an hour together.
-        workers: Processes that work at once.
+        workers: Processes that work at once; as many as there are cores by default.
     """
     return _reproduce(True, out, report, quick=quick, only=only, cheap=cheap, workers=workers)
 
@@ -475,7 +477,7 @@ def inaccurate(
     quick: bool = False,
     only: Sequence[str] = (),
     cheap: bool = False,
-    workers: int = 1,
+    workers: int | None = None,
 ) -> Reproduced:
     """Run the inaccurate case: agents are told that any transition is as likely as any other.
 
@@ -485,6 +487,6 @@ def inaccurate(
         quick: Only the settings of Figure 9, in 20 MDPs.
         only: Only these settings: ``gc e-greedy(epsilon=0)``, ``gc e-greedy``, ``gc``.
         cheap: Only the settings that take less than an hour together.
-        workers: Processes that work at once.
+        workers: Processes that work at once; as many as there are cores by default.
     """
     return _reproduce(False, out, report, quick=quick, only=only, cheap=cheap, workers=workers)
