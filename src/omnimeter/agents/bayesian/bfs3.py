@@ -167,7 +167,8 @@ def expand(state: Any, node: Any, x: Any, level: Any) -> Any:
         pair, edge = x * actions + u, node * actions + u
         if state.flat[forward(pair)] == 1:
             state.firsts[forward(edge)] = -1
-            gain = state.means[forward(pair)]
+            row = pair * state.numbers[STATES]
+            gain = state.rewards[forward(row + state.successors[forward(row)])]
         else:
             gain = sample(state, edge, pair, level)
         state.gains[forward(edge)] = gain
@@ -341,7 +342,8 @@ class BFS3(BayesianAgent):
     - ``original``: leaves at the depth are settled, as in the FSSS of Walsh, Goschin and Littman
       (2010), on which the search is built: the distance of their bounds does not count when a
       successor is chosen. With many samples and roll-outs its values are the Bayes-optimal ones
-      of depth + 1 steps. V_min and V_max are the lowest and the highest reward / (1 - gamma).
+      of depth + 1 steps, and gamma^(depth + 1) V_max. V_min and V_max are the lowest and the
+      highest reward / (1 - gamma).
     - ``library``: the distance at the leaves counts. Common successors then keep so much of it
       that rare ones may never be reached, and values stay above the Bayes-optimal ones. V_min is
       0, and V_max belongs to the whole table of rewards, impossible transitions included.
