@@ -138,6 +138,14 @@ def test_a_failed_offline_phase_is_a_fault_of_the_agent(name: str, isolated: boo
     assert other.count == 3
 
 
+def test_an_agent_without_an_offline_phase_takes_no_time_for_it() -> None:
+    without, opps = omnimeter.prepare(
+        ["random", "opps-ds(formulas=F2, budget=2)"], "gc", again=True
+    )
+    assert (without.wall_s, without.cpu_s) == (0.0, 0.0)
+    assert opps.wall_s > 0
+
+
 def test_offline_phases_that_differ_are_not_mixed(tmp_path: Path) -> None:
     session = {"out": tmp_path / "evaluation", "exercises": 4}
     run(Changing, **session)

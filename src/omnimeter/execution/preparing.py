@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from omnimeter.catalogue import Kind, make, objects
-from omnimeter.contract import EnvironmentClass, Fault, OmnimeterError, Prior, Spec, Trace
+from omnimeter.contract import Agent, EnvironmentClass, Fault, OmnimeterError, Prior, Spec, Trace
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.interaction.adapters import adapt
@@ -150,7 +150,7 @@ def kept_at(agent: Spec, preparation: Preparation) -> Path | None:
 def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Limits) -> Prepared:
     prior, seed = prior_of(preparation), preparation.stream(agent).seed
     content: Mapping[str, Any] = {}
-    fault, cpu = None, None
+    fault, cpu, instant = None, None, False
     begun = perf_counter()
     try:
         if isolated:
@@ -160,6 +160,7 @@ def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Li
                 content = process.prepare(prior, seed)
         else:
             made = adapt(make(Kind.AGENT, agent))
+            instant = type(made).prepare is Agent.prepare  # there is no offline phase to measure
             if warm_up := getattr(made, "warm_up", None):  # compiling is not learning
                 warm_up()
             begun, cpu_begun = perf_counter(), thread_time()
@@ -168,6 +169,8 @@ def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Li
     except AgentFault as trouble:
         fault = trouble.fault
     wall = perf_counter() - begun
+    if instant:
+        wall = cpu = 0.0
     if fault is None and not isolated:
         restore(adapt(make(Kind.AGENT, agent)), prior, content)  # raises before any exercise
     return Prepared(agent, preparation, content, wall, cpu, machine(), fault)
