@@ -327,7 +327,8 @@ def test_gamma_of_the_prior_is_that_of_the_optimal_agent() -> None:
         agent.initial_state(Briefing(2, single(3)))
 
 
-# Published scores (Figure 9), of 5,000 MDPs
+# Published scores (Figure 9), each the best of many settings. For some these all act alike, as
+# neither delta in SBOSS nor tau in Soft-max made a difference: their best is one of many draws.
 
 PUBLISHED = [
     (EGreedy(0), GeneralisedChain("library"), 40.62, 1.55),
@@ -338,6 +339,7 @@ PUBLISHED = [
     (EGreedy(0.1), GeneralisedDoubleLoop(), 3.05, 0.07),
     (BEB(0.5, "library"), GeneralisedDoubleLoop(), 3.09, 0.07),
     (SBOSS(1, 1, "library"), GeneralisedDoubleLoop(), 2.81, 0.1),
+    (SoftMax(0.1, "library"), GeneralisedDoubleLoop(), 2.79, 0.1),
     (EGreedy(0), Grid(), 6.9, 0.31),
     (SoftMax(0.05, "library"), Grid(), 0.0, 0.0),
     (SBOSS(0.1, 7, "library"), Grid(), 4.5, 0.33),
@@ -351,7 +353,9 @@ def test_scores_are_the_published_ones(
 ) -> None:
     found = scores(agent, place, 5000)
     own = 1.96 * found.std() / np.sqrt(5000)
-    assert abs(found.mean() - published) <= np.hypot(own, half_width)
+    allowed = np.hypot(own, half_width)
+    lucky = allowed if isinstance(agent, SBOSS | SoftMax) else 0.0
+    assert -allowed <= published - found.mean() <= allowed + lucky
 
 
 # Wrong input
