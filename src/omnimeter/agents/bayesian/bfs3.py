@@ -89,7 +89,7 @@ class Bfs3State(NamedTuple):
 
 
 @kernel
-def binomial(state: Any, trials: Any, successes: Any, failures: Any) -> Any:
+def binomial(rng: Any, inverses: Any, trials: Any, successes: Any, failures: Any) -> Any:
     """How many of some trials succeed, with these odds; by inversion, at most 256 at once."""
     rare, common = min(successes, failures), max(successes, failures)
     likely, ratio = common / (successes + failures), rare / common
@@ -104,52 +104,42 @@ def binomial(state: Any, trials: Any, successes: Any, failures: Any) -> Any:
                 term *= base
             base *= base
             exponent >>= 1
-        share = uniform(state.rng)
+        share = uniform(rng)
         k = 0
         while share >= term and k < n:
             share -= term
             k += 1
-            term *= ratio * ((n - k + 1) * state.inverses[forward(k)])
+            term *= ratio * ((n - k + 1) * inverses[forward(k)])
         found += k
     return found if successes <= failures else trials - found
 
 
 @kernel
-def add_entry(state: Any, pair: Any, place: Any, repeats: Any, level: Any) -> Any:
-    """Keep a successor that was drawn so often; the sum of its rewards."""
-    states = state.numbers[STATES]
-    entry = state.numbers[ENTRIES]
-    state.numbers[ENTRIES] = entry + 1
-    y = state.successors[forward(pair * states + place)]
-    state.places[forward(entry)] = place
-    state.repeats[forward(entry)] = repeats
-    child = 0
-    if state.numbers[MEAN_MODEL] == 1 and level + 1 < state.numbers[DEPTH]:
-        child = 1 + (level + 1) * states + y
-    state.children[forward(entry)] = child
-    return repeats * state.rewards[forward(pair * states + y)]
-
-
-@kernel
 def sample(state: Any, edge: Any, pair: Any, level: Any) -> Any:
     """Draw the successors of an edge from the predictive distribution; their mean reward."""
-    samples = state.numbers[SAMPLES]
-    row, last = pair * state.numbers[STATES], state.sizes[forward(pair)] - 1
-    state.firsts[forward(edge)] = state.numbers[ENTRIES]
+    states, samples, entry = state.numbers[STATES], state.numbers[SAMPLES], state.numbers[ENTRIES]
+    linked = state.numbers[MEAN_MODEL] == 1 and level + 1 < state.numbers[DEPTH]
+    row, last = pair * states, state.sizes[forward(pair)] - 1
     rest, left, gain = state.totals[forward(pair)], samples, 0.0
+    state.firsts[forward(edge)] = entry
     place = 0
     while left > 0:
         repeats = left
         count = state.counts[forward(row + place)]
         rest -= count
         if place < last and rest > 0.0:
-            repeats = binomial(state, left, count, rest)
+            repeats = binomial(state.rng, state.inverses, left, count, rest)
         if repeats > 0:
-            gain += add_entry(state, pair, place, repeats, level)
+            y = state.successors[forward(row + place)]
+            gain += repeats * state.rewards[forward(row + y)]
+            state.places[forward(entry)] = place
+            state.repeats[forward(entry)] = repeats
+            state.children[forward(entry)] = 1 + (level + 1) * states + y if linked else 0
+            entry += 1
             left -= repeats
         place += 1
-    first = int(state.firsts[forward(edge)])
-    state.different[forward(edge)] = state.numbers[ENTRIES] - first
+    state.different[forward(edge)] = entry - state.numbers[ENTRIES]
+    state.numbers[ENTRIES] = entry
     return gain / samples
 
 
@@ -295,8 +285,13 @@ def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001 - rew
     x = observation[0]
     see(state, x)
     states, actions = state.numbers[STATES], state.numbers[ACTIONS]
-    if state.numbers[LAST_STATE] >= 0:
-        refresh(state, state.numbers[LAST_STATE] * actions + state.numbers[LAST_ACTION])
+    if state.numbers[LAST_STATE] >= 0:  # a successor may be new
+        pair = state.numbers[LAST_STATE] * actions + state.numbers[LAST_ACTION]
+        row = pair * states
+        same = state.rewards[row + state.successors[row]]
+        for k in range(row, row + state.sizes[pair]):
+            if state.rewards[row + state.successors[k]] != same:
+                state.flat[pair] = 0
     samples = state.numbers[SAMPLES]
     for u in range(actions):
         pair = x * actions + u
@@ -312,15 +307,6 @@ def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001 - rew
         state.values[u] = total / samples
     best = best_action(state.values, 0, actions)
     return chosen(state, x, break_ties(state.rng, state.values, 0, best))
-
-
-@kernel
-def refresh(state: Any, pair: Any) -> Any:
-    """Whether the reward of a pair still is the same for all successors."""
-    row = pair * state.numbers[STATES]
-    for k in range(row, row + state.sizes[pair]):
-        if state.rewards[row + state.successors[k]] != state.rewards[row + state.successors[row]]:
-            state.flat[pair] = 0
 
 
 class BFS3(BayesianAgent):
