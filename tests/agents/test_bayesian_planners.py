@@ -154,8 +154,8 @@ def test_printed_bfs3_plans_in_the_mean_mdp() -> None:
         for learning in (0, 1)
     )
     for variant, values, others in (("printed", mean, adapted), ("library", adapted, mean)):
-        found = bfs3_values(500, variant, 0.25)
-        assert np.abs(found - values).max() < np.abs(found - others).max() / 2
+        measured = bfs3_values(500, variant, 0.25)
+        assert np.abs(measured - values).max() < np.abs(measured - others).max() / 2
 
 
 def draws(known: MDPDistribution, decisions: int) -> list[tuple[int, ...]]:
@@ -203,14 +203,14 @@ def test_samples_are_multinomial() -> None:
     for c, number in ((15, 4000), (700, 400)):
         agent = BFS3(1, c, 1)
         state = started(agent, known)
-        found = []
+        measured = []
         for _ in range(number):
             agent.act(0.0, 0)
             state.numbers[2] = -1
             repeats = np.zeros(3, dtype=int)
             repeats[state.places[: state.different[1]]] = state.repeats[: state.different[1]]
-            found.append(repeats)
-        drawn = np.array(found)
+            measured.append(repeats)
+        drawn = np.array(measured)
         assert (drawn.sum(axis=1) == c).all()
         exact = stats.multinomial(c, np.array([2.5, 1.0, 0.5]) / 4)
         errors = (drawn.mean(axis=0) - exact.mean()) / np.sqrt(np.diag(exact.cov()) / number)

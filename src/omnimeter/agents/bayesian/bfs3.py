@@ -93,7 +93,7 @@ def binomial(rng: Any, inverses: Any, trials: Any, successes: Any, failures: Any
     """How many of some trials succeed, with these odds; by inversion, at most 256 at once."""
     rare, common = min(successes, failures), max(successes, failures)
     likely, ratio = common / (successes + failures), rare / common
-    found = 0
+    counted = 0
     left = trials
     while left > 0:
         n = min(left, 256)
@@ -110,8 +110,8 @@ def binomial(rng: Any, inverses: Any, trials: Any, successes: Any, failures: Any
             share -= term
             k += 1
             term *= ratio * ((n - k + 1) * inverses[forward(k)])
-        found += k
-    return found if successes <= failures else trials - found
+        counted += k
+    return counted if successes <= failures else trials - counted
 
 
 @kernel
