@@ -13,7 +13,7 @@ import pytest
 import omnimeter
 from omnimeter import InvalidInputError, Spec
 from omnimeter.contract.exercise import Outcome
-from omnimeter.protocols.bayesian import BayesianRL, online_times
+from omnimeter.protocols.bayesian import BayesianRL, times_of
 from omnimeter.results import Record
 from prior_parts import Changing, Counting, Failing, Unserialisable
 
@@ -138,6 +138,14 @@ def test_a_failed_offline_phase_is_a_fault_of_the_agent(name: str, isolated: boo
     assert other.count == 3
 
 
+def test_an_agent_without_an_offline_phase_takes_no_time_for_it() -> None:
+    without, opps = omnimeter.prepare(
+        ["random", "opps-ds(formulas=F2, budget=2)"], "gc", again=True
+    )
+    assert (without.wall_s, without.cpu_s) == (0.0, 0.0)
+    assert opps.wall_s > 0
+
+
 def test_offline_phases_that_differ_are_not_mixed(tmp_path: Path) -> None:
     session = {"out": tmp_path / "evaluation", "exercises": 4}
     run(Changing, **session)
@@ -153,14 +161,22 @@ def test_offline_phases_that_differ_are_not_mixed(tmp_path: Path) -> None:
 def test_several_trajectories_per_mdp_are_one_unit() -> None:
     result = run("random", exercises=4, trajectories=3)
     (score,) = result.scores.values()
-    assert score.count == 4
-    assert len(outcomes(result)) == 12
+    assert score.count == len(outcomes(result)) == 12
     (values,) = result.judged.values.values()
     assert sorted(values) == [0, 1, 2, 3]
     assert score.value == pytest.approx(np.mean(list(values.values())))
     keys = {each.exercise.number % 4: each.exercise.instance.key for each in outcomes(result)}
     assert len(set(keys.values())) == 4
     assert len({each.payoff for each in outcomes(result)}) > 4
+
+
+def test_agents_with_noise_of_their_own_meet_the_same_mdps_and_can_be_compared() -> None:
+    result = run("random", "constant", exercises=4, noise="independent")
+    (first, second) = result.judged.outcomes.values()
+    for one, other in zip(first, second, strict=True):
+        assert one.exercise.instance == other.exercise.instance
+        assert one.exercise.seed != other.exercise.seed
+    assert len(result.decide().candidates) == 2
 
 
 def test_the_same_scores_in_several_processes() -> None:
@@ -174,13 +190,13 @@ def test_times_are_merged_over_trajectories() -> None:
     histogram = {str(round(8 * np.log2(1000))): 3, str(round(8 * np.log2(2000))): 1}
     first = replace(done, remarks={"online": {**online, "histogram": histogram}})
     second = replace(done, remarks={"online": {**online, "max_s": 3e-6, "histogram": histogram}})
-    times = online_times([first, second])
+    times = times_of([first, second])
     assert times["online_s"] == pytest.approx(1e-6)
     assert times["online_cpu_s"] == pytest.approx(0.5e-6)
     assert times["online_max_s"] == 3e-6
     assert times["online_p50_s"] == pytest.approx(1e-6, rel=0.05)
     assert times["online_p90_s"] == pytest.approx(2e-6, rel=0.05)
-    assert online_times([]) == {}
+    assert times_of([]) == {}
 
 
 @pytest.mark.parametrize(
@@ -191,6 +207,7 @@ def test_times_are_merged_over_trajectories() -> None:
         ({"prior": "grid"}, "25 states and 4 actions"),
         ({"prior": "cups"}, "cannot be a prior"),
         ({"trajectories": 0}, "0 trajectories"),
+        ({"interactions": 0}, "0 steps"),
         ({"exercises": 0}, "0 MDPs"),
         ({"noise": "none"}, "noise"),
         ({"seconds": 1.0}, "seconds= cannot be given together with prior="),
@@ -210,3 +227,11 @@ def test_an_agent_that_needs_a_prior_says_so() -> None:
     (score,) = result.scores.values()
     assert score.faults == {"agent-error": 1}
     assert "--prior" in str(outcomes(result)[0].fault)
+
+
+def test_results_name_agents_that_were_told_the_mdp() -> None:
+    result = run("optimal", "random", exercises=3)
+    told = [each.exercise.agent.id for each in outcomes(result) if "privileged" in each.remarks]
+    assert told == ["optimal-v1"] * 3
+    assert "optimal-v1 had the view model" in str(result)
+    assert result.scores["optimal-v1"].value > result.scores["random-v1"].value  # type: ignore[operator]

@@ -12,6 +12,7 @@ from brl_samples import HOME, a_setting, campaign, campaign_settings, outcomes, 
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.errors import UnknownNameError
 from omnimeter.protocols.evaluation import judge
+from omnimeter.protocols.times import FEATURES, Machine, Times
 from omnimeter.reports.decisions import (
     TESTS,
     best_under,
@@ -19,15 +20,7 @@ from omnimeter.reports.decisions import (
     decision_json,
     decision_table,
 )
-from omnimeter.reports.settings import (
-    FEATURES,
-    Machine,
-    Setting,
-    Times,
-    algorithm_names,
-    on_one_machine,
-    settings_of,
-)
+from omnimeter.reports.settings import Setting, algorithm_names, on_one_machine, settings_of
 from reports_samples import GOOD, OOPS, an_evaluation
 
 SLOW_MACHINE = Machine("Processor B", 60.0)
@@ -68,7 +61,7 @@ def test_agents_without_an_offline_phase_or_measured_times() -> None:
     bare = [replace(each, remarks={}) for each in done]
     (setting,) = settings_of(judge(protocol, {GOOD: bare}, complete=True))
     assert setting.times == Times()
-    assert all(FEATURES[name](setting.times) is None for name in ("mean", "cpu", "max", "p99"))
+    assert all(FEATURES[name][1](setting.times) is None for name in ("mean", "cpu", "max", "p99"))
 
 
 def test_quantiles_come_from_the_merged_histogram() -> None:
@@ -216,6 +209,17 @@ def test_only_common_mdps_count_and_faulty_settings_do_not() -> None:
     assert best_under([whole, faulty]).discarded == ((faulty, "2 faults of its own"),)
     with pytest.raises(InvalidInputError, match="no MDPs in common"):
         best_under([whole, replace(part, returns={200: 1.0, 201: 2.0})])
+
+
+def test_evaluations_may_have_seen_different_returns() -> None:
+    """The support of an evaluation is widened by what its own agents were paid."""
+    low = a_setting("a-v1", [0.5, 1.0, 0.0], support=(0.0, 1.0))
+    high = a_setting("b-v1", [2.0, 1.0, 3.0], support=(0.0, 3.0))
+    for settings in ([low, high], [high, low]):
+        comparison = best_under(settings).candidates[1].comparison
+        assert comparison is not None
+        assert comparison.difference == pytest.approx(-1.5)
+        assert comparison.bounded
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ import omnimeter as om
 from brl_samples import a_setting, a_stored_campaign, campaign, campaign_settings, remarks
 from omnimeter.cli import main
 from omnimeter.contract import InvalidInputError, Spec
+from omnimeter.protocols.times import Machine
 from omnimeter.reports.decisions import BoundsGrid, bounds_grid
 from omnimeter.reports.latex import write_latex_report
 from omnimeter.reports.page import gather, render
 from omnimeter.reports.plotting import inline_svg
-from omnimeter.reports.settings import Machine
 from omnimeter.reports.tables import settings_table, write_table
 from omnimeter.reports.text import MISSING
 from omnimeter.reports.time_figures import (

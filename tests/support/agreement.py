@@ -40,6 +40,7 @@ LONGEST_TABLE = 1000
 SMALL: dict[str, dict[str, Any]] = {
     "bamcp-v1": {"k": 10, "depth": 4},
     "bfs3-v1": {"k": 4, "c": 2, "depth": 3},
+    "opps-ds-v1": {"budget": 3},
 }
 """Parameters of agents that plan too long without compilation."""
 

@@ -13,7 +13,8 @@ import numpy as np
 from omnimeter.contract import Outcome, Spec
 from omnimeter.protocols import Result
 from omnimeter.protocols.evaluation import judge
-from omnimeter.reports.settings import Machine, Setting, Times, settings_of
+from omnimeter.protocols.times import Machine, Times
+from omnimeter.reports.settings import Setting, settings_of
 from omnimeter.results import Record, open_writer
 from reports_samples import an_evaluation, an_outcome
 

@@ -63,8 +63,14 @@ def prepare(
             if each.fault is not None:
                 text = each.fault.message
             else:
-                said = ", ".join(f"{name}={value}" for name, value in each.content.items())
+                said = ", ".join(f"{name}={_shown(value)}" for name, value in each.content.items())
                 text = f"{each.wall_s:.3g} s, {each.key}" + (f": {said}" if said else "")
             console().print(f"{each.agent.label}: {text}", soft_wrap=True, highlight=False)
     if any(each.fault is not None for each in results):
         raise typer.Exit(3)
+
+
+def _shown(value: object) -> str:
+    """A value that was prepared, not too long for a line; all of it is in the JSON."""
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -33,7 +33,8 @@ def reproduce(
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes that work at once.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Processes that work at once, where it takes long."),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -116,7 +117,8 @@ def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     for over, ending in tables.items():
         table = Table(box=None, pad_edge=False)
         for name in (first, *fields):
-            table.add_column(name.replace("-", "\n" if published else " "))  # to stay narrow
+            words = name.replace("_", " ").replace("-", "\n" if published else " ")
+            table.add_column(words)  # to stay narrow
         for title, row in zip(titles, rows, strict=True):
             cells = (written(row, name + ending) for name in fields)
             table.add_row(title.partition(" ")[0] if long else title, *cells)

@@ -16,17 +16,15 @@ from typing import Any
 import numpy as np
 
 from omnimeter.catalogue import Kind, make, objects
-from omnimeter.contract import EnvironmentClass, Fault, OmnimeterError, Prior, Spec, Trace
+from omnimeter.contract import Agent, EnvironmentClass, Fault, OmnimeterError, Prior, Spec, Trace
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.compilation import announce, cache_directory, yardsticks
 from omnimeter.interaction.handles import AgentFault, prepared_by, restore
 from omnimeter.interaction.process import AgentProcess, Limits
+from omnimeter.protocols.times import STEPS
 from omnimeter.results.provenance import processor
-
-BUCKETS = 8
-"""Buckets of a histogram of times for each factor of two: times are known to within 5 %."""
 
 
 @cache
@@ -53,7 +51,7 @@ def computation(trace: Trace) -> dict[str, Any]:
     assert trace.wall_ns is not None  # measured
     assert trace.cpu_ns is not None
     wall, cpu = trace.wall_ns, trace.cpu_ns
-    buckets = np.rint(BUCKETS * np.log2(np.maximum(wall, 1))).astype(np.int64)
+    buckets = np.rint(STEPS * np.log2(np.maximum(wall, 1))).astype(np.int64)
     return {
         "decisions": len(wall),
         "wall_s": int(wall.sum()) / 1e9,
@@ -152,7 +150,7 @@ def kept_at(agent: Spec, preparation: Preparation) -> Path | None:
 def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Limits) -> Prepared:
     prior, seed = prior_of(preparation), preparation.stream(agent).seed
     content: Mapping[str, Any] = {}
-    fault, cpu = None, None
+    fault, cpu, instant = None, None, False
     begun = perf_counter()
     try:
         if isolated:
@@ -162,6 +160,7 @@ def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Li
                 content = process.prepare(prior, seed)
         else:
             made = adapt(make(Kind.AGENT, agent))
+            instant = type(made).prepare is Agent.prepare  # there is no offline phase to measure
             if warm_up := getattr(made, "warm_up", None):  # compiling is not learning
                 warm_up()
             begun, cpu_begun = perf_counter(), thread_time()
@@ -170,6 +169,8 @@ def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Li
     except AgentFault as trouble:
         fault = trouble.fault
     wall = perf_counter() - begun
+    if instant:
+        wall = cpu = 0.0
     if fault is None and not isolated:
         restore(adapt(make(Kind.AGENT, agent)), prior, content)  # raises before any exercise
     return Prepared(agent, preparation, content, wall, cpu, machine(), fault)

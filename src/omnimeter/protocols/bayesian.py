@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from statistics import fmean
 from typing import Literal
 
-import numpy as np
-
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import (
     Budget,
     EnvironmentClass,
     Exercise,
+    Instance,
     InvalidInputError,
     Outcome,
     Score,
@@ -33,9 +32,7 @@ from omnimeter.protocols.sample import (
     mean_score,
     read_spec,
 )
-
-BUCKETS = 8
-"""Buckets for each factor of two in the histograms of the times of decisions."""
+from omnimeter.protocols.times import Times, measured_times
 
 METRICS = (
     Metric("offline_s", "offline", "The time of the offline phase, once for all MDPs.", "seconds"),
@@ -48,37 +45,21 @@ METRICS = (
 )
 
 
-def online_times(outcomes: Iterable[Outcome]) -> dict[str, float]:
-    """The computation times of decisions that were measured, in seconds, and of their preparation.
-
-    Returns:
-        ``offline_s`` (0 without an offline phase), ``online_s`` (the mean), ``online_cpu_s`` (where
-        it is known), ``online_max_s``, and quantiles ``online_p50_s``, ``online_p90_s`` and
-        ``online_p99_s`` to within 5 %, from the histograms of all trajectories. Empty where nothing
-        was measured.
-    """
-    measured = [each for each in outcomes if each.remarks.get("online", {}).get("decisions")]
-    if not measured:
+def times_of(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """The secondary metrics: computation times in seconds; empty where nothing was measured."""
+    times = sum(measured_times(outcomes).values(), Times())
+    if not times.decisions:
         return {}
-    online = [each.remarks["online"] for each in measured]
-    count = sum(each["decisions"] for each in online)
-    times = {
-        "offline_s": measured[0].remarks.get("offline", {}).get("wall_s", 0.0),
-        "online_s": sum(each["wall_s"] for each in online) / count,
-        "online_max_s": max(each["max_s"] for each in online),
+    values = {
+        "offline_s": times.offline,
+        "online_s": times.mean,
+        "online_cpu_s": times.mean_cpu,
+        "online_p50_s": times.quantile(0.5),
+        "online_p90_s": times.quantile(0.9),
+        "online_p99_s": times.quantile(0.99),
+        "online_max_s": times.longest,
     }
-    if all(each["cpu_s"] is not None for each in online):
-        times["online_cpu_s"] = sum(each["cpu_s"] for each in online) / count
-    buckets: dict[int, int] = {}
-    for each in online:
-        for bucket, held in each["histogram"].items():
-            buckets[int(bucket)] = buckets.get(int(bucket), 0) + held
-    order = sorted(buckets)
-    reached = np.cumsum([buckets[bucket] for bucket in order]) / count
-    for percent in (50, 90, 99):
-        bucket = order[int(np.searchsorted(reached, percent / 100 - 1e-12))]
-        times[f"online_p{percent}_s"] = min(2 ** (bucket / BUCKETS) / 1e9, times["online_max_s"])
-    return times
+    return {name: value for name, value in values.items() if value is not None}
 
 
 class BayesianRL(FixedProtocol):
@@ -121,8 +102,12 @@ class BayesianRL(FixedProtocol):
     ) -> None:
         require_discount(gamma)
         self.mdps = FIRST_BLOCK if exercises is None else exercises
-        for number, what in ((self.mdps, "MDPs"), (trajectories, "trajectories per MDP")):
-            if number < 1:
+        for number, what in (
+            (self.mdps, "MDPs"),
+            (trajectories, "trajectories per MDP"),
+            (interactions, "steps"),
+        ):
+            if number is not None and number < 1:
                 message = f"There cannot be {number} {what}."
                 raise InvalidInputError(message, "Give a number from 1 up.")
         self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
@@ -142,9 +127,10 @@ class BayesianRL(FixedProtocol):
         """
         test: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
         prior: EnvironmentClass = make(Kind.ENVIRONMENT, self.prior_spec)
-        shapes = [each.distribution().theta.shape for each in (prior, test)]
-        if shapes[0] != shapes[1]:
-            texts = [f"{states} states and {actions} actions" for states, actions, _ in shapes]
+        known, first = prior.distribution(), test.build(self._drawn(test, 0))
+        shapes = (known.states, known.actions), (first.space.count, first.actions)
+        if shapes[0] != shapes[1] or not first.space.single:
+            texts = [f"{states} states and {actions} actions" for states, actions in shapes]
             raise InvalidInputError(
                 f"The prior {self.prior_spec.label} has {texts[0]}, but "
                 f"{self.environment_spec.label} has {texts[1]}.",
@@ -152,18 +138,16 @@ class BayesianRL(FixedProtocol):
             )
         return test
 
+    def _drawn(self, made: EnvironmentClass, number: int) -> Instance:
+        return draw(made, self.environment_spec, self.seed, number)
+
     @cached_property
     def budget(self) -> Budget:
         """The length of a trajectory."""
         if self._horizon is not None:
             return Budget(interactions=self._horizon)
-        known = self.environment_class.distribution()
-        if known.variances is not None and known.variances.any():
-            raise InvalidInputError(
-                "Gaussian rewards have no bound from which the length of a trajectory follows.",
-                "Give a number of interactions.",
-            )
-        highest = max(map(abs, known.reward_range()))
+        made = self.environment_class
+        highest = max(map(abs, made.build(self._drawn(made, 0)).rewards))
         return Budget(interactions=horizon(highest, self.gamma, self._error))
 
     @cached_property
@@ -176,7 +160,7 @@ class BayesianRL(FixedProtocol):
     def planned(self) -> list[Planned]:
         """One trajectory in each MDP, then a second in each, and so on."""
         made, spec = self.environment_class, self.environment_spec
-        drawn = [draw(made, spec, self.seed, number) for number in range(self.mdps)]
+        drawn = [self._drawn(made, number) for number in range(self.mdps)]
         once = [Planned(spec, made, each, self.budget, made.complexity(each)) for each in drawn]
         return once * self.trajectories
 
@@ -201,7 +185,8 @@ class BayesianRL(FixedProtocol):
                 groups.setdefault(each.exercise.number % self.mdps, []).append(each)
             units = [_merged(each) for each in groups.values()]
         score = mean_score(units, 1, self.bounds())
-        return replace(score, parts={**score.parts, **online_times(outcomes)})
+        paid = sum(each.payoff is not None for each in outcomes)
+        return replace(score, count=paid, parts={**score.parts, **times_of(outcomes)})
 
     def values(
         self,

@@ -14,9 +14,10 @@ import numpy as np
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import UnknownNameError
 from omnimeter.estimation import Estimate, mean, paired_difference, paired_z, stratified_test
+from omnimeter.protocols.times import Feature, feature
 from omnimeter.reports.comparisons import ERROR_RATE, Comparison, Verdict, verdict_of
-from omnimeter.reports.settings import INSTANT, Feature, Setting, feature, on_one_machine, time_text
-from omnimeter.reports.tables import Cell, Table, finite
+from omnimeter.reports.settings import INSTANT, Setting, on_one_machine, time_text
+from omnimeter.reports.tables import Cell, Table, finite, published_cell
 from omnimeter.reports.text import (
     MISSING,
     counted,
@@ -250,10 +251,13 @@ class _Study:
             tuple(remarks),
         )
 
-    def _candidates(self, admitted: Sequence[int]) -> tuple[Any, ...]:
-        """The chosen setting of each algorithm, tested; how many MDPs, held out or not; remarks."""
-        if not admitted:
-            return (), 0, False, []
+    def _halves(self, admitted: Sequence[int], several: bool) -> tuple[Any, ...]:
+        """The MDPs for choosing and for testing, whether they differ, and what to say of it.
+
+        Args:
+            admitted: The places of the settings within the bounds.
+            several: Whether some algorithm has several of them.
+        """
         returns = [self.settings[place].returns for place in admitted]
         common = sorted(set.intersection(*map(set, returns)))
         most = max(map(len, returns))
@@ -267,101 +271,105 @@ class _Study:
             remarks.append(
                 f"Only the {len(common)} of {most} MDPs count that all settings have finished."
             )
-        among = Counter(self.settings[place].algorithm for place in admitted)
-        several = max(among.values()) > 1
-        held_out = self.held_out
-        if held_out is None:
-            held_out = several and len(common) >= LEAST_HELD_OUT
-        choosing = [n for n in common if n % 2 == 0] if held_out else common
-        testing = [n for n in common if n % 2] if held_out else common
-        if min(len(choosing), len(testing)) < 2:
-            raise InvalidInputError(
-                f"{counted(len(common), 'MDP')} cannot be divided into two halves.",
-                "Play more MDPs, or use all of them for both (--all-mdps, held_out=False).",
-            )
+        enough = len(common) >= LEAST_HELD_OUT
+        held_out = several and enough if self.held_out is None else self.held_out
         if held_out:
+            choosing, testing = ([n for n in common if n % 2 == odd] for odd in (0, 1))
+            if min(len(choosing), len(testing)) < 2:
+                raise InvalidInputError(
+                    f"{counted(len(common), 'MDP')} cannot be divided into two halves.",
+                    "Play more MDPs, or use all of them for both (--all-mdps, held_out=False).",
+                )
             remarks.append(
                 f"The setting of each algorithm was chosen on {len(choosing)} even-numbered MDPs "
                 f"and tested on {len(testing)} odd-numbered ones."
             )
-        elif several:
-            why = "" if len(common) >= LEAST_HELD_OUT else f" From {LEAST_HELD_OUT} MDPs on, they "
-            why += "are held out by default." if why else ""
+            return choosing, testing, True, remarks
+        if several:
+            later = f" From {LEAST_HELD_OUT} MDPs on, some are held out by default."
             remarks.append(
                 "The setting of an algorithm was chosen by the same MDPs as it is tested on, so "
                 "the score of the best of many settings is too high, and that of an algorithm with "
-                f"more settings the more so (winner's curse).{why}"
+                f"more settings the more so (winner's curse).{'' if enough else later}"
             )
+        return common, common, False, remarks
+
+    def _candidates(self, admitted: Sequence[int]) -> tuple[Any, ...]:
+        """The chosen setting of each algorithm, tested; how many MDPs, held out or not; remarks."""
+        if not admitted:
+            return (), 0, False, []
+        among = Counter(self.settings[place].algorithm for place in admitted)
+        choosing, testing, held_out, remarks = self._halves(admitted, max(among.values()) > 1)
         chosen: dict[str, tuple[float, int]] = {}
         for place in admitted:
             setting = self.settings[place]
             value = float(np.mean([setting.returns[n] for n in choosing]))
             if setting.algorithm not in chosen or value > chosen[setting.algorithm][0]:
                 chosen[setting.algorithm] = value, place
-        scored = []
-        for value, place in chosen.values():
-            sample = [self.settings[place].returns[n] for n in testing]
-            scored.append((mean(sample, support=self.settings[place].support), value, place))
-        scored.sort(key=lambda each: -each[0].value)
-        if len(testing) < LEAST_PAIRS and len(scored) > 1:
+        samples = {
+            place: [self.settings[place].returns[n] for n in testing]
+            for _, place in chosen.values()
+        }
+        selected = {place: value for value, place in chosen.values()}
+        ranked = sorted(samples, key=lambda place: -float(np.mean(samples[place])))
+        if len(testing) < LEAST_PAIRS and len(ranked) > 1:
             few = f"A Z-test needs {LEAST_PAIRS} MDPs (Appendix C); there are {len(testing)}."
             if self.test in CRITICAL:
                 raise InvalidInputError(
                     few, f"Play more, or use the test {SIMULTANEOUS}, or all MDPs for both."
                 )
             remarks.append(few)
-        tested = [
-            self._tested(score, value, place, scored[0][2], among, testing, len(scored))
-            for score, value, place in scored
-        ]
+        tested = []
+        for place in ranked:
+            setting = self.settings[place]
+            comparison, z = None, None
+            worse: dict[str, bool | None] = dict.fromkeys(TESTS, False)
+            if place != ranked[0]:
+                both = samples[place], samples[ranked[0]]
+                comparison = self._compared(place, ranked[0], *both, comb(len(ranked), 2))
+                worse[SIMULTANEOUS] = comparison.verdict is Verdict.WORSE
+                z = paired_z(*reversed(both)) if len(testing) >= LEAST_PAIRS else None
+                worse |= {
+                    name: None if z is None else z >= limit for name, limit in CRITICAL.items()
+                }
+            tested.append(
+                Candidate(
+                    setting,
+                    among[setting.algorithm],
+                    mean(samples[place], support=setting.support),
+                    selected[place],
+                    comparison,
+                    z,
+                    worse,
+                    not worse[self.test],
+                    *self.times[place],
+                )
+            )
         return tuple(tested), len(testing), held_out, remarks
 
-    def _tested(
-        self,
-        score: Estimate,
-        selected: float,
-        place: int,
-        best: int,
-        among: Mapping[str, int],
-        testing: Sequence[int],
-        algorithms: int,
-    ) -> Candidate:
+    def _compared(
+        self, place: int, best: int, ours: list[float], theirs: list[float], pairs: int
+    ) -> Comparison:
+        """A setting against the best, with an interval that holds for so many pairs at once."""
         setting, reference = self.settings[place], self.settings[best]
-        ours, theirs = ([each.returns[n] for n in testing] for each in (setting, reference))
-        comparison, z = None, None
-        worse: dict[str, bool | None] = dict.fromkeys(TESTS, False)
-        if place != best:
-            pairs, support = comb(algorithms, 2), setting.support
-            estimate = paired_difference(ours, theirs, 1 - ERROR_RATE / pairs, support)
-            p_value = min(1.0, pairs * stratified_test([ours], [theirs], support))
-            verdict = verdict_of(estimate.low, estimate.high)
-            comparison = Comparison(
-                setting.agent,
-                reference.agent,
-                estimate.value,
-                estimate.low,
-                estimate.high,
-                len(testing),
-                p_value,
-                verdict,
-                "MDP",
-                pairs,
-                estimate.bounded,
-            )
-            enough = len(testing) >= LEAST_PAIRS
-            z = paired_z(theirs, ours) if enough else None
-            worse = {name: None if z is None else z >= limit for name, limit in CRITICAL.items()}
-            worse = {SIMULTANEOUS: verdict is Verdict.WORSE, **worse}
-        return Candidate(
-            setting,
-            among[setting.algorithm],
-            score,
-            selected,
-            comparison,
-            z,
-            worse,
-            not worse[self.test],
-            *self.times[place],
+        support = None
+        if setting.support and reference.support:  # of evaluations that may differ
+            (low, high), (lowest, highest) = setting.support, reference.support
+            support = min(low, lowest), max(high, highest)
+        estimate = paired_difference(ours, theirs, 1 - ERROR_RATE / pairs, support)
+        p_value = min(1.0, pairs * stratified_test([ours], [theirs], support))
+        return Comparison(
+            setting.agent,
+            reference.agent,
+            estimate.value,
+            estimate.low,
+            estimate.high,
+            len(ours),
+            p_value,
+            verdict_of(estimate.low, estimate.high),
+            "MDP",
+            pairs,
+            estimate.bounded,
         )
 
 
@@ -445,6 +453,7 @@ def decision_table(decision: Decision) -> Table:
     """The chosen setting of each algorithm with its times, and how far it is from the best."""
     candidates = decision.candidates
     places = decimals(n for each in candidates for n in (each.score.low, each.score.high))
+    published = any(each.setting.published for each in candidates)
     rows = []
     for each in candidates:
         score, its = each.score, each.comparison
@@ -477,6 +486,7 @@ def decision_table(decision: Decision) -> Table:
                     {name: each.worse[name] for name in TESTS},
                 ),
                 Cell(verdict, {"best": each.best}, "strong" if each.best else "dim"),
+                *[published_cell(each.setting)] * published,
             )
         )
     headings = (
@@ -488,6 +498,7 @@ def decision_table(decision: Decision) -> Table:
         "Z",
         "Worse by",
         "Verdict",
+        *["Published"] * published,
     )
     return Table(headings, tuple(rows))
 

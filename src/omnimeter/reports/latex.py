@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 from omnimeter.protocols import Result
@@ -18,18 +18,18 @@ from omnimeter.reports.decisions import (
     Decision,
     best_under,
     bounds_grid,
+    decision_table,
 )
 from omnimeter.reports.plotting import save_figure
 from omnimeter.reports.settings import Setting, on_one_machine, time_text
 from omnimeter.reports.tables import (
-    Cell,
     Table,
     difference_table,
     score_table,
     settings_table,
     write_table,
 )
-from omnimeter.reports.text import MINUS, MISSING, counted, decimals, interval, number, printable
+from omnimeter.reports.text import MINUS, MISSING, counted, printable
 from omnimeter.reports.time_figures import bounds_figure, time_figure
 from omnimeter.results import files
 
@@ -92,49 +92,34 @@ def latex_table(result: Result) -> str:
 
 
 def long_table(table: Table, caption: str) -> str:
-    r"""A table that may go over several pages, for the report; the first two columns are text."""
-    head = " & ".join(map(_plain, table.headings)) + r" \\"
-    body = [" & ".join(_plain(cell.text) for cell in row) + r" \\" for row in table.rows]
-    columns = "l>{\\raggedright\\arraybackslash}p{4.2cm}" + "r" * (len(table.headings) - 2)
+    """A table that may go over several pages, for the report."""
+
+    def rows(texts: Sequence[str]) -> str:
+        """A row of LaTeX for each line of the cells."""
+        lines = zip_longest(*(text.split("\n") for text in texts), fillvalue="")
+        return "\n".join(" & ".join(map(_plain, line)) + r" \\" for line in lines)
+
+    head = rows(table.headings)
+    space = "\n" + r"\noalign{\smallskip}" if "\n" in head else ""
+    wide = r">{\raggedright\arraybackslash}p{3.7cm}"
+    texts = ("Agent", "Parameters")
+    columns = [wide if each in texts else "r" for each in table.headings]
+    if table.headings[0] not in texts:
+        columns[0] = "l"
     return "\n".join(
         [
-            rf"\begin{{longtable}}{{{columns}}}",
+            rf"\begin{{longtable}}{{{''.join(columns)}}}",
             rf"\caption{{{_plain(caption)}}}\\",
             *(r"\toprule", head, r"\midrule", r"\endfirsthead"),
             *(r"\toprule", head, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
-            *body,
+            *(rows([cell.text for cell in row]) + space for row in table.rows),
             r"\end{longtable}",
         ]
     )
 
 
-def best_table(decision: Decision) -> Table:
-    """The chosen setting of each algorithm (figure 9 of the paper), and how it compares."""
-    candidates = decision.candidates
-    published = any(each.setting.published for each in candidates)
-    places = max(2, decimals(n for each in candidates for n in (each.score.low, each.score.high)))
-    rows = []
-    for each in candidates:
-        its, printed = each.comparison, each.setting.published
-        texts = [
-            each.setting.algorithm,
-            each.setting.parameters,
-            str(each.among),
-            number(each.score.value, places),
-            interval(each.score.low, each.score.high, places),
-            MISSING if its is None else number(its.difference, places, signed=True),
-            MISSING if each.z is None else number(each.z, 2),
-            "best" if its is None else "not worse" if each.best else "worse",
-        ]
-        if published:
-            texts.append(MISSING if printed is None else f"{printed[0]:g} ± {printed[1]:g}")
-        rows.append(tuple(Cell(text, {}) for text in texts))
-    headings = ("Algorithm", "Parameters", "Of", "Score", "95 % interval", "Difference", "Z")
-    return Table((*headings, "Verdict", *["Published"] * published), tuple(rows))
-
-
 _PREAMBLE = r"""\documentclass[a4paper]{article}
-\usepackage[margin=2cm]{geometry}
+\usepackage[margin=1.8cm]{geometry}
 \usepackage{array}
 \usepackage{graphicx}
 \usepackage{longtable}
@@ -145,7 +130,7 @@ _PREAMBLE = r"""\documentclass[a4paper]{article}
 \DeclareTextCommandDefault{\textquotedbl}{''}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}
-\setlength{\tabcolsep}{4pt}
+\setlength{\tabcolsep}{3pt}
 """
 
 
@@ -212,7 +197,7 @@ def write_latex_report(
         written[f"{problem}: all settings"] = path
         tested = "held-out MDPs" if decision.held_out else "all MDPs"
         best = f"{problem}: the chosen setting of each algorithm, on {tested}."
-        body += [r"\clearpage", r"{\footnotesize", long_table(best_table(decision), best)]
+        body += [r"\clearpage", r"{\footnotesize", long_table(decision_table(decision), best)]
         body += [long_table(table, f"{problem}: all settings, on all MDPs."), r"}", r"\clearpage"]
     text = _PREAMBLE + "\n".join([*body, r"\end{document}", ""])
     written["report"] = directory / "report.tex"

@@ -15,9 +15,10 @@ from omnimeter.contract import FaultKind, Spec
 from omnimeter.contract.protocol import Metric
 from omnimeter.contract.spec import canonical_json
 from omnimeter.protocols import Result
+from omnimeter.protocols.times import FEATURES
 from omnimeter.reports.comparisons import Comparison, comparisons
 from omnimeter.reports.scores import REPETITION, ScoreRow, score_rows
-from omnimeter.reports.settings import FEATURES, Setting
+from omnimeter.reports.settings import Setting
 from omnimeter.reports.text import (
     MISSING,
     decimals,
@@ -189,7 +190,6 @@ def settings_table(settings: Sequence[Setting]) -> Table:
     for each, score in scored:
         ends = {"low": score.low, "high": score.high, "half_width": each.half_width}
         offline, online = each.times.offline, each.times.mean
-        printed, half = each.published or (None, None)
         rows.append(
             (
                 Cell(each.algorithm, {"problem": each.problem, "agent": each.agent.id}),
@@ -204,20 +204,21 @@ def settings_table(settings: Sequence[Setting]) -> Table:
                 Cell(
                     MISSING if online is None else _digits(online * 1e3),
                     {"online_s": online, "online_cpu_s": each.times.mean_cpu}
-                    | {f"online_{name}_s": FEATURES[name](each.times) for name in _FURTHER},
+                    | {f"online_{name}_s": FEATURES[name][1](each.times) for name in _FURTHER},
                 ),
-                *[
-                    Cell(
-                        MISSING if printed is None else f"{printed:g} ± {half:g}",
-                        {"published": printed, "published_half_width": half},
-                    )
-                ]
-                * published,
+                *[published_cell(each)] * published,
             )
         )
     headings = ["Algorithm", "Parameters", "Score", "95 % interval", "N", "Offline, s"]
     headings += ["Online, ms per decision"] + ["Published"] * published
     return Table(tuple(headings), tuple(rows))
+
+
+def published_cell(setting: Setting) -> Cell:
+    """The published score of a setting with its half-width, if there is one."""
+    value, half = setting.published or (None, None)
+    text = MISSING if value is None else f"{value:g} ± {half:g}"
+    return Cell(text, {"published": value, "published_half_width": half})
 
 
 def _digits(value: float) -> str:

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from omnimeter.contract import InvalidInputError
 from omnimeter.protocols import Result
+from omnimeter.protocols.times import Feature, feature
 from omnimeter.reports import style
 from omnimeter.reports.decisions import BoundsGrid, best_under, bounds_grid
 from omnimeter.reports.settings import (
     INSTANT,
-    Feature,
     Setting,
     algorithm_names,
-    feature,
     on_one_machine,
     settings_of,
     time_text,

@@ -6,6 +6,7 @@ goes on, and single settings can be added. All settings of a problem meet the sa
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,9 +15,10 @@ from math import hypot
 from pathlib import Path
 from typing import Any
 
-from omnimeter.catalogue import Kind, parse
+from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import InvalidInputError, Outcome, Spec, UnknownNameError
 from omnimeter.execution import Observer, Options, evaluate
+from omnimeter.execution.workers import is_isolated
 from omnimeter.protocols import Evaluation
 from omnimeter.reports.decisions import LEAST_PAIRS, SIMULTANEOUS, best_under
 from omnimeter.reports.latex import write_latex_report
@@ -27,6 +29,13 @@ from omnimeter.results import open_writer
 
 PROBLEMS = {"gc": "gc(variant=library)", "gdl": "gdl", "grid": "grid(variant=library)"}
 """The test distributions as the authors' files have them (docs/classes/mdp.md)."""
+
+UNIFORM = {
+    "gc": "gc(variant=uniform)",
+    "gdl": "gdl(variant=uniform)",
+    "grid": "grid(variant=library-uniform)",
+}
+"""The priors of the inaccurate case, with rewards and actions as in the test distributions."""
 
 MDPS, STEPS, GAMMA = 500, 250, 0.95
 """N, T and gamma of all experiments of the paper."""
@@ -62,9 +71,14 @@ def grid() -> Iterator[str]:
         yield f"bfs3(k={k}, c={c}, depth={depth})"
 
 
+def short_name(agent: Spec) -> str:
+    """The id of an agent without its version."""
+    return re.sub(r"-v\d+$", "", agent.id)
+
+
 def is_cheap(agent: Spec) -> bool:
     """Whether a setting belongs to the cheap campaign, which takes less than an hour."""
-    name, given = agent.id.rpartition("-v")[0], agent.parameters
+    name, given = short_name(agent), agent.parameters
     if name == "sboss":
         return bool(given["epsilon"] >= CHEAP_SBOSS and given["delta"] >= 1)
     if name == "opps-ds":
@@ -178,7 +192,7 @@ class Campaign:
     def evaluation(self, problem: str, agent: Spec) -> Evaluation:
         """One setting."""
         test = parse(Kind.ENVIRONMENT, PROBLEMS[problem])
-        prior = test if self.accurate else replace(test, parameters={"variant": "uniform"})
+        prior = test if self.accurate else parse(Kind.ENVIRONMENT, UNIFORM[problem])
         parameters = {
             "environment_class": test.to_json(),
             "prior": prior.to_json(),
@@ -190,6 +204,9 @@ class Campaign:
 
     def run(self, out: Path, report: Report) -> list[Setting]:
         """Run what is not finished yet, and give all settings."""
+        for _, agent in self.settings:
+            if not is_isolated(agent, self.options.isolation):
+                make(Kind.AGENT, agent)  # a wrong parameter is found before anything is run
         done = []
         for place, (problem, agent) in enumerate(self.settings):
             watched = _Progress(report, place, len(self.settings), f"{problem} {agent.label}")
@@ -202,7 +219,7 @@ class Campaign:
             if not result.complete:
                 raise KeyboardInterrupt  # the same command goes on
             (setting,) = settings_of(result, problem)
-            algorithm = agent.id.rpartition("-v")[0]
+            algorithm = short_name(agent)
             if variant := agent.parameters.get("variant"):
                 algorithm += f" ({variant})"
             printed = published_score(problem, agent, self.accurate)
@@ -248,7 +265,7 @@ def rows(settings: Sequence[Setting]) -> list[dict[str, Any]]:
         records.append(
             {
                 "problem": each.problem,
-                "agent": each.agent.id.rpartition("-v")[0],
+                "agent": short_name(each.agent),
                 "parameters": each.parameters,
                 "variant": each.agent.parameters.get("variant", "original"),
                 "n": len(each.returns),
@@ -318,7 +335,7 @@ def top_statements(settings: Sequence[Setting]) -> list[Statement]:
         few = len(printed[0].returns) < LEAST_PAIRS
         test = SIMULTANEOUS if few else "z-one-sided"
         decision = best_under(printed, test=test, held_out=False, mix=True)
-        ours = [each.agent.id.rpartition("-v")[0] for each in decision.best]
+        ours = [short_name(each.agent) for each in decision.best]
         holds = None if few else set(ours) == set(named)
         statements.append(
             Statement(
@@ -396,8 +413,9 @@ def _reproduce(
     quick: bool,
     only: Sequence[str],
     cheap: bool,
-    workers: int,
+    workers: int | None,
 ) -> Reproduced:
+    workers = os.cpu_count() or 1 if workers is None else workers
     if workers < 1:
         raise InvalidInputError(f"There cannot be {workers} workers.", "Give 1 or more.")
     chosen = wanted(only, quick=quick, cheap=cheap)
@@ -437,7 +455,7 @@ def accurate(
     quick: bool = False,
     only: Sequence[str] = (),
     cheap: bool = False,
-    workers: int = 1,
+    workers: int | None = None,
 ) -> Reproduced:
     """Run the accurate case: agents are told the distribution that MDPs are drawn from.
 
@@ -447,7 +465,7 @@ def accurate(
         quick: Only the settings of Figure 9, in 20 MDPs.
         only: Only these settings: ``gc e-greedy(epsilon=0)``, ``gc e-greedy``, ``gc``.
         cheap: Only the settings that take less than an hour together.
-        workers: Processes that work at once.
+        workers: Processes that work at once; as many as there are cores by default.
     """
     return _reproduce(True, out, report, quick=quick, only=only, cheap=cheap, workers=workers)
 
@@ -459,7 +477,7 @@ def inaccurate(
     quick: bool = False,
     only: Sequence[str] = (),
     cheap: bool = False,
-    workers: int = 1,
+    workers: int | None = None,
 ) -> Reproduced:
     """Run the inaccurate case: agents are told that any transition is as likely as any other.
 
@@ -469,6 +487,6 @@ def inaccurate(
         quick: Only the settings of Figure 9, in 20 MDPs.
         only: Only these settings: ``gc e-greedy(epsilon=0)``, ``gc e-greedy``, ``gc``.
         cheap: Only the settings that take less than an hour together.
-        workers: Processes that work at once.
+        workers: Processes that work at once; as many as there are cores by default.
     """
     return _reproduce(False, out, report, quick=quick, only=only, cheap=cheap, workers=workers)
