@@ -1,6 +1,9 @@
 """The settings of the Bayesian RL benchmark, and what each is told."""
 
+import csv
 from collections import Counter
+from math import hypot
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +109,36 @@ def test_only_chooses_settings():
 def test_an_unknown_setting_gets_the_nearest_name(only, message, tmp_path):
     with pytest.raises(OmnimeterError, match=message):
         bayesian_rl.accurate(tmp_path, only=[only])
+
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+def stored_rows(name):
+    with (RESULTS / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_stored_rows_agree_with_every_printed_score():
+    printed = [row for row in stored_rows("brl-accurate") if row["published"]]
+    names = {(row["problem"], row["agent"]) for row in printed}
+    assert len(printed) == len(names) == len(bayesian_rl.FIGURE_9) == 24
+    for row in printed:
+        assert (row["n"], row["faults"]) == ("500", "0")
+        score = (float(row["published"]), float(row["published_half_width"]))
+        assert score in [e.score for e in bayesian_rl.FIGURE_9 if e.problem == row["problem"]]
+        apart = abs(float(row["mean"]) - score[0])
+        assert apart <= hypot(float(row["half_width"]), score[1]) + 5e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gc e-greedy(epsilon=0)", 'gdl opps-ds(formula="X0 X2 MAX")'])
+def test_a_stored_row_comes_out_again(name, tmp_path):
+    (row,) = bayesian_rl.accurate(tmp_path, only=[name]).rows
+    (stored,) = (
+        each
+        for each in stored_rows("brl-accurate")
+        if all(each[key] == row[key] for key in ("problem", "agent", "parameters"))
+    )
+    assert float(stored["mean"]) == pytest.approx(row["mean"], rel=1e-5)
+    assert float(stored["half_width"]) == pytest.approx(row["half_width"], rel=1e-5)

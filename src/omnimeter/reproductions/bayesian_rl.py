@@ -312,28 +312,29 @@ def score_statements(settings: Sequence[Setting]) -> list[Statement]:
 
 
 TOPS = {
-    "gc": ("opps-ds", "beb", "e-greedy", "bfs3", "sboss"),
+    "gc": ("opps-ds", "beb", "e-greedy", "bfs3"),
     "gdl": ("opps-ds", "beb", "e-greedy", "bamcp"),
-    "grid": ("opps-ds", "beb", "bamcp"),
+    "grid": ("opps-ds", "beb", "e-greedy"),
 }
-"""The algorithms that section 5.3.1 names among the best without bounds on time."""
+"""The best algorithms with the most time: the last lists of section 5.3.1, and OPPS-DS, which that
+section calls best in every experiment."""
 
 TOPS_REASON = (
-    "the list of the authors' library ends at the first agent that differs, in the order of means; "
-    "here all are tested, and on other MDPs. e-Greedy(0) and BEB(0), which the printed BEB(0.5) "
-    "was, differ only by their tie rule, so no test can tell them apart on Grid"
+    "in the paper each agent has its own random transitions, in ours all have the same, so that "
+    "differences are more certain. On GC, Z of BEB against BFS3 is 2.2 with common and 1.7 with "
+    "independent random numbers (--noise independent), where only Z above 1.96 would count"
 )
 
 
 def top_statements(settings: Sequence[Setting]) -> list[Statement]:
-    """Which algorithms are best without bounds, by the paper's test on the settings it printed."""
+    """Which algorithms are best without bounds, by the library's test on the printed settings."""
     statements = []
     for problem, named in TOPS.items():
         printed = [each for each in settings if each.problem == problem and each.published]
         if len(printed) < len([each for each in FIGURE_9 if each.problem == problem]):
             continue
         few = len(printed[0].returns) < LEAST_PAIRS
-        test = SIMULTANEOUS if few else "z-one-sided"
+        test = SIMULTANEOUS if few else "z-two-sided"
         decision = best_under(printed, test=test, held_out=False, mix=True)
         ours = [short_name(each.agent) for each in decision.best]
         holds = None if few else set(ours) == set(named)
