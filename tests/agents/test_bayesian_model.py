@@ -111,9 +111,9 @@ def test_optimal_values_are_those_of_the_best_policy(seed: int, states: int, act
         )
         for policy in product(range(actions), repeat=states)
     ]
-    found = optimal_values(transitions, rewards, 0.95)
-    assert found.max(axis=1) == pytest.approx(np.max(values, axis=0))
-    assert found == pytest.approx(rewards + 0.95 * transitions @ np.max(values, axis=0))
+    measured = optimal_values(transitions, rewards, 0.95)
+    assert measured.max(axis=1) == pytest.approx(np.max(values, axis=0))
+    assert measured == pytest.approx(rewards + 0.95 * transitions @ np.max(values, axis=0))
 
 
 def test_what_the_prior_holds_impossible_can_be_observed() -> None:

@@ -111,8 +111,8 @@ def test_a_formula_has_the_value_that_python_gives_it(formula: str, numbers: lis
 )
 def test_worked_examples(formula: str, shown: str, value: float) -> None:
     assert infix(formula) == shown
-    found = evaluate(parse(formula), np.array([2.0, -3.0, 5.0]), 0, 1, np.zeros(6))
-    assert found == pytest.approx(value, nan_ok=True)
+    result = evaluate(parse(formula), np.array([2.0, -3.0, 5.0]), 0, 1, np.zeros(6))
+    assert result == pytest.approx(value, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_the_classes_of_f3() -> None:
     own = {f"{x} {rest}".strip() for x in TOKENS[:3] for rest in ("", "OPP", "ABS", "INV")}
     assert set(formula_set(2)) == own
     own |= {f"{x} {rest}" for x in TOKENS[:3] for rest in ("INV ABS", "OPP INV")}
-    found = set(formula_set(3))
-    assert own < found
-    operators = Counter(formula.split()[-1] for formula in found - own)
+    members = set(formula_set(3))
+    assert own < members
+    operators = Counter(formula.split()[-1] for formula in members - own)
     assert operators == {"SUB": 6 + 1, "DIV": 6, "ADD": 3, "MUL": 3, "MIN": 3, "MAX": 3}
 
 
@@ -166,20 +166,20 @@ def test_three_formulas_of_f4_are_constant_up_to_rounding() -> None:
 
 
 def test_sets_are_determined_by_their_seed() -> None:
-    found = formula_set(5, 3)
-    assert set(formula_set(4, 3)) < set(found)
-    assert len({*map(len, map(str.split, found))}) == 5
-    assert formula_set.__wrapped__(5, 3) == found  # computed anew
-    assert formula_set.__wrapped__(5, 4) != found
+    members = formula_set(5, 3)
+    assert set(formula_set(4, 3)) < set(members)
+    assert len({*map(len, map(str.split, members))}) == 5
+    assert formula_set.__wrapped__(5, 3) == members  # computed anew
+    assert formula_set.__wrapped__(5, 4) != members
     assert len(formula_set(5, 0)) == 1215  # 1210 in the paper, with its own points
 
 
 @pytest.mark.slow
 def test_the_largest_set() -> None:
-    found = formula_set(6)
-    assert len(found) == 7418  # 7407 in the paper
+    members = formula_set(6)
+    assert len(members) == 7418  # 7407 in the paper
     points = np.random.default_rng(0).uniform(-100, 100, (3, 1000)).T.tolist()
-    for formula in found[::50]:
+    for formula in members[::50]:
         assert np.isfinite([independently(formula, point) for point in points]).all()
 
 
@@ -271,18 +271,20 @@ def test_it_finds_the_better_of_two_formulas(monkeypatch: pytest.MonkeyPatch) ->
     bandit = MDPDistribution.of(np.ones((2, 2, 2)), [0.0, 1.0])
     for variant in ("original", "printed", "library"):
         agent = OppsDs(budget=400, variant=variant)  # type: ignore[arg-type]
-        found = agent.prepare(Prior(bandit, 0.95, 60), np.random.default_rng(1))
-        assert found["formula"] == "X0"
-        assert found["infix"] == "Q0"
-        assert found["draws"] > 200
-        json.dumps(found)
+        prepared = agent.prepare(Prior(bandit, 0.95, 60), np.random.default_rng(1))
+        assert prepared["formula"] == "X0"
+        assert prepared["infix"] == "Q0"
+        assert prepared["draws"] > 200
+        json.dumps(prepared)
 
 
-def test_the_same_seed_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_seed_finds_the_same() -> None:
     prior = Prior(SMALL, GAMMA, 10)
-    found = [OppsDs(budget=100).prepare(prior, np.random.default_rng(seed)) for seed in (5, 5, 6)]
-    assert found[0] == found[1] != found[2]
-    assert found[0]["arms"] == 43
+    prepared = [
+        OppsDs(budget=100).prepare(prior, np.random.default_rng(seed)) for seed in (5, 5, 6)
+    ]
+    assert prepared[0] == prepared[1] != prepared[2]
+    assert prepared[0]["arms"] == 43
 
 
 ARMS = ("X0", "X1", "X2", "X0 OPP", "X1 INV")
@@ -311,7 +313,7 @@ def test_draws_are_those_of_ucb1(monkeypatch: pytest.MonkeyPatch, variant: Any, 
     monkeypatch.setattr(opps, "Simulator", Fake)
     monkeypatch.setattr(opps, "formula_set", lambda *_: ARMS)
     agent = OppsDs(budget=60, variant=variant)
-    found = agent.prepare(Prior(SMALL, GAMMA, 9), np.random.default_rng(0))
+    prepared = agent.prepare(Prior(SMALL, GAMMA, 9), np.random.default_rng(0))
     drawn, fake = Fake.drawn, Fake()
     returns = [[fake.play(arm, 0)[0]] for arm in range(5)]
     for b in range(6, 61):
@@ -320,19 +322,19 @@ def test_draws_are_those_of_ucb1(monkeypatch: pytest.MonkeyPatch, variant: Any, 
         returns[arm].append(fake.play(arm, 0)[0])
     assert drawn == Fake.drawn
     draws = [len(each) for each in returns]
-    best = ARMS.index(found["formula"])
-    assert found["draws"] == draws[best] == max(draws)
-    assert found["mean"] == pytest.approx(np.mean(returns[best]))
-    assert (found["arms"], found["undefined"]) == (5, 1)
+    best = ARMS.index(prepared["formula"])
+    assert prepared["draws"] == draws[best] == max(draws)
+    assert prepared["mean"] == pytest.approx(np.mean(returns[best]))
+    assert (prepared["arms"], prepared["undefined"]) == (5, 1)
 
 
 def test_a_small_budget_leaves_formulas_untried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opps, "Simulator", Fake)
-    found = OppsDs(budget=7).prepare(Prior(SMALL, GAMMA, 9), np.random.default_rng(2))
+    prepared = OppsDs(budget=7).prepare(Prior(SMALL, GAMMA, 9), np.random.default_rng(2))
     assert Fake.drawn == list(range(7))
-    assert found["draws"] == 1
-    assert found["formula"] in formula_set(3)[:7]
-    assert found["formula"] != formula_set(3)[4]
+    assert prepared["draws"] == 1
+    assert prepared["formula"] in formula_set(3)[:7]
+    assert prepared["formula"] != formula_set(3)[4]
 
 
 def test_a_formula_that_is_undefined_in_play_is_noticed() -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from scipy.stats import chisquare, kstest
 
 import omnimeter
 from omnimeter.catalogue import Kind, make, parse
+from omnimeter.cli import main
 from omnimeter.contract import Budget, EnvironmentClass, Exercise, Instance, InvalidInputError, Spec
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.mdp import MDP, GeneralisedChain, GeneralisedDoubleLoop, Grid
@@ -220,7 +220,7 @@ def test_transitions_follow_the_probabilities() -> None:
 
 def test_noise_is_uniform_and_independent_over_pairs_and_seeds() -> None:
     half = MDP(theta=np.eye(1).reshape(1, 1, 1).tolist(), rewards=[0], variances=[1])
-    assert half.build(drawn(half)).rewards == (-inf, inf)
+    assert half.build(drawn(half)).rewards == pytest.approx((-8.5716, 8.5716), abs=1e-4)
     mdps = MDP(theta=np.ones((1, 40, 1)).tolist(), rewards=[[[0.0]] * 40], variances=[[[1]] * 40])
     environment = mdps.build(drawn(mdps))
     draws = np.empty((100, 40, 3))  # seed, pair, visit
@@ -250,7 +250,7 @@ def test_the_initial_state_is_drawn() -> None:
 def test_gaussian_rewards_have_their_means_and_variances() -> None:
     mdps = MDP(np.ones((2, 1, 2)).tolist(), rewards=[3, -1], variances=[4, 0])
     environment = mdps.build(drawn(mdps))
-    assert environment.rewards == (-inf, inf)
+    assert environment.rewards == pytest.approx((3 - 2 * 8.5716, 3 + 2 * 8.5716), abs=1e-3)
     environment.start(np.random.default_rng(0))
     percepts = [environment.step(0) for _ in range(4000)]
     first = [reward for reward, state in percepts if state == 0]
@@ -318,6 +318,21 @@ def test_first_reward_lies_in_the_range() -> None:
     for rewards, first in (([3, 4], 3), ([-3, -4], -3), ([-1, 1], 0)):
         mdps = MDP(theta, rewards)
         assert mdps.build(drawn(mdps)).start(np.random.default_rng(0)).reward == first
+
+
+def test_the_audit_reports_the_balance_and_cuts_long_witnesses(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = "omnimeter audit grid --set rescale=true --instances 2 --interactions 100"
+    monkeypatch.setattr(sys, "argv", command.split())
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    assert leaving.value.code in (None, 0)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "fails balance no A random agent's mean reward is -" in printed
+    assert "(--json shows all)" in printed
+    assert len(printed) < 5000
 
 
 # Views and scenes

@@ -227,3 +227,11 @@ def test_an_agent_that_needs_a_prior_says_so() -> None:
     (score,) = result.scores.values()
     assert score.faults == {"agent-error": 1}
     assert "--prior" in str(outcomes(result)[0].fault)
+
+
+def test_results_name_agents_that_were_told_the_mdp() -> None:
+    result = run("optimal", "random", exercises=3)
+    told = [each.exercise.agent.id for each in outcomes(result) if "privileged" in each.remarks]
+    assert told == ["optimal-v1"] * 3
+    assert "optimal-v1 had the view model" in str(result)
+    assert result.scores["optimal-v1"].value > result.scores["random-v1"].value  # type: ignore[operator]

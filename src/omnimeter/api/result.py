@@ -294,11 +294,11 @@ class Result:
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{remarks}"
 
     def _remarks(self) -> list[str]:
-        from omnimeter.reports.summary import reproducibility_sentence
+        from omnimeter.reports.summary import privilege_sentence, reproducibility_sentence
 
         remarks = [self.judged.design.warning] * bool(self.judged.design.warning)
-        if sentence := reproducibility_sentence(self.judged):
-            remarks.append(sentence)
+        for sentence in (reproducibility_sentence(self.judged), privilege_sentence(self.judged)):
+            remarks += [sentence] * bool(sentence)
         remarks += ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
         return remarks + ["Not all exercises are done."] * (not self.complete)
 

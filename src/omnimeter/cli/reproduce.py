@@ -33,7 +33,8 @@ def reproduce(
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes that work at once.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Processes that work at once, where it takes long."),
     ] = None,
     json: options.Json = False,
 ) -> None:

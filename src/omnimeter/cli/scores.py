@@ -94,6 +94,7 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
 
     from omnimeter.reports.summary import (
         bounded_sentence,
+        privilege_sentence,
         reproducibility_sentence,
         stopped_sentence,
     )
@@ -105,6 +106,7 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
         bounded_sentence(result),
         stopped_sentence(result, compared),
         reproducibility_sentence(result),
+        privilege_sentence(result),
     ):
         if sentence:
             out.print(f"[yellow]{escape(sentence)}[/yellow]")

@@ -113,10 +113,13 @@ class EnvironmentClass(ABC):
 
     Attributes:
         views: The names of the views among which agents choose; empty where there is only one.
+        privileged: Those that tell what other agents have to find out, for upper references;
+            results name the agents that had them.
     """
 
     kernels: EnvironmentKernels | None = None
     views: ClassVar[Sequence[str]] = ()
+    privileged: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:

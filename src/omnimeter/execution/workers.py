@@ -36,7 +36,7 @@ from omnimeter.execution.preparing import Prepared, computation, machine, prior_
 from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
-from omnimeter.interaction.handles import AgentHandle, restore
+from omnimeter.interaction.handles import AgentFault, AgentHandle, restore, view_of
 from omnimeter.interaction.process import AgentProcess, Limits
 
 Finished = tuple[Outcome, Trace | None]
@@ -234,7 +234,21 @@ class ExerciseRunner:
     ) -> Iterator[tuple[Outcome, Trace]]:
         """The outcome and the trace of each exercise, in order; see ``traces``."""
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
-            yield outcome_of(exercise, trace, payoff, self._prepared), trace
+            outcome = outcome_of(exercise, trace, payoff, self._prepared)
+            if view := self._privileged_view(exercise):
+                outcome = replace(outcome, remarks={**outcome.remarks, "privileged": view})
+            yield outcome, trace
+
+    def _privileged_view(self, exercise: Exercise) -> str | None:
+        """The view that an agent has, if it tells what others have to find out."""
+        known = make_environment_class(exercise.environment_class).privileged
+        if not known:
+            return None
+        try:
+            view = view_of(self._handle(exercise.agent))
+        except AgentFault:  # which its trace has, too
+            return None
+        return view if view in known else None
 
     def _handle(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the handle of one in a process of its own."""

@@ -14,6 +14,7 @@ from omnimeter.contract import (
     Budget,
     EnvironmentClass,
     Exercise,
+    Instance,
     InvalidInputError,
     Outcome,
     Score,
@@ -126,9 +127,10 @@ class BayesianRL(FixedProtocol):
         """
         test: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
         prior: EnvironmentClass = make(Kind.ENVIRONMENT, self.prior_spec)
-        shapes = [each.distribution().theta.shape for each in (prior, test)]
-        if shapes[0] != shapes[1]:
-            texts = [f"{states} states and {actions} actions" for states, actions, _ in shapes]
+        known, first = prior.distribution(), test.build(self._drawn(test, 0))
+        shapes = (known.states, known.actions), (first.space.count, first.actions)
+        if shapes[0] != shapes[1] or not first.space.single:
+            texts = [f"{states} states and {actions} actions" for states, actions in shapes]
             raise InvalidInputError(
                 f"The prior {self.prior_spec.label} has {texts[0]}, but "
                 f"{self.environment_spec.label} has {texts[1]}.",
@@ -136,18 +138,16 @@ class BayesianRL(FixedProtocol):
             )
         return test
 
+    def _drawn(self, made: EnvironmentClass, number: int) -> Instance:
+        return draw(made, self.environment_spec, self.seed, number)
+
     @cached_property
     def budget(self) -> Budget:
         """The length of a trajectory."""
         if self._horizon is not None:
             return Budget(interactions=self._horizon)
-        known = self.environment_class.distribution()
-        if known.variances is not None and known.variances.any():
-            raise InvalidInputError(
-                "Gaussian rewards have no bound from which the length of a trajectory follows.",
-                "Give a number of interactions.",
-            )
-        highest = max(map(abs, known.reward_range()))
+        made = self.environment_class
+        highest = max(map(abs, made.build(self._drawn(made, 0)).rewards))
         return Budget(interactions=horizon(highest, self.gamma, self._error))
 
     @cached_property
@@ -160,7 +160,7 @@ class BayesianRL(FixedProtocol):
     def planned(self) -> list[Planned]:
         """One trajectory in each MDP, then a second in each, and so on."""
         made, spec = self.environment_class, self.environment_spec
-        drawn = [draw(made, spec, self.seed, number) for number in range(self.mdps)]
+        drawn = [self._drawn(made, number) for number in range(self.mdps)]
         once = [Planned(spec, made, each, self.budget, made.complexity(each)) for each in drawn]
         return once * self.trajectories
 

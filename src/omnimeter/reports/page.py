@@ -320,6 +320,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, len(outcomes)),
         summary.reproducibility_sentence(result),
+        summary.privilege_sentence(result),
     ]
     agents = evaluation.agents
     who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"

@@ -276,6 +276,28 @@ def reproducibility_sentence(result: Result) -> str:
     )
 
 
+def privilege_sentence(result: Result) -> str:
+    """Names the agents that were told what others have to find out; mostly empty."""
+    views = {
+        each.remarks["privileged"]: None
+        for done in result.outcomes.values()
+        for each in done
+        if "privileged" in each.remarks
+    }
+    sentences = []
+    for view in views:
+        names = [
+            agent.label
+            for agent, done in result.outcomes.items()
+            if any(each.remarks.get("privileged") == view for each in done)
+        ]
+        sentences.append(
+            f"{listed(names)} had the view {view}, which tells what other agents have to find out: "
+            "a reference, not a rival."
+        )
+    return " ".join(sentences)
+
+
 def precision_sentence(result: Result) -> str:
     """What the intervals of a test with a precision are, and who reached it; empty otherwise."""
     wanted, unit = result.design.precision, result.design.unit

@@ -259,7 +259,31 @@ def act(state: Any, reward: Any, observation: Any) -> Any:
 
 
 class BAMCP(BayesianAgent):
-    """Bayes-adaptive Monte-Carlo planning (Guez, Silver and Dayan 2012)."""
+    """Bayes-adaptive Monte-Carlo planning (Guez, Silver and Dayan 2012; Algorithms 4 and 5).
+
+    Every decision makes K simulations from the present history. A tree has a node for each history
+    of actions and states. A simulation goes down by the upper confidence bound
+    Q + c sqrt(ln(N + 1) / n), with c = 3 for any range of rewards, as in the experiments of Guez
+    et al.; actions never performed come first. One that is performed at its node for the first
+    time is evaluated by a roll-out, later its successors have nodes. The roll-out policy takes any
+    action with a probability of 0.5, and else the best one of a table that is learnt by Q-learning
+    (with a rate of 0.2, from 0) from the real transitions of the exercise. Simulations end at the
+    depth with a value of 0, which replaces the precision of Algorithm 5. The agent performs the
+    action of largest mean return. Ties are broken at random, and the tree is discarded.
+
+    Root sampling draws an MDP from the posterior for each simulation. Here no MDP is drawn: each
+    successor is drawn from the counts of the posterior plus what this simulation has drawn before,
+    a Pólya urn, which has the same distribution.
+
+    The pseudo-code makes a node one visit earlier and takes its first action from the roll-out
+    policy. That shifts evaluations by one simulation, so that there is one variant only.
+
+    A state of k = 25000 takes 2.6 MB with two successors and four actions, 12 MB with 25.
+
+    Args:
+        k: The number K of simulations for each decision, at least 1.
+        depth: The number of steps of a simulation, at least 1.
+    """
 
     kernels = AgentKernels(BamcpState, act=act)
 
@@ -270,7 +294,7 @@ class BAMCP(BayesianAgent):
 
     @property
     def work(self) -> int:
-        """About how many times 20 ns a decision takes."""
+        """About how many times 20 ns a decision takes, with few successors."""
         return self.k * self.depth
 
     def initial_state(self, briefing: Briefing) -> BamcpState:

@@ -89,11 +89,11 @@ class Bfs3State(NamedTuple):
 
 
 @kernel
-def binomial(state: Any, trials: Any, successes: Any, failures: Any) -> Any:
+def binomial(rng: Any, inverses: Any, trials: Any, successes: Any, failures: Any) -> Any:
     """How many of some trials succeed, with these odds; by inversion, at most 256 at once."""
     rare, common = min(successes, failures), max(successes, failures)
     likely, ratio = common / (successes + failures), rare / common
-    found = 0
+    counted = 0
     left = trials
     while left > 0:
         n = min(left, 256)
@@ -104,52 +104,42 @@ def binomial(state: Any, trials: Any, successes: Any, failures: Any) -> Any:
                 term *= base
             base *= base
             exponent >>= 1
-        share = uniform(state.rng)
+        share = uniform(rng)
         k = 0
         while share >= term and k < n:
             share -= term
             k += 1
-            term *= ratio * ((n - k + 1) * state.inverses[forward(k)])
-        found += k
-    return found if successes <= failures else trials - found
-
-
-@kernel
-def add_entry(state: Any, pair: Any, place: Any, repeats: Any, level: Any) -> Any:
-    """Keep a successor that was drawn so often; the sum of its rewards."""
-    states = state.numbers[STATES]
-    entry = state.numbers[ENTRIES]
-    state.numbers[ENTRIES] = entry + 1
-    y = state.successors[forward(pair * states + place)]
-    state.places[forward(entry)] = place
-    state.repeats[forward(entry)] = repeats
-    child = 0
-    if state.numbers[MEAN_MODEL] == 1 and level + 1 < state.numbers[DEPTH]:
-        child = 1 + (level + 1) * states + y
-    state.children[forward(entry)] = child
-    return repeats * state.rewards[forward(pair * states + y)]
+            term *= ratio * ((n - k + 1) * inverses[forward(k)])
+        counted += k
+    return counted if successes <= failures else trials - counted
 
 
 @kernel
 def sample(state: Any, edge: Any, pair: Any, level: Any) -> Any:
     """Draw the successors of an edge from the predictive distribution; their mean reward."""
-    samples = state.numbers[SAMPLES]
-    row, last = pair * state.numbers[STATES], state.sizes[forward(pair)] - 1
-    state.firsts[forward(edge)] = state.numbers[ENTRIES]
+    states, samples, entry = state.numbers[STATES], state.numbers[SAMPLES], state.numbers[ENTRIES]
+    linked = state.numbers[MEAN_MODEL] == 1 and level + 1 < state.numbers[DEPTH]
+    row, last = pair * states, state.sizes[forward(pair)] - 1
     rest, left, gain = state.totals[forward(pair)], samples, 0.0
+    state.firsts[forward(edge)] = entry
     place = 0
     while left > 0:
         repeats = left
         count = state.counts[forward(row + place)]
         rest -= count
         if place < last and rest > 0.0:
-            repeats = binomial(state, left, count, rest)
+            repeats = binomial(state.rng, state.inverses, left, count, rest)
         if repeats > 0:
-            gain += add_entry(state, pair, place, repeats, level)
+            y = state.successors[forward(row + place)]
+            gain += repeats * state.rewards[forward(row + y)]
+            state.places[forward(entry)] = place
+            state.repeats[forward(entry)] = repeats
+            state.children[forward(entry)] = 1 + (level + 1) * states + y if linked else 0
+            entry += 1
             left -= repeats
         place += 1
-    first = int(state.firsts[forward(edge)])
-    state.different[forward(edge)] = state.numbers[ENTRIES] - first
+    state.different[forward(edge)] = entry - state.numbers[ENTRIES]
+    state.numbers[ENTRIES] = entry
     return gain / samples
 
 
@@ -167,7 +157,8 @@ def expand(state: Any, node: Any, x: Any, level: Any) -> Any:
         pair, edge = x * actions + u, node * actions + u
         if state.flat[forward(pair)] == 1:
             state.firsts[forward(edge)] = -1
-            gain = state.means[forward(pair)]
+            row = pair * state.numbers[STATES]
+            gain = state.rewards[forward(row + state.successors[forward(row)])]
         else:
             gain = sample(state, edge, pair, level)
         state.gains[forward(edge)] = gain
@@ -294,8 +285,13 @@ def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001 - rew
     x = observation[0]
     see(state, x)
     states, actions = state.numbers[STATES], state.numbers[ACTIONS]
-    if state.numbers[LAST_STATE] >= 0:
-        refresh(state, state.numbers[LAST_STATE] * actions + state.numbers[LAST_ACTION])
+    if state.numbers[LAST_STATE] >= 0:  # a successor may be new
+        pair = state.numbers[LAST_STATE] * actions + state.numbers[LAST_ACTION]
+        row = pair * states
+        same = state.rewards[row + state.successors[row]]
+        for k in range(row, row + state.sizes[pair]):
+            if state.rewards[row + state.successors[k]] != same:
+                state.flat[pair] = 0
     samples = state.numbers[SAMPLES]
     for u in range(actions):
         pair = x * actions + u
@@ -313,17 +309,44 @@ def act(state: Any, reward: Any, observation: Any) -> Any:  # noqa: ARG001 - rew
     return chosen(state, x, break_ties(state.rng, state.values, 0, best))
 
 
-@kernel
-def refresh(state: Any, pair: Any) -> Any:
-    """Whether the reward of a pair still is the same for all successors."""
-    row = pair * state.numbers[STATES]
-    for k in range(row, row + state.sizes[pair]):
-        if state.rewards[row + state.successors[k]] != state.rewards[row + state.successors[row]]:
-            state.flat[pair] = 0
-
-
 class BFS3(BayesianAgent):
-    """Bayesian forward search with sparse sampling (Asmuth and Littman 2011)."""
+    """Bayesian forward search with sparse sampling (Asmuth and Littman 2011; Algorithms 6 to 8).
+
+    For each action, C successors are drawn from the predictive distribution, and the value of each
+    is searched in a tree of its own by roll-outs of FSSS. A node of the tree is a history: when it
+    is reached for the first time, C successors of each action are drawn from the predictive
+    distribution of the prior, all observed transitions and those on the way to the node. Bounds
+    of its value are backed up from the successors; those never reached have V_max and V_min. A
+    roll-out follows the action of largest upper bound to the successor with the largest distance
+    of its bounds, times how often it was drawn, until the depth. The agent performs the action of
+    the largest mean of r + gamma U. Ties are broken at random. Nothing is kept for the next step.
+
+    The texts do not say how many roll-outs t a search of FSSS has. As in the authors' library, K
+    counts those of all C successors together: t is K / C, rounded down, and at least 1. The depth
+    counts from the successors.
+
+    - ``original``: leaves at the depth are settled, as in the FSSS of Walsh, Goschin and Littman
+      (2010), on which the search is built: the distance of their bounds does not count when a
+      successor is chosen. With many samples and roll-outs its values are the Bayes-optimal ones
+      of depth + 1 steps, and gamma^(depth + 1) V_max. V_min and V_max are the lowest and the
+      highest reward / (1 - gamma).
+    - ``library``: the distance at the leaves counts. Common successors then keep so much of it
+      that rare ones may never be reached, and values stay above the Bayes-optimal ones. V_min is
+      0, and V_max belongs to the whole table of rewards, impossible transitions included.
+    - ``printed``: as the pseudo-code has it, nodes are states at a level, and all successors are
+      drawn from the mean model of the present posterior: it plans as if nothing more was to be
+      learnt. The distance at the leaves counts.
+
+    Successors are drawn as the counts of each one, which are binomial. Where the reward of a pair
+    is the same for all successors, they are drawn only if the action is followed; this does not
+    change their distribution.
+
+    Args:
+        k: The number of roll-outs for each action, at least 1.
+        c: The number C of successors drawn for each action, 1 to 32767.
+        depth: The depth of the search behind the successors, at least 1.
+        variant: Which description it follows.
+    """
 
     kernels = AgentKernels(Bfs3State, act=act)
 
@@ -341,8 +364,9 @@ class BFS3(BayesianAgent):
 
     @property
     def work(self) -> int:
-        """About how many times 20 ns a decision takes."""
-        return 10 * self.c * max(1, self.k // self.c) * self.depth
+        """About how many times 20 ns a decision takes, with few successors."""
+        actions = self.prior.distribution.actions if self.prior else 4
+        return 5 * actions * self.c * max(1, self.k // self.c) * self.depth
 
     def initial_state(self, briefing: Briefing) -> Bfs3State:
         """No tree yet."""
@@ -359,17 +383,17 @@ class BFS3(BayesianAgent):
         edges = nodes * known.actions
         entries = edges * min(self.c, int(fields["sizes"].max()))
         entries += self.depth * known.actions * min(self.c, known.states)
-        numbers = np.arange(258)
+        left = np.arange(self.depth)[::-1]  # steps after each level
+        leaves = np.zeros(self.depth)
+        if self.variant == "original":
+            leaves = (highest - lowest) / (1 - gamma) * np.power(gamma, left)
         return Bfs3State(
             rng=generator_state(),
             **{name: fields[name] for name in MODEL},
             rates=np.array([gamma, lowest / (1 - gamma), highest / (1 - gamma)]),
-            leaves=(highest - lowest)
-            / (1 - gamma)
-            * gamma ** np.arange(self.depth)[::-1]
-            * (self.variant == "original"),
+            leaves=leaves,
             flat=(np.nanmax(spread, axis=2) == np.nanmin(spread, axis=2)).ravel().astype(np.int64),
-            inverses=1 / np.maximum(numbers, 1),
+            inverses=1 / np.maximum(np.arange(258), 1),
             upper=np.full(nodes, highest / (1 - gamma)),
             lower=np.full(nodes, lowest / (1 - gamma)),
             expanded=np.zeros(nodes, dtype=np.int8),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,10 @@ from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import Estimate, mean
 from omnimeter.kernels import AgentKernels, forward, generator_state, kernel
 
-MAX_TRANSITIONS = 100_000_000
+DECISION_LIMIT = 100_000_000
 """Transitions that one decision may look at: about half a second."""
-MAX_BELIEFS = 1_000_000
-"""Beliefs that ``optimal_value`` computes: about half a minute."""
+VALUE_LIMIT = 10_000_000
+"""Transitions that ``optimal_value`` may look at: about half a minute."""
 
 DEPTH, LEFT = range(4, 6)
 
@@ -141,7 +142,7 @@ class BayesOptimal(BayesianAgent):
     def work(self) -> int:
         """About how many times 20 ns a decision takes, as soon as there is a prior."""
         known = self.prior.distribution if self.prior else None
-        return 1 + int(_transitions(known, self.depth) / 5) if known else MAX_TRANSITIONS
+        return 1 + int(_transitions(known, self.depth) / 5) if known else DECISION_LIMIT
 
     def initial_state(self, briefing: Briefing) -> ExhaustiveState:
         """A path of the given depth.
@@ -153,11 +154,10 @@ class BayesOptimal(BayesianAgent):
         assert self.prior is not None  # model_fields sees to it
         known = self.prior.distribution
         depth = min(self.depth, self.prior.horizon)
-        transitions = _transitions(known, depth)
         require(
-            transitions <= MAX_TRANSITIONS,
-            f"Looking {depth} steps ahead takes {transitions:.2g} transitions.",
-            f"Give a depth that takes at most {MAX_TRANSITIONS}, or a smaller prior.",
+            _transitions(known, depth) <= DECISION_LIMIT,
+            f"Looking {depth} steps ahead takes more than {DECISION_LIMIT} transitions.",
+            "Give a smaller depth, or a prior with fewer successors.",
         )
         fields["numbers"][4:] = depth, self.prior.horizon
         return ExhaustiveState(
@@ -175,12 +175,12 @@ class BayesOptimal(BayesianAgent):
 
 
 def _transitions(known: MDPDistribution, depth: int) -> float:
-    """The largest number of transitions that a search from any state looks at."""
+    """The largest number of transitions that a search from any state looks at, up to the limit."""
     successors = known.possible.sum(axis=1).astype(float)  # [state, successor]
     ahead = np.zeros(known.states)
     for _ in range(depth):
         ahead = successors @ (1 + ahead)
-        if ahead.max() > 1e15:
+        if ahead.max() > DECISION_LIMIT:
             break
     return float(ahead.max())
 
@@ -198,43 +198,44 @@ def optimal_value(distribution: MDPDistribution, gamma: float, horizon: int) -> 
         horizon: The number of steps.
 
     Raises:
-        InvalidInputError: There are more than 1,000,000 beliefs.
+        InvalidInputError: More than 10,000,000 transitions would be looked at.
     """
-    base = horizon + 1  # the observed counts are the digits of one number in this base
+    actions, states = distribution.actions, distribution.states
+    theta = distribution.theta.reshape(-1, states)
+    rewards = distribution.rewards.reshape(-1, states)
     rows = [
-        [
-            (int(y), base**digit, theta[y], rewards[y])
-            for y in np.flatnonzero(theta)
-            for digit in [(x * distribution.actions + u) * distribution.states + int(y)]
-        ]
-        for x in range(distribution.states)
-        for u in range(distribution.actions)
-        for theta, rewards in [(distribution.theta[x, u], distribution.rewards[x, u])]
+        [(int(y), pair * states + int(y), weights[y], gains[y]) for y in np.flatnonzero(weights)]
+        for pair, (weights, gains) in enumerate(zip(theta, rewards, strict=True))
     ]
-    known: dict[tuple[int, int], float] = {}
+    known: dict[tuple[int, tuple[int, ...]], float] = {}
+    looked_at = 0
 
-    def value(x: int, observed: int, left: int) -> float:
-        if left == 0:
+    def value(x: int, observed: tuple[int, ...]) -> float:
+        """The value of a state after some transitions, which are in order."""
+        nonlocal looked_at
+        if len(observed) == horizon:
             return 0.0
         if (x, observed) not in known:
-            require(
-                len(known) < MAX_BELIEFS,
-                f"{horizon} steps lead to more than {MAX_BELIEFS} beliefs.",
-                "Give fewer steps, or bound the value from above with known_mdp_value.",
-            )
-            best = -np.inf
-            for row in rows[x * distribution.actions : (x + 1) * distribution.actions]:
-                counts = [theta + observed // unit % base for _, unit, theta, _ in row]
-                ahead = [
-                    reward + gamma * value(y, observed + unit, left - 1)
-                    for y, unit, _, reward in row
-                ]
-                best = max(best, float(np.dot(counts, ahead)) / sum(counts))
+            best = -inf
+            for row in rows[x * actions : (x + 1) * actions]:
+                looked_at += len(row)
+                require(
+                    looked_at <= VALUE_LIMIT,
+                    f"{horizon} steps take more than {VALUE_LIMIT} transitions.",
+                    "Give fewer steps, or bound the value from above with known_mdp_value.",
+                )
+                total = expected = 0.0
+                for y, transition, weight, gain in row:
+                    count = weight + observed.count(transition)
+                    total += count
+                    after = tuple(sorted((*observed, transition)))
+                    expected += count * (gain + gamma * value(y, after))
+                best = max(best, expected / total)
             known[x, observed] = best
         return known[x, observed]
 
     starts = enumerate(distribution.initial.tolist())
-    return float(sum(share * value(x, 0, horizon) for x, share in starts if share > 0))
+    return float(sum(share * value(x, ()) for x, share in starts if share > 0))
 
 
 def known_mdp_value(

@@ -206,11 +206,11 @@ class OppsDs(BayesianAgent):
     """Finds offline the formula that plays best in MDPs of the prior, and follows it (5.1.4).
 
     A formula is an index of the actions, built of the optimal Q-functions of three models: Q0 of
-    the mean of the posterior; Q1 of the observed transitions and one imagined transition of every
-    pair back into its state, which makes it pessimistic; Q2 of those observed and one imagined into
-    every state, possible or not. It performs an action with the greatest index, any of several.
-    An action whose index is undefined (ln of a number <= 0, sqrt of one < 0, division by 0) comes
-    after all others.
+    the mean of the posterior; Q1 of the observed transitions and, for every pair, an imagined one
+    back into the same state; Q2 of the observed transitions and, for every pair, an imagined one
+    into each state, possible or not. An action with the greatest index is performed, any of
+    several. One whose index is undefined (ln of a number <= 0, sqrt of one < 0, division by 0)
+    comes after all others.
 
     Offline, the formulas of a set are the arms of UCB1. Each draw of an arm plays one trajectory
     of T steps in a new MDP of the prior; the most drawn arm wins. A formula that was undefined in

@@ -67,6 +67,10 @@ def step(state: Any, action: Any) -> Any:
     return reward
 
 
+FARTHEST = sqrt(2.0 * 53.0 * log(2.0))
+"""Standard deviations from the mean that a normal variate of 53 random bits can be away: 8.57."""
+
+
 @kernel
 def normal(rng: Any) -> Any:
     """A standard normal variate (Box and Muller 1958), always from two uniform ones."""

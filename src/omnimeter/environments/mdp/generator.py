@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import accumulate, chain
-from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.agent import FloatArray, single
 from omnimeter.environments.mdp import scene as scenes
-from omnimeter.environments.mdp.dynamics import KERNELS, MDPState
+from omnimeter.environments.mdp.dynamics import FARTHEST, KERNELS, MDPState
 from omnimeter.environments.mdp.files import StoredMDPs, read_file
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
@@ -56,6 +55,7 @@ class FiniteMDPs(KernelEnvironmentClass):
 
     kernels = KERNELS
     views = VIEWS
+    privileged = ("model",)
 
     def __init__(self, distribution: MDPDistribution, *, rescale: bool = False) -> None:
         self.rescale = rescale
@@ -107,10 +107,13 @@ class FiniteMDPs(KernelEnvironmentClass):
         flat = np.array([*chain.from_iterable(successors)], dtype=np.int64)
         pairs = np.repeat(np.arange(len(sizes)), sizes)
         low, high = known.reward_range()
+        rewards = known.rewards.reshape(len(sizes), -1)[pairs, flat]
         spread = np.empty(0)
         if known.variances is not None:
-            low, high = -inf, inf
             spread = np.sqrt(known.variances.reshape(len(sizes), -1)[pairs, flat])
+            far = FARTHEST * np.sqrt(known.variances[known.possible])
+            means = known.rewards[known.possible]
+            low, high = float((means - far).min()), float((means + far).max())
         state = MDPState(
             rng=generator_state(),
             noise=np.zeros(len(sizes), dtype=np.uint64),
@@ -118,7 +121,7 @@ class FiniteMDPs(KernelEnvironmentClass):
             starts=np.cumsum([0, *sizes], dtype=np.int64),
             successors=flat,
             cumulative=np.array([*chain.from_iterable(cumulative)]),
-            rewards=known.rewards.reshape(len(sizes), -1)[pairs, flat],
+            rewards=rewards,
             deviations=spread,
             initial=np.cumsum(known.initial),
             first_reward=np.array([min(max(0.0, low), high)]),
@@ -206,9 +209,9 @@ class MDP(FiniteMDPs):
 
     Every row of transition probabilities is drawn from a Dirichlet distribution of its own, a flat
     Dirichlet-multinomial distribution (Bayesian RL benchmark, 5.2). Rewards are the same in all
-    MDPs: constant, or normally distributed where variances are given; their range is infinite then.
-    Without any parameter there are two states and two actions, every theta is 1, and reaching the
-    second state pays 1.
+    MDPs: constant, or normally distributed where variances are given; they are then at most 8.57
+    standard deviations from their mean, as far as 53 random bits reach. Without any parameter there
+    are two states and two actions, every theta is 1, and reaching the second state pays 1.
 
     Args:
         theta: The concentrations, ``[state][action][successor]``; 0 where a transition is
