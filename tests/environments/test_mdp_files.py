@@ -14,7 +14,8 @@ import pytest
 import omnimeter
 from mdp_files import distribution_text, drawn, experiment_text
 from omnimeter.catalogue import Kind, make, parse, with_parameters
-from omnimeter.contract import Instance, InvalidInputError, MDPDistribution, Preparation, Spec
+from omnimeter.contract import Instance, InvalidInputError, MDPDistribution, Spec
+from omnimeter.contract.prior import Preparation
 from omnimeter.environments.mdp import MDP, GeneralisedChain, Grid
 from omnimeter.environments.mdp.files import StoredMDPs, read_file
 from omnimeter.protocols.sample import Sample

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from omnimeter.catalogue import Entry, Kind, listing, make
+from omnimeter.catalogue import Entry, Kind, listing, make, parse
 from omnimeter.contract import Spec
 from omnimeter.estimation import mean
 from omnimeter.execution import evaluate
@@ -109,9 +109,27 @@ def test_there_are_opportunists_and_balanced_classes():
 
 
 def test_every_protocol_is_set():
-    assert {each.id for each in settings("cups-v1", 10, 2)} == {
-        each.id for each in ours(Kind.PROTOCOL)
-    }
+    others = {each.id for each in settings("cups-v1", 10, 2)}
+    assert others | {"bayesian-rl-v1"} == {each.id for each in ours(Kind.PROTOCOL)}
+
+
+@pytest.mark.parametrize("environment_class", ["gdl-v1", "grid-v1(rescale=true)"])
+def test_no_opportunist_has_a_higher_return_than_a_random_agent(environment_class):
+    """MDPs are not balanced: what is not done counts as the lowest reward."""
+    spec = parse(Kind.ENVIRONMENT, environment_class).to_json()
+    protocol = Spec(
+        "bayesian-rl-v1", {"environment_class": spec, "exercises": 200, "interactions": 100}
+    )
+    agents = [
+        Spec(each, {"rate": RATE, "threshold": threshold})
+        for each in OPPORTUNISTS
+        for threshold in (0.0, 0.5)
+    ]
+    payoff, gains = differences(protocol, agents)
+    assert payoff.id == "discounted-sum-v1"
+    for agent, values in gains.items():
+        low = mean(np.array(values), 0.999, support=(-40.0, 40.0)).low
+        assert low <= 0, f"{agent.label}: {np.mean(values):.4f}"
 
 
 @pytest.mark.parametrize("environment_class", BALANCED)

@@ -32,6 +32,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "apprentice-v1": {"table": [0, 1, 2]},
     "bamcp-v1": {"k": 100, "depth": 5},
     "battery-v1": {"battery": "thesis-table-6-1", "tests": 2},
+    "bayesian-rl-v1": {"environment_class": "gc-v1", "exercises": 4, "interactions": 10},
     "bfs3-v1": {"k": 10, "c": 3, "depth": 5},
     "opps-ds-v1": {"budget": 20},
     "sample-v1": {"environment_class": "cups-v1", "exercises": 4, "interactions": 10},

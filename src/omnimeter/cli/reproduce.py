@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,8 @@ from omnimeter.cli import options
 from omnimeter.cli.display import console, print_json, progress
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from omnimeter.reproductions.shared import Reproduced
 
 
@@ -50,15 +53,17 @@ def reproduce(
     directory = out or Path("reproductions") / short
     asked = {"quick": quick, "only": only, "workers": workers}
     given = {name: value for name, value in asked.items() if value}
-    with progress(hidden=json) as bars:
-        task = bars.add_task(f"Reproducing {short}", total=100, note="")
-        result = repeat(
-            name,
-            out=directory,
-            progress=lambda doing, done: bars.update(task, completed=int(100 * done), note=doing),
-            **given,
-        )
-        bars.update(task, completed=100, note="")
+    with ExitStack() as shown:
+        bars: list[Progress] = []  # shown as soon as something is done, not before an error
+
+        def tell(doing: str, done: float) -> None:
+            if not bars:
+                bars.append(shown.enter_context(progress(hidden=json)))
+                bars[0].add_task(f"Reproducing {short}", total=100, note="")
+            bars[0].update(bars[0].task_ids[0], completed=int(100 * done), note=doing)
+
+        result = repeat(name, out=directory, progress=tell, **given)
+        tell("", 1.0)
     if json:
         print_json(result.to_json())
     else:

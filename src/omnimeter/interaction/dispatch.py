@@ -24,6 +24,9 @@ AgentSource = Agent | AgentHandle | Callable[[], Agent | AgentHandle]
 LARGEST = 2**18
 """Interactions that one call may record: memory stays flat, and warm, as work grows."""
 
+LARGEST_STATES = 2**25
+"""Bytes of the agents' states in one call, if there are several exercises."""
+
 FIRST_GUESS = 1024
 """Interactions provided for at first when only a time is given."""
 
@@ -64,16 +67,18 @@ def run(
             yield run_stepwise(environment_class, fresh, exercise, record=record)
         return
     group: list[_Prepared] = []
-    capacity = 0
+    capacity = size = 0
     for exercise in exercises:
         need = min(exercise.budget.max_interactions, LARGEST)
         if exercise.budget.seconds is not None:
             need = LARGEST // TIMED_PER_CALL
-        if group and (len(agents) > 1 or capacity + need > LARGEST):
+        full = capacity + need > LARGEST or size > LARGEST_STATES
+        if group and (len(agents) > 1 or full):
             yield from _run_group(environment_class, kernel_class, made, group, record)
-            group, capacity = [], 0
+            group, capacity, size = [], 0, 0
         group.append(_prepare(kernel_class, made, exercise))
         capacity += need
+        size += sum(field.nbytes for state in group[-1].states for field in state)
     yield from _run_group(environment_class, kernel_class, made, group, record)
 
 

@@ -108,6 +108,7 @@ class _Child:
         self._tail = b""
         self._turn = 0
         self.answered = True  # if not, it is still busy with the last message
+        self.longest_line = wire.LONGEST_LINE
 
     @property
     def alive(self) -> bool:
@@ -172,8 +173,8 @@ class _Child:
             if not chunk:
                 raise self._ended()
             self._received += chunk
-            if len(self._received) > wire.LONGEST_LINE:
-                raise _ChildFailure(f"sent a line of more than {wire.LONGEST_LINE} bytes")
+            if len(self._received) > self.longest_line:
+                raise _ChildFailure(f"sent a line of more than {self.longest_line} bytes")
             return True
         if not self.alive:
             raise self._ended()
@@ -360,7 +361,11 @@ class AgentProcess(AgentHandle):
         told = {"prior": wire.prior_to_json(prior), "seed": seed}
         message = {"type": "prepare", "agent": self.spec.to_json(), **told}
         limit = self.limits.seconds_to_prepare
+        assert self._child is not None  # see _have_process
+        self._child.longest_line = wire.LONGEST_PREPARED
         prepared = self._request("prepared", message, limit, "to prepare").get("prepared")
+        if self._child is not None:
+            self._child.longest_line = wire.LONGEST_LINE
         if not isinstance(prepared, dict):
             raise agent_error(f"The agent prepared {shown(prepared)}, which is no JSON object.")
         return prepared

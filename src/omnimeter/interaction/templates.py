@@ -47,7 +47,7 @@ def run(
     end, tick, pace, progress, current_rewards, slots, rewards, times, record, actions,
     observations, observations_at{durations},
 ):
-    pair = np.zeros(2, dtype=np.int64)
+    {pair}
     for b in exercises(progress.shape[0]):
         if progress[b, STATUS] != RUNNING:
             continue
@@ -382,6 +382,7 @@ def runner(
         act=_TIMED_ACT if measured else _ACT,
         measured=_MEASURED if measured else "",
         durations=", wall_ns, cpu_ns" if measured else "",
+        pair="pair = np.zeros(2, dtype=np.int64)" if measured else "",
         delay=_DELAY if agent.delay else "undeclared",
         finish="agent_finish(agent, reward, observation)" if agent.finish else "pass",
     )

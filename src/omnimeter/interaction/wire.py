@@ -22,8 +22,11 @@ from omnimeter.interaction.handles import (
 VERSION = 1
 """The version of the wire format."""
 
-LONGEST_LINE = 64_000_000
-"""Bytes that an agent's process may send for one answer; what it prepared can be long."""
+LONGEST_LINE = 1_000_000
+"""Bytes that an agent's process may send for one answer."""
+
+LONGEST_PREPARED = 64_000_000
+"""Bytes that it may send of what it prepared."""
 
 Message = Mapping[str, Any]
 

@@ -51,7 +51,8 @@ def read_spec(kind: Kind, given: SpecLike) -> Spec:
         raise InvalidInputError(
             f"The spec of the {kind.value} has no id.", 'Give {"id": "...", "parameters": {...}}.'
         )
-    return with_digest(Spec.from_json(given))
+    spec = Spec.from_json(given)
+    return with_digest(spec) if kind is Kind.ENVIRONMENT else spec
 
 
 def draw(
