@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import omnimeter
-from omnimeter import InvalidInputError, Spec
+from omnimeter import Briefing, InvalidInputError, MDPDistribution, Prior, Spec
 from omnimeter.contract.exercise import Outcome
 from omnimeter.protocols.bayesian import BayesianRL, times_of
 from omnimeter.results import Record
@@ -235,3 +236,67 @@ def test_results_name_agents_that_were_told_the_mdp() -> None:
     assert told == ["optimal-v1"] * 3
     assert "optimal-v1 had the view model" in str(result)
     assert result.scores["optimal-v1"].value > result.scores["random-v1"].value  # type: ignore[operator]
+
+
+class Greedy(Counting):
+    """Writes into what it was told."""
+
+    def prepare(self, prior: Prior, rng: np.random.Generator) -> Mapping[str, Any]:
+        prior.distribution.theta[:] = 7.0
+        return {}
+
+
+def test_no_agent_can_change_the_prior_of_another() -> None:
+    result = run(Greedy, "e-greedy", exercises=4)
+    alone = run("e-greedy", exercises=4)
+    assert result.scores["python:Greedy"].faults == {"agent-error": 4}
+    assert result.scores["e-greedy-v1"].value == alone.scores["e-greedy-v1"].value
+
+
+class Forgetful(Counting):
+    """Cannot take up what it prepared."""
+
+    def restore(self, prior: Prior, prepared: Mapping[str, Any]) -> None:
+        raise KeyError("best")
+
+
+def test_what_cannot_be_taken_up_is_a_fault_of_the_agent() -> None:
+    result = run(Forgetful, "random", exercises=3)
+    assert result.scores["python:Forgetful"].faults == {"agent-error": 3}
+    assert result.scores["random-v1"].count == 3
+
+
+class Flaky(Counting):
+    """Fails in some trajectories."""
+
+    def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
+        super().begin(briefing, rng)
+        if rng.random() < 0.3:
+            raise RuntimeError("not today")
+
+
+def test_an_mdp_with_a_failed_trajectory_has_no_value() -> None:
+    result = run(Flaky, "random", exercises=8, trajectories=3, seed=1)
+    done = result.judged.outcomes[next(a for a in result.judged.outcomes if "Flaky" in a.id)]
+    failed = {each.exercise.number % 8 for each in done if each.payoff is None}
+    assert 0 < len(failed) < 8
+    values = result.judged.values[done[0].exercise.agent]
+    assert set(values) == set(range(8)) - failed
+    score = result.scores["python:Flaky"]
+    assert score.value == pytest.approx(np.mean(list(values.values())))
+    assert sum(score.faults.values()) == sum(each.payoff is None for each in done)
+
+
+def test_an_agent_that_was_told_the_mdp_is_not_chosen() -> None:
+    decision = run("optimal", "random", "e-greedy", exercises=5).decide()
+    assert "optimal-v1" not in [each.agent.id for each in decision.best]
+    ((setting, reason),) = decision.discarded
+    assert setting.agent.id == "optimal-v1"
+    assert "view model" in reason
+
+
+def test_tiny_concentrations_can_be_drawn() -> None:
+    theta = np.full((2, 1, 2), 1e-300)
+    drawn = [MDPDistribution.of(theta, [0, 1]).draw(np.random.default_rng(k)) for k in range(50)]
+    assert all(np.allclose(each.sum(axis=2), 1) for each in drawn)
+    assert 20 < sum(each[:, 0, 0].sum() for each in drawn) < 80

@@ -48,7 +48,7 @@ def test_settings_are_rows_with_what_was_printed_and_their_variant(tmp_path, mon
         assert (row["problem"], row["n"], row["faults"]) == ("gc", 6, 0)
         assert row["half_width"] > 0
         assert row["online_s"] > 0
-    assert result.rows[1]["parameters"] == "epsilon=0"
+    assert result.rows[1]["parameters"] == {"epsilon": 0}
     # five steps are not 250: what is printed is above what can be had
     assert [each.holds for each in result.statements] == [False] * 3
     assert not result.agrees
@@ -59,6 +59,16 @@ def test_settings_are_rows_with_what_was_printed_and_their_variant(tmp_path, mon
     again = bayesian_rl.accurate(tmp_path, quick=True, only=more, workers=1)
     assert [row["mean"] for row in again.rows[:3]] == [row["mean"] for row in result.rows]
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    bayesian_rl.accurate(tmp_path, quick=True, only=["gc beb(beta=2)"], workers=1)
+    with (tmp_path / "settings.csv").open() as file:
+        table = [(row["agent"], row["parameters"]) for row in csv.DictReader(file)]
+    assert table == [
+        ("random", ""),
+        ("e-greedy", "epsilon=0"),
+        ("soft-max", "tau=0.1, variant=library"),
+        ("beb", "beta=1"),
+        ("beb", "beta=2"),
+    ]
 
 
 def test_the_grid_is_that_of_the_paper():
@@ -139,7 +149,7 @@ def test_a_stored_row_comes_out_again(name, tmp_path):
     (stored,) = (
         each
         for each in stored_rows("brl-accurate")
-        if all(each[key] == row[key] for key in ("problem", "agent", "parameters"))
+        if f"{each['problem']} {each['agent']}({each['parameters']})" == name
     )
     assert float(stored["mean"]) == pytest.approx(row["mean"], rel=1e-5)
     assert float(stored["half_width"]) == pytest.approx(row["half_width"], rel=1e-5)

@@ -42,6 +42,9 @@ class or an object of ``Agent``, an object with ``act`` or ``predict``, or a fun
 EnvironmentClassLike = str | Spec | EnvironmentClass | type[EnvironmentClass]
 """A spec of an environment class, or a Python class or object."""
 
+PREPARE_TIMEOUT = 86_400.0
+"""Seconds after which an offline phase is ended: a day."""
+
 Progress = Observer | bool
 """An observer; or whether to print one line per agent to the standard error."""
 
@@ -103,6 +106,7 @@ def running_options(
     isolation: str = "auto",
     action_timeout: float = 10.0,
     memory_limit: int | None = 2048,
+    prepare_timeout: float = PREPARE_TIMEOUT,
 ) -> Options:
     """How to run, which does not change the result.
 
@@ -114,7 +118,11 @@ def running_options(
         raise InvalidInputError(f"There cannot be {workers} workers.", "Give workers=1 or more.")
     if isolation not in set(Isolation):
         raise UnknownNameError("isolation", isolation, list(Isolation))
-    limits = Limits(seconds_per_action=action_timeout, memory_mb=memory_limit)
+    limits = Limits(
+        seconds_per_action=action_timeout,
+        memory_mb=memory_limit,
+        seconds_to_prepare=prepare_timeout,
+    )
     return Options(workers, Isolation(isolation), limits)
 
 
@@ -253,6 +261,7 @@ def evaluate(
     isolation: str = "auto",
     action_timeout: float = 10.0,
     memory_limit: int | None = 2048,
+    prepare_timeout: float = PREPARE_TIMEOUT,
     progress: Progress = False,
 ) -> Result:
     """Let agents take exercises in drawn environments, and score them, as ``omnimeter run`` does.
@@ -297,6 +306,7 @@ def evaluate(
             ``process`` (all) or ``none``.
         action_timeout: Seconds after which an isolated agent that hangs is ended.
         memory_limit: Megabytes that an isolated agent may use.
+        prepare_timeout: Seconds after which the offline phase of an isolated agent is ended.
         progress: An observer, or whether to print how far it is.
 
     Returns:
@@ -326,7 +336,7 @@ def evaluate(
         "seed": seed,
     }
     evaluation, things = plan(agents, environment_class, battery, given, joint=joint, traces=traces)
-    how = running_options(workers, isolation, action_timeout, memory_limit)
+    how = running_options(workers, isolation, action_timeout, memory_limit, prepare_timeout)
     return Session(evaluation, things, out, how).run(progress)
 
 
@@ -340,6 +350,7 @@ def prepare(
     again: bool = False,
     isolation: str = "auto",
     memory_limit: int | None = 2048,
+    prepare_timeout: float = PREPARE_TIMEOUT,
 ) -> list[Prepared]:
     """Carry out the offline phase of agents, as ``omnimeter prepare`` does.
 
@@ -356,6 +367,7 @@ def prepare(
         again: Whether to prepare even what was prepared before.
         isolation: As for ``evaluate``.
         memory_limit: As for ``evaluate``.
+        prepare_timeout: As for ``evaluate``.
 
     Returns:
         What each agent prepared, with the time that it took.
@@ -364,7 +376,9 @@ def prepare(
     spec, own = class_spec(prior)
     objects.use({**things, **own})
     planned = BayesianRL(spec.to_json(), exercises=1, interactions=horizon, gamma=gamma, seed=seed)
-    options = running_options(isolation=isolation, memory_limit=memory_limit)
+    options = running_options(
+        isolation=isolation, memory_limit=memory_limit, prepare_timeout=prepare_timeout
+    )
     return [
         carry_out_offline(
             agent,

@@ -48,6 +48,13 @@ ActionTimeout = Annotated[
         metavar="SECONDS", help="Seconds after which an isolated agent that hangs is ended."
     ),
 ]
+PrepareTimeout = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        help="Seconds after which the offline phase of an isolated agent is ended.",
+    ),
+]
 MemoryLimit = Annotated[
     int, typer.Option(metavar="MB", help="Megabytes that an isolated agent may use.")
 ]

@@ -31,6 +31,7 @@ def prepare(
     ] = False,
     isolation: options.Isolation = "auto",
     memory_limit: options.MemoryLimit = 2048,
+    prepare_timeout: options.PrepareTimeout = 86_400,
     json: options.Json = False,
 ) -> None:
     """Carry out the offline phase of agents, and keep what they prepared.
@@ -55,6 +56,7 @@ def prepare(
             again=again,
             isolation=isolation,
             memory_limit=memory_limit,
+            prepare_timeout=prepare_timeout,
         )
     if json:
         print_json([{**each.to_json(), "key": each.key} for each in results])

@@ -109,6 +109,8 @@ def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
         value = row[name]
         differs = row.get(name + PUBLISHED_FIELD, value) != value
         text = f"{value:.4g}" if isinstance(value, float) else str("" if value is None else value)
+        if isinstance(value, Mapping):
+            text = ", ".join(f"{name}={each}" for name, each in value.items())
         return text + (" [bold red]![/bold red]" if differs else "")
 
     out = console()

@@ -173,6 +173,7 @@ def run(
     isolation: options.Isolation = "auto",
     action_timeout: options.ActionTimeout = 10.0,
     memory_limit: options.MemoryLimit = 2048,
+    prepare_timeout: options.PrepareTimeout = 86_400,
     json: options.Json = False,
 ) -> None:
     """Let agents take exercises in drawn environments, and score them.
@@ -222,7 +223,7 @@ def run(
             joint=joint,
             traces=traces,
         )
-    how = running_options(workers, isolation, action_timeout, memory_limit)
+    how = running_options(workers, isolation, action_timeout, memory_limit, prepare_timeout)
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
     with busy("Drawing the exercises", hidden=json):  # errors are reported before anything is run
         session.check()

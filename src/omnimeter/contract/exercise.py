@@ -158,8 +158,9 @@ class Trace:
         actions: The actions, where recorded.
         observations: The observations before each action and after the last, where recorded.
         lowest: The lowest possible reward of the environment.
-        wall_ns: The nanoseconds of real time that each decision took, where measured.
-        cpu_ns: The nanoseconds of processor time that it took; -1 where that is not known.
+        wall_ns: The nanoseconds of real time that each decision took, where measured; getting ready
+            is part of the first one. What reading the clock costs is subtracted on average.
+        cpu_ns: The nanoseconds of processor time that it took, where that is known.
     """
 
     rewards: FloatArray

@@ -39,6 +39,12 @@ class MDPDistribution:
     initial: FloatArray
     variances: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        # Several agents are told the same distribution: none may change it for the others.
+        for array in (self.theta, self.rewards, self.initial, self.variances):
+            if array is not None:
+                array.setflags(write=False)
+
     @classmethod
     def of(
         cls,
@@ -97,12 +103,18 @@ class MDPDistribution:
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """The transition probabilities of an MDP, ``[state, action, successor]``."""
         drawn = rng.standard_gamma(self.theta)
-        total = drawn.sum(axis=2, keepdims=True)
-        while (total <= 0).any():  # with tiny concentrations all of a row may underflow
-            again = np.broadcast_to(total <= 0, drawn.shape)
-            drawn[again] = rng.standard_gamma(self.theta[again])
-            total = drawn.sum(axis=2, keepdims=True)
-        return np.asarray(drawn / total)
+        for x, u in np.argwhere(drawn.sum(axis=2) <= 0):
+            # All variates of small concentrations a underflow, and their logarithms are needed:
+            # G(a) is distributed as G(a + 1) U^(1/a), with a uniform U.
+            shapes = self.theta[x, u]
+            possible = shapes > 0
+            logs = np.full(len(shapes), -np.inf)
+            small = shapes[possible]
+            logs[possible] = (
+                np.log(rng.standard_gamma(small + 1)) + np.log(rng.random(len(small))) / small
+            )
+            drawn[x, u] = np.exp(logs - logs.max())
+        return np.asarray(drawn / drawn.sum(axis=2, keepdims=True))
 
     def to_json(self) -> dict[str, Any]:
         """The distribution as plain data."""

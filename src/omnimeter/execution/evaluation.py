@@ -196,7 +196,8 @@ class Run:
             limits = self._options.limits
             phases[agent] = prepare(agent, first.preparation, isolated=isolated, limits=limits)
             digest = phases[agent].remark()["digest"]
-            if any(each.remarks["offline"]["digest"] != digest for each in self._stored[agent]):
+            earlier = (each.remarks.get("offline") for each in self._stored[agent])
+            if any(each is not None and each["digest"] != digest for each in earlier):
                 raise InvalidInputError(
                     f"{agent.label} prepared something else than for its earlier exercises.",
                     "Start a new evaluation: what it prepares is not reproducible.",

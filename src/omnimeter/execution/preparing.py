@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
@@ -49,13 +49,12 @@ def computation(trace: Trace) -> dict[str, Any]:
         wall time, and a histogram: bucket b holds the decisions of about 2^(b / 8) nanoseconds.
     """
     assert trace.wall_ns is not None  # measured
-    assert trace.cpu_ns is not None
     wall, cpu = trace.wall_ns, trace.cpu_ns
     buckets = np.rint(STEPS * np.log2(np.maximum(wall, 1))).astype(np.int64)
     return {
         "decisions": len(wall),
-        "wall_s": int(wall.sum()) / 1e9,
-        "cpu_s": None if (cpu < 0).any() else int(cpu.sum()) / 1e9,
+        "wall_s": max(0, int(wall.sum())) / 1e9,
+        "cpu_s": None if cpu is None else max(0, int(cpu.sum())) / 1e9,
         "max_s": int(wall.max(initial=0)) / 1e9,
         "histogram": {
             str(bucket): count for bucket, count in sorted(Counter(buckets.tolist()).items())
@@ -90,10 +89,15 @@ class Prepared(JsonData):
         """Its identity."""
         return self.preparation.key(self.agent)
 
+    @cached_property
+    def digest(self) -> str:
+        """A name of what was prepared, by which agent and for what."""
+        return fingerprint([self.key, dict(self.content)])
+
     def remark(self) -> dict[str, Any]:
-        """What outcomes say of it; the digest is that of the content."""
+        """What outcomes say of it."""
         times = {"wall_s": self.wall_s, "cpu_s": self.cpu_s}
-        made = {"digest": fingerprint(dict(self.content)), "machine": dict(self.machine)}
+        made = {"digest": self.digest, "machine": dict(self.machine)}
         return {"key": self.key, **made, **times}
 
 
@@ -166,11 +170,11 @@ def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Li
             begun, cpu_begun = perf_counter(), thread_time()
             content = prepared_by(made, prior, seed)
             cpu = thread_time() - cpu_begun
+        wall = perf_counter() - begun
+        if not isolated:  # what fails here would fail in every exercise
+            restore(adapt(make(Kind.AGENT, agent)), prior, content)
     except AgentFault as trouble:
-        fault = trouble.fault
-    wall = perf_counter() - begun
+        fault, wall = trouble.fault, perf_counter() - begun
     if instant:
         wall = cpu = 0.0
-    if fault is None and not isolated:
-        restore(adapt(make(Kind.AGENT, agent)), prior, content)  # raises before any exercise
     return Prepared(agent, preparation, content, wall, cpu, machine(), fault)

@@ -163,9 +163,9 @@ class ExerciseRunner:
     def carry_out(self, job: Job) -> Iterator[Finished]:
         """Do a job; under ``carried`` one agent takes all of its exercises."""
         carried = job.memory == "carried"
-        if job.prepared != self._prepared:  # an agent's process has taken up another one
-            self.close()
-            self._prepared = job.prepared
+        if (job.prepared and job.prepared.digest) != (self._prepared and self._prepared.digest):
+            self.close()  # an agent's process has taken up something else
+        self._prepared = job.prepared
         if carried:
             self.close()
             self._carried = {}
@@ -398,7 +398,10 @@ class _WorkerPool:
                 self._renew()
         message = f"The process that carried it out died {TRIES} times."
         empty = failed(Fault(FaultKind.INFRASTRUCTURE, message))
-        return [(outcome_of(exercise, empty, job.payoff), None) for exercise in job.exercises]
+        return [
+            (outcome_of(exercise, empty, job.payoff, job.prepared), None)
+            for exercise in job.exercises
+        ]
 
     def _renew(self) -> None:
         self.dismiss()

@@ -171,7 +171,8 @@ def load(what: str, body: str, **sides: EnvironmentKernels | AgentKernels) -> Mo
             path = _write(name, source)
             if not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
                 modules = ", ".join(sorted({module for module, _ in places.values()}))
-                announce(f"Compiling {what} kernels of {modules} (once; kept for next time)")
+                whose = f" of {modules}" if modules else ""
+                announce(f"Compiling {what} kernels{whose} (once; kept for next time)")
             spec = importlib.util.spec_from_file_location(name, path)
             assert spec is not None  # a path that ends in .py has a loader
             assert spec.loader is not None

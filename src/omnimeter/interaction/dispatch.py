@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from time import perf_counter_ns, thread_time_ns
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,12 +156,14 @@ def _prepare(
         environment: Any = loop.build(kernel_class, exercise, len(agents))
         kernels.seed_state(environment.state, exercise.stream("environment").seed)
         briefings = loop.briefings_of(environment, len(agents))
+        cpu, wall = thread_time_ns(), perf_counter_ns()
         states = [agent.initial_state(briefings[seat]) for seat, agent in enumerate(agents)]
+        ready = perf_counter_ns() - wall, thread_time_ns() - cpu
         for state, own in zip(states, own_exercises(exercise), strict=True):
             kernels.seed_state(state, own.stream("agent").seed)
     except Exception:  # the stepwise loop finds out whose fault it is, and records it
         return _Prepared(exercise)
-    return _Prepared(exercise, environment, states)
+    return _Prepared(exercise, environment, states, ready)
 
 
 def _run_group(
@@ -221,11 +224,15 @@ def clock_cost() -> tuple[int, int]:
 
 
 class _Prepared(NamedTuple):
-    """An exercise, with its environment and its agents' states if it can run compiled."""
+    """An exercise, with its environment and its agents' states if it can run compiled.
+
+    ``ready`` is the wall and the processor time of making the states, in nanoseconds.
+    """
 
     exercise: Exercise
     environment: KernelEnvironment | None = None
     states: Sequence[State] = ()
+    ready: tuple[int, int] = (0, 0)
 
 
 class _Batch:
@@ -251,6 +258,7 @@ class _Batch:
             self.parts = (*map(kernels.contiguous, (environment.state, *states)), chosen, given)
             spaces = list(environment.spaces)
         self.record, self.measured = record, measured
+        self.ready = np.array([each.ready for each in prepared], dtype=np.int64)
         self.lowest = [each.rewards[0] for each in environments for _ in range(self.seats)]
         self.widths = integers(len(space.sizes) for space in spaces)
         self.places = starts(self.widths)
@@ -283,11 +291,12 @@ class _Batch:
         actions = np.empty(slots[-1] if self.record else 0, dtype=np.int64)
         observations = np.empty(seen_at[-1], dtype=np.int64)
         durations = [np.empty(slots[-1], dtype=np.int64) for _ in range(2 * self.measured)]
+        given = [*durations, self.ready] if self.measured else []
         before = self.progress[:, templates.COUNT].copy()
         run(
             *self.parts, self.places, self.seen, self.actions, self.max_interactions, self.end,
             self.tick, self.pace, self.progress, self.current_rewards, slots, rewards, times,
-            self.record, actions, observations, seen_at, *durations,
+            self.record, actions, observations, seen_at, *given,
         )  # fmt: skip
         firsts = slots.tolist()
         lasts = (slots[:-1] + self.progress[:, templates.COUNT] - before).tolist()
@@ -296,7 +305,7 @@ class _Batch:
             piece: tuple[Any, ...] = (rewards[done], times[done])
             if self.measured:
                 pairs = zip(durations, clock_cost(), strict=True)
-                piece += tuple(np.maximum(each[done] - cost, 0) for each, cost in pairs)
+                piece += tuple(each[done] - cost for each, cost in pairs)
             if self.record:
                 seen = observations[seen_at[number] : seen_at[number + 1]]
                 rows = seen.reshape(-1, self.widths[number])
@@ -329,6 +338,9 @@ class _Batch:
         if len(pieces) > 1:
             columns = tuple(map(np.concatenate, zip(*pieces, strict=True)))
         wall, cpu = columns[2:4] if self.measured else (None, None)
+        if wall is not None and cpu is not None:
+            wall[:1] += self.ready[number, 0]
+            cpu[:1] += self.ready[number, 1]
         actions, observations = columns[-2:] if self.record else (None, None)
         return Trace(
             rewards=columns[0],

@@ -138,6 +138,9 @@ _NO_ANSWER = Unreadable("None")  # what an agent returned, which is not the same
 class AgentHandle(ABC):
     """How the loop reaches one agent, in this process or in another."""
 
+    warm: bool = True
+    """Whether ``begin`` does nothing that is done only once, such as starting or compiling."""
+
     @property
     @abstractmethod
     def view(self) -> str | None:
@@ -167,6 +170,7 @@ class LocalAgent(AgentHandle):
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._act = agent.act
+        self.warm = agent.kernels is None
 
     @property
     def view(self) -> str | None:  # noqa: D102 - see AgentHandle
@@ -202,8 +206,12 @@ def prepared_by(agent: Agent, prior: Prior, seed: int) -> dict[str, Any]:
     """
     try:
         prepared = agent.prepare(prior, seeded(seed))
-        data = dict(json.loads(canonical_json(dict(prepared))))
-    except OmnimeterError:
+        try:
+            data = dict(json.loads(canonical_json(dict(prepared))))
+        except (TypeError, ValueError) as error:
+            message = f"The agent prepared {shown(prepared)}, which is no dictionary of JSON data"
+            raise agent_error(f"{message} ({error}).") from error
+    except (OmnimeterError, AgentFault):
         raise
     except BaseException as error:
         raise raised_error("preparing", error) from error

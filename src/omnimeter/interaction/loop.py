@@ -266,6 +266,7 @@ class _Participant:
         self._chosen = self._spent = 0  # its own action, and the time since its slot began
         self._busy = False
         self._durations = array("q"), array("q")  # wall and processor time of each decision
+        self._ready = 0, 0  # those of getting ready, which are part of the first one
         self.space: Space = single(1)
         self.lowest = -1.0
         self.observation: Observation = 0
@@ -287,8 +288,11 @@ class _Participant:
         self.observation = observation
 
     def begin(self, briefing: Briefing, seed: int) -> None:
+        cpu, wall = time.thread_time_ns(), time.perf_counter_ns()
         try:
             self._handle.begin(briefing, seed)
+            if self._handle.warm:
+                self._ready = time.perf_counter_ns() - wall, time.thread_time_ns() - cpu
         except AgentFault as trouble:
             self.end(0, Ending.FAULT, trouble.fault)
 
@@ -330,8 +334,7 @@ class _Participant:
         cpu, wall = time.thread_time_ns(), time.perf_counter_ns()
         answer, _ = self._ask(self._reward, self.observation, None)
         self._durations[0].append(time.perf_counter_ns() - wall)
-        local = isinstance(self._handle, LocalAgent)  # else it computes in another process
-        self._durations[1].append(time.thread_time_ns() - cpu if local else -1)
+        self._durations[1].append(time.thread_time_ns() - cpu)
         return answer
 
     def _ask_timed(self, conditions: _Conditions, actions: int, now: int, count: int) -> int:
@@ -382,6 +385,10 @@ class _Participant:
         wall = cpu = None
         if self._measured:  # without a decision to stop
             wall, cpu = (np.array(each)[: len(self._rewards)] for each in self._durations)
+            wall[:1] += self._ready[0]
+            cpu[:1] += self._ready[1]
+            if not isinstance(self._handle, LocalAgent):  # it computes in another process
+                cpu = None
         self.action = 0
         self.trace = Trace(
             rewards=np.array(self._rewards, dtype=np.float64),

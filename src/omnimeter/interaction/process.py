@@ -331,6 +331,7 @@ class AgentProcess(AgentHandle):
         """
         if self._carry and self._begun and self._child is None:
             raise agent_error("The agent's process ended, and with it the memory that it carried.")
+        self.warm = self._begun and self._child is not None
         self._have_process()
         self._begun = True
         message = {

@@ -134,6 +134,12 @@ _TIMED_ACT = f"""cpu = read_clock(CPU_CLOCK, pair)
             wall = read_clock(WALL_CLOCK, pair) - wall
             cpu = read_clock(CPU_CLOCK, pair) - cpu"""
 
+_TIMED_BEGIN = """cpu = read_clock(CPU_CLOCK, pair)
+            wall = read_clock(WALL_CLOCK, pair)
+            agent_begin(agent)
+            ready[b, 0] += read_clock(WALL_CLOCK, pair) - wall
+            ready[b, 1] += read_clock(CPU_CLOCK, pair) - cpu"""
+
 _MEASURED = """
             wall_ns[slot] = wall
             cpu_ns[slot] = cpu"""
@@ -378,10 +384,10 @@ def runner(
     return preamble + _RUNNER.format(
         environment_fields=_borrowed("environments", "environment_at", environment),
         agent_fields=_borrowed("agents", "agent_at", agent),
-        begin="agent_begin(agent)" if agent.begin else "pass",
+        begin=(_TIMED_BEGIN if measured else "agent_begin(agent)") if agent.begin else "pass",
         act=_TIMED_ACT if measured else _ACT,
         measured=_MEASURED if measured else "",
-        durations=", wall_ns, cpu_ns" if measured else "",
+        durations=", wall_ns, cpu_ns, ready" if measured else "",
         pair="pair = np.zeros(2, dtype=np.int64)" if measured else "",
         delay=_DELAY if agent.delay else "undeclared",
         finish="agent_finish(agent, reward, observation)" if agent.finish else "pass",

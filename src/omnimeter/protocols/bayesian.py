@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -180,13 +181,12 @@ class BayesianRL(FixedProtocol):
         """The mean return over MDPs with its 95 % interval, and the computation times."""
         units = outcomes
         if self.trajectories > 1:
-            groups: dict[int, list[Outcome]] = {}
-            for each in outcomes:
-                groups.setdefault(each.exercise.number % self.mdps, []).append(each)
-            units = [_merged(each) for each in groups.values()]
+            units = [_merged(each) for each in self._by_mdp(outcomes).values()]
         score = mean_score(units, 1, self.bounds())
         paid = sum(each.payoff is not None for each in outcomes)
-        return replace(score, count=paid, parts={**score.parts, **times_of(outcomes)})
+        faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
+        parts = {**score.parts, **times_of(outcomes)}
+        return replace(score, count=paid, faults=faults, parts=parts)
 
     def values(
         self,
@@ -196,11 +196,14 @@ class BayesianRL(FixedProtocol):
         """The mean return in each MDP, where there are several trajectories."""
         if self.trajectories == 1:
             return {}
-        returns: dict[int, list[float]] = {}
+        units = map(_merged, self._by_mdp(outcomes).values())
+        return {e.exercise.number % self.mdps: e.payoff for e in units if e.payoff is not None}
+
+    def _by_mdp(self, outcomes: Sequence[Outcome]) -> dict[int, list[Outcome]]:
+        groups: dict[int, list[Outcome]] = {}
         for each in outcomes:
-            if each.payoff is not None:
-                returns.setdefault(each.exercise.number % self.mdps, []).append(each.payoff)
-        return {number: fmean(each) for number, each in returns.items()}
+            groups.setdefault(each.exercise.number % self.mdps, []).append(each)
+        return groups
 
     def settings(self) -> dict[str, str]:
         """Prior, discount factor and noise."""

@@ -217,6 +217,8 @@ class _Study:
             if setting.faults or not setting.returns:
                 faults = f"{counted(setting.faults, 'fault')} of its own"
                 reason = faults if setting.faults else "no trajectory"
+            elif setting.privileged:
+                reason = f"view {setting.privileged}, which tells what others have to find out"
             for name, time, bound in zip(self.features, self.times[place], bounds, strict=True):
                 if time is None and bound < inf:
                     reason = reason or f"{name} not known"

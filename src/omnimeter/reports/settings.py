@@ -47,6 +47,7 @@ class Setting:
         faults: How many trajectories ended in a fault of the agent.
         draw: What decided on the MDPs; settings can be compared if it is the same.
         published: The published score and half-width, where there are any.
+        privileged: The view by which the agent was told what others have to find out, if it was.
     """
 
     problem: str
@@ -58,6 +59,7 @@ class Setting:
     faults: int = 0
     draw: str = ""
     published: tuple[float, float] | None = None
+    privileged: str = ""
 
     def __post_init__(self) -> None:
         if not self.algorithm:
@@ -115,6 +117,9 @@ def settings_of(result: Result, problem: str = "", mdps: int | None = None) -> l
                 measured_times(outcomes),
                 support=result.support,
                 faults=sum(map(is_own_fault, outcomes)),
+                privileged=next(
+                    (e.remarks["privileged"] for e in outcomes if "privileged" in e.remarks), ""
+                ),
                 draw=fingerprint(
                     [
                         first.environment_class.to_json(),

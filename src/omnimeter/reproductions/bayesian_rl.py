@@ -6,12 +6,14 @@ goes on, and single settings can be added. All settings of a problem meet the sa
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import hypot
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -266,7 +268,7 @@ def rows(settings: Sequence[Setting]) -> list[dict[str, Any]]:
             {
                 "problem": each.problem,
                 "agent": short_name(each.agent),
-                "parameters": each.parameters,
+                "parameters": dict(each.agent.parameters),
                 "variant": each.agent.parameters.get("variant", "original"),
                 "n": len(each.returns),
                 "mean": None if score is None else score.value,
@@ -280,6 +282,24 @@ def rows(settings: Sequence[Setting]) -> list[dict[str, Any]]:
             }
         )
     return records
+
+
+def _write_table(path: Path, settings: Sequence[Setting]) -> Path:
+    """Write the rows as CSV; those of settings that were run before stay."""
+    written = [
+        {name: "" if value is None else value for name, value in row.items()}
+        | {"parameters": setting.parameters}
+        for row, setting in zip(rows(settings), settings, strict=True)
+    ]
+    identity = itemgetter("problem", "agent", "parameters", "n")
+    known = {tuple(map(str, identity(row))) for row in written}
+    earlier: list[dict[str, Any]] = []
+    if path.exists():
+        with path.open(newline="", encoding="utf-8") as file:
+            table = csv.DictReader(file)
+            if table.fieldnames == list(written[0]):
+                earlier = [row for row in table if identity(row) not in known]
+    return shared.write_records(path, [*earlier, *written])
 
 
 def agrees(setting: Setting) -> bool:
@@ -443,7 +463,7 @@ def _reproduce(
         rows=records,
         columns=("problem", "agent", "parameters", "mean", "half_width", "published", "online_s"),
         files={
-            "table": shared.write_records(out / "settings.csv", records),
+            "table": _write_table(out / "settings.csv", settings),
             "LaTeX report": written["report"],
         },
     )

@@ -260,7 +260,7 @@ def _head(key: str, trace: Trace) -> dict[str, Any]:
         "planned": trace.planned,
         "timed": trace.timed,
         "lowest": trace.lowest,
-        "measured": trace.wall_ns is not None,
+        "measured": [name for name in _DURATIONS if getattr(trace, name) is not None],
         "fault": None if trace.fault is None else trace.fault.to_json(),
         "actions": trace.actions is not None,
         "observations": None if seen is None else list(seen.shape),
@@ -295,7 +295,7 @@ def _trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
         last = np.asarray(head["last_observation"], dtype=np.int64)
         numbers = rows["observation"].combine_chunks().flatten().to_numpy()
         observations = np.concatenate([numbers, last]).reshape(shape)
-    measured = _DURATIONS if head.get("measured") else ()
+    measured = [name for name in _DURATIONS if name in head.get("measured", ())]
     # Copies, which may be written to.
     trace = Trace(
         rewards=np.array(rows["reward"].to_numpy()),
