@@ -373,9 +373,9 @@ def top_statements(settings: Sequence[Setting]) -> list[Statement]:
 
 DURATIONS = {
     "e-greedy": (("epsilon=0.1", "epsilon=0.9"), "falls with epsilon"),
-    "bamcp": (("k=500, depth=15", "k=2500, depth=15", "k=2500, depth=50"), "grows with both"),
+    "bamcp": (("k=100, depth=15", "k=500, depth=15", "k=500, depth=50"), "grows with both"),
     "bfs3": (
-        ("k=500, c=5, depth=15", "k=2500, c=5, depth=15", "k=2500, c=5, depth=50"),
+        ("k=50, c=5, depth=15", "k=250, c=5, depth=15", "k=250, c=5, depth=50"),
         "grows with K and depth",
     ),
     "sboss": (
@@ -387,7 +387,7 @@ DURATIONS = {
 }
 """Settings whose times show what Table 1 says of each algorithm."""
 
-DURATION_MDPS = 10
+DURATION_MDPS = 5
 CONSTANT = 2.0  # the factor within which times that do not depend on a parameter lie
 
 
