@@ -106,6 +106,10 @@ STOP = Move(-1)
 """Returned by an agent that will not act any more; the time of the exercise goes on without it."""
 
 
+EXPLORATION, LEARNING_RATE, MEMORY = range(3)
+"""What ``Agent.adjust`` changes."""
+
+
 class Agent(ABC):
     """Takes exercises. A new object is made for every exercise.
 
@@ -138,3 +142,19 @@ class Agent(ABC):
 
     def restore(self, prior: Prior, prepared: Mapping[str, Any]) -> None:
         """Take up what was prepared for a prior; called before ``begin`` of every exercise."""
+
+    # Extension: learners whose exploration and memory others may change (section 17).
+
+    def adjust(self, what: int, amount: float) -> bool:  # noqa: ARG002 - for such learners
+        """Change how the agent learns, in the middle of an exercise.
+
+        Args:
+            what: ``EXPLORATION``: the probability of exploring becomes ``amount``; below 0, what it
+                was at first. ``LEARNING_RATE``: likewise. ``MEMORY``: a share ``amount`` of what
+                was learnt, chosen at random, is forgotten; it is as at the beginning.
+            amount: How much.
+
+        Returns:
+            Whether the agent can be adjusted so.
+        """
+        return False

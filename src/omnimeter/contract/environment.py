@@ -13,6 +13,7 @@ import numpy as np
 
 from omnimeter.contract.agent import Briefing, Observation, Space
 from omnimeter.contract.errors import InvalidInputError
+from omnimeter.contract.overlay import Overlay
 from omnimeter.contract.prior import MDPDistribution
 from omnimeter.contract.spec import JsonData, fingerprint
 
@@ -191,6 +192,25 @@ class EnvironmentClass(ABC):
         """
         message = f"{type(self).__name__} cannot be a prior: it does not draw finite MDPs."
         raise InvalidInputError(message, "Choose an MDP class, for example gc, gdl, grid or mdp.")
+
+    # Extension: classes whose environments can be divided into squares (section 16).
+
+    def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:  # noqa: ARG002
+        """The environment as squares with propositions, over some time steps.
+
+        Squares are cells or states, one is adjacent to another if one action can lead there, and
+        propositions are what is observed there, and the reward.
+
+        Args:
+            instance: The environment.
+            rng: All randomness of what changes.
+            steps: The number of time steps, from 1 on.
+
+        Raises:
+            InvalidInputError: It cannot be seen so.
+        """
+        message = f"{type(self).__name__} cannot be divided into squares: it has no overlay."
+        raise InvalidInputError(message, "Choose a class of cells or states, as lambda or grid.")
 
     # Extension: adaptive tests, which choose by complexity (section 3.9).
 

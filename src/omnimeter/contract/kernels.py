@@ -60,6 +60,7 @@ class AgentKernels:
         begin: ``begin(state)``: get ready.
         finish: ``finish(state, reward, observation)``: receive the last reward.
         delay: ``delay(state) -> nanoseconds`` of the action just chosen; 0 leaves it to the clock.
+        adjust: ``adjust(state, what, amount)``: what ``Agent.adjust`` does.
     """
 
     state: type
@@ -68,3 +69,4 @@ class AgentKernels:
     begin: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
     delay: Callable[..., Any] | None = None
+    adjust: Callable[..., Any] | None = None
