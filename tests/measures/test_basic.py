@@ -39,7 +39,7 @@ def test_volatility_is_the_weighted_sum_of_differences_from_time_1(given):
     expected = sum(
         (now[name] != first[name]) / time
         for time, moment in enumerate(given, 1)
-        for first, now in zip(given[0], moment)
+        for first, now in zip(given[0], moment, strict=True)
         for name in NAMES
     )
     result = volatility(overlay_of(given))
@@ -73,7 +73,7 @@ def test_the_overlay_difference_counts_what_differs(one, two):
     count = min(len(one[0]), len(two[0]))
     first, second = one[0][:count], two[0][:count]
     result = overlay_difference(overlay_of([first]), overlay_of([second]))
-    expected = sum(a[name] != b[name] for a, b in zip(first, second) for name in NAMES)
+    expected = sum(a[name] != b[name] for a, b in zip(first, second, strict=True) for name in NAMES)
     assert result.total == expected
     assert result.only_first == result.only_second == ()
 

@@ -41,7 +41,7 @@ def by_definition(overlay):
         assert len(distance) == len(rows)
         for second, apart in distance.items():
             if apart:
-                differ = sum(a != b for a, b in zip(overlay.codes[first], overlay.codes[second]))
+                differ = (overlay.codes[first] != overlay.codes[second]).sum()
                 sums += differ / apart, differ, apart
     return sums
 
@@ -118,7 +118,7 @@ def test_intervals_of_samples_cover(kind):
     if kind == "grid":
         adjacency = Lattice((15, 20))
     codes = (rng.random((n, 6)) < np.linspace(0.02, 0.5, 6)).astype(np.int32)
-    overlay = Overlay(adjacency, dict.fromkeys("abcdef", [True]), codes)
+    overlay = Overlay(adjacency, dict.fromkeys("abcdef", (True,)), codes)
     exact, covered = variability(overlay), np.zeros(2)
     repetitions = 1000
     for _ in range(repetitions):

@@ -190,7 +190,7 @@ def volatility(overlay: Overlay) -> Volatility:
     differs = code != overlay.codes[square, column]
     total = fsum((harmonic[end - 1] - harmonic[begin - 1])[differs])
     later = overlay.adjacency.size * (harmonic[-1] - 1)
-    return Volatility(total, total / later if overlay.duration > 1 else 0.0)
+    return Volatility(total, total / float(later) if overlay.duration > 1 else 0.0)
 
 
 def _spells(overlay: Overlay) -> NDArray[np.int64]:
