@@ -150,6 +150,22 @@ def inner_part(kind: Kind, spec: Spec) -> Spec | None:
     return None
 
 
+def given_spec(kind: Kind, given: str | dict[str, Any]) -> Spec:
+    """The spec in a parameter: what a person types, or its JSON.
+
+    Raises:
+        UnknownNameError: There is no part of that name.
+        InvalidInputError: It cannot be read.
+    """
+    if isinstance(given, str):
+        return parse(kind, given)
+    if not isinstance(given.get("id"), str):
+        message = f"The spec of the {kind.value} has no id."
+        raise InvalidInputError(message, 'Give {"id": "...", "parameters": {...}}.')
+    spec = Spec.from_json(given)
+    return with_digest(spec) if kind is Kind.ENVIRONMENT else spec
+
+
 def with_digest(spec: Spec) -> Spec:
     """The spec with a hash of its files: the source of the part, and the data that it reads.
 
