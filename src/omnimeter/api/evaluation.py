@@ -409,7 +409,8 @@ OF_A_CLASS = frozenset(
 
 
 OF_A_PRIOR = frozenset(("gamma", "truncation_error", "trajectories", "noise"))
-"""What says more of an evaluation with a prior."""
+OF_ANOTHER = {"prior": OF_A_PRIOR, "at": frozenset(("then", "window"))}
+"""What says more of an evaluation with a prior, or with a change in the middle of exercises."""
 
 
 def is_number(value: object) -> bool:
@@ -444,16 +445,15 @@ def plan(
         for name, value in given.items()
         if value is not None
     }
-    if "prior" in parameters:
-        return _plan_with_prior(specs, things, environment_class, parameters, joint, traces)
-    if "at" in parameters:
-        return _plan_with_change(specs, things, environment_class, parameters, joint, traces)
-    if extra := sorted({"then", "window"} & parameters.keys()):
-        message = f"{extra[0]}= has no effect without at=."
-        raise InvalidInputError(message, "Give at=, the number of interactions before the change.")
-    if extra := sorted(OF_A_PRIOR & parameters.keys()):
-        message = f"{extra[0]}= has no effect without prior=."
-        raise InvalidInputError(message, "Give prior=, for example prior=gc.")
+    for name, planned, example in (
+        ("prior", _plan_with_prior, "prior=gc"),
+        ("at", _plan_with_change, "at=1000"),
+    ):
+        if name in parameters:
+            return planned(specs, things, environment_class, parameters, joint, traces)
+        if extra := sorted(OF_ANOTHER[name] & parameters.keys()):
+            message = f"{extra[0]}= has no effect without {name}=."
+            raise InvalidInputError(message, f"Give {name}=, for example {example}.")
     if battery is None and not {"interactions", "seconds"} & parameters.keys():
         parameters["interactions"] = 1000
     payoff = parameters.get("payoff", default_payoff(timed="seconds" in parameters))

@@ -19,6 +19,7 @@ from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
     Budget,
     EnvironmentClass,
+    Exercise,
     InvalidInputError,
     Outcome,
     Payoff,
@@ -183,6 +184,7 @@ class Perturbation(FixedProtocol):
         self.at, self.share, self.reference = at, share, reference
         self.budget = Budget(interactions=length)
         spec = given_spec(Kind.ENVIRONMENT, environment_class)
+        _check_moment(spec, at)
         seconds = then if isinstance(then, list) else [then]
         self.specs = [spec if each is None else _switch(spec, each, at) for each in seconds]
         self.parts = len(self.specs)
@@ -219,6 +221,15 @@ class Perturbation(FixedProtocol):
             name = str(each.spec.parameters.get("second", "")) if difference else "none"
             degrees.append(name or each.spec.label if degree is None else float(degree))
         return degrees
+
+    def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
+        """The exercise that an agent takes.
+
+        Raises:
+            InvalidInputError: The agent is perturbed at another moment.
+        """
+        _check_moment(agent, self.at)
+        return super().exercise(agent, number, planned)
 
     def expected(self) -> int:
         """How many exercises one agent takes."""
@@ -277,6 +288,14 @@ class Perturbation(FixedProtocol):
             environments=self.specs[0].label if self.parts == 1 else "",
             metrics=METRICS,
         )
+
+
+def _check_moment(spec: Spec, at: int) -> None:
+    """Check that what changes by itself does so when the protocol expects it."""
+    own = spec.parameters.get("at", at) if spec.id in ("switch-v1", "perturbed-v1") else at
+    if own != at:
+        message = f"{spec.label} changes after {own} interactions, not after {at}."
+        raise InvalidInputError(message, f"Give at={at} there, or another moment to the test.")
 
 
 def _switch(first: Spec, second: SpecLike, at: int) -> Spec:
