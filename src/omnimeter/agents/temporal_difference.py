@@ -17,7 +17,7 @@ from omnimeter.agents.shared import (
     table_size,
 )
 from omnimeter.contract import Briefing
-from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.agent import EXPLORATION, LEARNING_RATE, FloatArray, IntArray
 from omnimeter.kernels import (
     AgentKernels,
     KernelAgent,
@@ -29,7 +29,7 @@ from omnimeter.kernels import (
 )
 
 ACTIONS, FIRST, PAIR = range(3)
-ALPHA, GAMMA, LOWEST, EPSILON, SHARE = range(5)
+ALPHA, GAMMA, LOWEST, EPSILON, SHARE, FIRST_ALPHA, FIRST_EPSILON, INITIAL_VALUE = range(8)
 
 
 class TableState(NamedTuple):
@@ -40,7 +40,8 @@ class TableState(NamedTuple):
         numbers: The number of actions; whether ties go to the first action; the place in the table
             of the last observation and action, -1 before there is one.
         rates: Learning rate; discount factor; the lowest possible reward; the probability of
-            exploring (epsilon), and the share of each action in it.
+            exploring (epsilon), and the share of each action in it; learning rate, epsilon and
+            every value as they were at first.
     """
 
     rng: NDArray[np.uint64]
@@ -148,6 +149,20 @@ def expected_sarsa_finish(state: Any, reward: Any, observation: Any) -> None:
     update(state, reward, expected_value(state, row, best[0]))
 
 
+@kernel
+def adjust(state: Any, what: Any, amount: Any) -> None:
+    """Change epsilon or the learning rate, or set each value back with a probability."""
+    if what == EXPLORATION:
+        state.rates[EPSILON] = state.rates[FIRST_EPSILON] if amount < 0.0 else amount
+        state.rates[SHARE] = state.rates[EPSILON] / state.numbers[ACTIONS]
+    elif what == LEARNING_RATE:
+        state.rates[ALPHA] = state.rates[FIRST_ALPHA] if amount < 0.0 else amount
+    else:
+        for entry in range(len(state.table)):
+            if amount >= 1.0 or uniform(state.rng) < amount:
+                state.table[entry] = state.rates[INITIAL_VALUE]
+
+
 class TemporalDifferenceAgent(KernelAgent):
     """An agent that learns a value table. Subclasses set ``kernels``."""
 
@@ -189,13 +204,14 @@ class TemporalDifferenceAgent(KernelAgent):
             "Rewards count from the lowest possible one, which is missing here.",
             "Use another agent, or declare the lowest reward in rewards.",
         )
-        share = self.epsilon / actions
+        rates = (self.alpha, self.gamma, lowest, self.epsilon, self.epsilon / actions)
+        initial = (self.alpha, self.epsilon, self.initial_value)
         return TableState(
             generator_state(),
             np.full(table_size(briefing.space, actions), self.initial_value, dtype=np.float64),
             np.array(briefing.space.sizes),
             np.array([actions, int(self.ties == "first"), -1]),
-            np.array([self.alpha, self.gamma, lowest, self.epsilon, share], dtype=np.float64),
+            np.array([*rates, *initial], dtype=np.float64),
         )
 
 
@@ -217,7 +233,9 @@ class QLearning(TemporalDifferenceAgent):
             ``first``.
     """
 
-    kernels = AgentKernels(TableState, begin=begin, act=q_learning_act, finish=q_learning_finish)
+    kernels = AgentKernels(
+        TableState, begin=begin, act=q_learning_act, finish=q_learning_finish, adjust=adjust
+    )
 
     def __init__(
         self,
@@ -238,7 +256,9 @@ class Sarsa(TemporalDifferenceAgent):
     lowest possible one.
     """
 
-    kernels = AgentKernels(TableState, begin=begin, act=sarsa_act, finish=sarsa_finish)
+    kernels = AgentKernels(
+        TableState, begin=begin, act=sarsa_act, finish=sarsa_finish, adjust=adjust
+    )
 
 
 class ExpectedSarsa(TemporalDifferenceAgent):
@@ -249,5 +269,5 @@ class ExpectedSarsa(TemporalDifferenceAgent):
     """
 
     kernels = AgentKernels(
-        TableState, begin=begin, act=expected_sarsa_act, finish=expected_sarsa_finish
+        TableState, begin=begin, act=expected_sarsa_act, finish=expected_sarsa_finish, adjust=adjust
     )
