@@ -73,7 +73,7 @@ def is_isolated(agent: Spec, isolation: Isolation) -> bool:
     if objects.is_object(agent.id):
         return False
     if isolation is Isolation.AUTO:
-        inner = inner_part(Kind.AGENT, agent)
+        inner = inner_part(Kind.AGENT, agent, "agent")
         inside = inner is not None and is_isolated(inner, isolation)
         return inside or ":" in agent.id  # a place in a file or a module, not an id
     return isolation is Isolation.PROCESS
