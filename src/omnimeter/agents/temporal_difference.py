@@ -175,6 +175,7 @@ class TemporalDifferenceAgent(KernelAgent):
         initial_value: float = 2.0,
         epsilon: float = 0.1,
         ties: Literal["random", "first"] = "random",
+        shift: bool = True,
     ) -> None:
         """Set the parameters of learning and choosing.
 
@@ -185,6 +186,7 @@ class TemporalDifferenceAgent(KernelAgent):
             epsilon: The probability of any action instead of the best (epsilon).
             ties: Which of equally good actions: a ``random`` one with uniform probability, or the
                 ``first``.
+            shift: Whether rewards count from the lowest possible one, or as they are.
         """
         problem = f"The learning rate alpha is {alpha}."
         require(0 < alpha <= 1, problem, "Give a number above 0, at most 1.")
@@ -194,15 +196,15 @@ class TemporalDifferenceAgent(KernelAgent):
         problem = f"Epsilon is {epsilon}."
         require(0 <= epsilon <= 1, problem, "Give a probability, from 0 to 1.")
         self.alpha, self.gamma, self.initial_value = alpha, gamma, initial_value
-        self.epsilon, self.ties = epsilon, ties
+        self.epsilon, self.ties, self.shift = epsilon, ties, shift
 
     def initial_state(self, briefing: Briefing) -> TableState:
         """A table of initial values."""
-        actions, lowest = briefing.actions, briefing.rewards[0]
+        actions, lowest = briefing.actions, briefing.rewards[0] if self.shift else 0.0
         require(
             math.isfinite(lowest),
             "Rewards count from the lowest possible one, which is missing here.",
-            "Use another agent, or declare the lowest reward in rewards.",
+            "Use shift=false or another agent, or declare the lowest reward in rewards.",
         )
         rates = (self.alpha, self.gamma, lowest, self.epsilon, self.epsilon / actions)
         initial = (self.alpha, self.epsilon, self.initial_value)
@@ -231,6 +233,7 @@ class QLearning(TemporalDifferenceAgent):
         epsilon: The probability of any action instead of the best; none in the text.
         ties: Which of equally good actions: a ``random`` one with uniform probability, or the
             ``first``.
+        shift: Whether rewards count from the lowest possible one, or as they are.
     """
 
     kernels = AgentKernels(
@@ -244,8 +247,9 @@ class QLearning(TemporalDifferenceAgent):
         initial_value: float = 2.0,
         epsilon: float = 0.0,
         ties: Literal["random", "first"] = "random",
+        shift: bool = True,
     ) -> None:
-        super().__init__(alpha, gamma, initial_value, epsilon, ties)
+        super().__init__(alpha, gamma, initial_value, epsilon, ties, shift)
 
 
 class Sarsa(TemporalDifferenceAgent):
