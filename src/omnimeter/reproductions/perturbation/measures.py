@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from omnimeter.contract import Lattice, Overlay
 from omnimeter.measures import Belief, inconsistency, measure
@@ -143,19 +142,21 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Measure the 8 x 8 world with two rewards, beside the printed numbers."""
     report("the 8 x 8 world", 0.0)
     figures = _figures()
-    printed: dict[str, Any] = {
-        "n": 64,
-        "density": 3,
-        "difference": PRINTED["difference"],
-        "distance": PRINTED["distance"],
-        "variability": PRINTED["variability"],
-        "volatility": 0,
-        "inconsistency.initial": 0,
-        "inconsistency.of-beliefs": 0.03,
-    }
-    shown = [*printed, "inconsistency.of-propositions", "variability.sum", "complexity"]
     rows = [
-        {"measure": name, "ours": figures[name], "printed": printed.get(name)} for name in shown
+        {"measure": name, "ours": figures[figure], "printed": printed}
+        for name, figure, printed in (
+            ("size", "n", 64),
+            ("information density", "density", 3),
+            ("mean difference", "difference", PRINTED["difference"]),
+            ("mean distance", "distance", PRINTED["distance"]),
+            ("variability", "variability", PRINTED["variability"]),
+            ("volatility", "volatility", 0),
+            ("inconsistency, first", "inconsistency.initial", 0),
+            ("inconsistency, beliefs", "inconsistency.of-beliefs", 0.03),
+            ("inconsistency, overlay", "inconsistency.of-propositions", None),
+            ("sum of equation (1)", "variability.sum", None),
+            ("complexity", "complexity", None),
+        )
     ]
     return Reproduced(
         name="perturbation-measures",
