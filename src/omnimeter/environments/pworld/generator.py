@@ -112,14 +112,19 @@ class PWorld(EnvironmentClass):
         self.accuracy = require_share("accuracy", accuracy)
         self.setting = Setting(size, background, targets, lookalikes)
         self.elements = list(elements)
-        self._further()  # which names a wrong one now
-        first = TASKS[task](self.setting)
+        further = self._further()
         self.columns: dict[str, Sequence[Value]] = {
             **dict.fromkeys(self.setting.ground, (True,)),
-            **first.columns,
+            **TASKS[task].columns,
         }
-        for element in self._further():
-            self.columns |= element.columns
+        for element in further:
+            for name, labels in element.columns.items():
+                if tuple(self.columns.setdefault(name, labels)) != tuple(labels):
+                    raise InvalidInputError(
+                        f"{type(element).__name__} needs {name!r} with the labels {list(labels)}, "
+                        f"but it has {list(self.columns[name])} here.",
+                        "Give the element's proposition another name.",
+                    )
 
     def _further(self) -> list[Element]:
         return [make(Kind.ELEMENT, parse(Kind.ELEMENT, each)) for each in self.elements]
@@ -330,7 +335,7 @@ class PWorldEnvironment(Environment):
         if not 0 <= action < self.actions:
             raise ValueError(f"there is no action {action}")
         self.world.advance()
-        self.world.tell(action)
+        self.world.note(action)
         if action < MOVES:
             self.world.move("agent", action)
         reward = self._task.act(self.world, action)
