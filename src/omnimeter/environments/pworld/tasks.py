@@ -195,7 +195,7 @@ class Map(Task):
     Every tenth turn a square and a background column are asked for: the further components are its
     row, its column and the number of the proposition, each from 1 on; 0 without a question. The
     next action answers, +1 if it is right and -1 if not; a move does not answer, and gets 0.
-    Half of the questions are about something that holds: answers at random get 0.
+    Of each proposition half of the questions are about a square where it holds, if there is any.
     """
 
     actions = MOVES + 2
@@ -218,13 +218,10 @@ class Map(Task):
     def turn(self, world: World, rng: np.random.Generator) -> float:
         """Ask, if it is time."""
         if world.turn % PERIOD == 0:
-            ground = world.codes[:, : self.setting.background] > 0
-            holds = bool(rng.integers(2))
-            pairs = np.flatnonzero(
-                (ground == holds) if (ground == holds).any() else ground != holds
-            )
-            square, column = divmod(int(rng.choice(pairs)), self.setting.background)
-            self._asked = square, column
+            column = int(rng.integers(self.setting.background))
+            squares = np.flatnonzero((world.codes[:, column] > 0) == bool(rng.integers(2)))
+            square = rng.choice(squares if len(squares) else world.size**2)
+            self._asked = int(square), column
         return 0.0
 
     def told(self) -> list[int]:
