@@ -54,8 +54,10 @@ class _Sqlite:
         if exists and self._identity() is None:
             raise OSError("the file has vanished")
         self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=FULL")  # every commit is on the disk
+        # Every commit is on the disk, and in this one file: with a write-ahead log, the last ones
+        # would be in a second file, and lost when the first is moved away alone.
+        self._connection.execute("PRAGMA journal_mode=TRUNCATE")
+        self._connection.execute("PRAGMA synchronous=FULL")
         self._file = self._identity()
 
     def _identity(self) -> tuple[int, int] | None:
