@@ -201,7 +201,7 @@ def test_an_exercise_ends_with_what_it_has(tmp_path: Path, monkeypatch: pytest.M
     world = PWorld(volatility=0.1, variability=4, journal=str(path))
     instance = world.draw(np.random.default_rng(0))
     exercise = Exercise(
-        Spec("random-v1"), Spec("pworld-v1"), instance, Budget(interactions=200), 0, 0
+        Spec("random-v1"), Spec("pworld-v1"), instance, Budget(interactions=800), 0, 0
     )
     (whole,) = run_single(world, RandomAgent, [exercise])
     events = list(Journal(path).events())

@@ -25,7 +25,7 @@ from omnimeter.contract.errors import StoreError
 from omnimeter.contract.overlay import Codes, Lattice, Overlay, Value
 from omnimeter.environments.pworld.world import MOVE, SET, TURN, Event, World, scene_of
 
-BATCH = 1024
+BATCH = 4096
 """The number of events that are written in one transaction."""
 
 SECONDS = 1.0
