@@ -37,9 +37,9 @@ KNOWN = 0.5
 class PWorld(EnvironmentClass):
     """A world of n x n squares with propositions, in which agents gather, locate, map or tell.
 
-    Perturbation tolerance, Environmental Specification. The agent walks up, down, left and right,
-    and perceives what holds in the squares near it. Further actions depend on the task. Rewards are
-    such that acting at random is worth 0.
+    The agent walks up, down, left and right, and perceives what holds in the squares near it; what
+    else it does depends on the task. Rewards are such that acting at random is worth 0. The world
+    is specified as in the paper on perturbation tolerance.
 
     Its dials move one measure at a time, in their mean forms: ``size`` the number of squares,
     ``background`` the information density, ``variability`` the propositional difference of
@@ -58,8 +58,8 @@ class PWorld(EnvironmentClass):
         perception: How many steps away squares are perceived; 0 is the own square only.
         background: The number of propositions that are not about objects; half of them hold in at
             least half of the squares, half in at most half.
-        variability: How often these differ, from 0 (everywhere the same) to 1 (hold with
-            probability 1/2).
+        variability: The mean number of these in which two squares differ, from 0 (everywhere the
+            same) to half of them (each holds with probability 1/2).
         volatility: The probability with which each of these is redrawn, in each square and turn.
         inconsistency: The share of the initial knowledge that is wrong.
         targets: The number of hikers, or of plants that are food.
@@ -106,20 +106,30 @@ class PWorld(EnvironmentClass):
                 "Each is in a square of its own: give fewer targets and look-alikes.",
             )
         self.task, self.perception, self.journal = task, perception, journal
-        self.variability = require_share("variability", variability)
+        if not 0 <= variability <= background / 2:
+            raise InvalidInputError(
+                f"Two squares cannot differ in {variability:g} of {background} propositions.",
+                f"Give a variability from 0 to {background / 2:g}, or more background.",
+            )
+        self.variability = variability
         self.volatility = require_share("volatility", volatility)
         self.inconsistency = require_share("inconsistency", inconsistency)
         self.accuracy = require_share("accuracy", accuracy)
         self.setting = Setting(size, background, targets, lookalikes)
         self.elements = list(elements)
-        self._further()  # which names a wrong one now
-        first = TASKS[task](self.setting)
+        further = self._further()
         self.columns: dict[str, Sequence[Value]] = {
             **dict.fromkeys(self.setting.ground, (True,)),
-            **first.columns,
+            **TASKS[task].columns,
         }
-        for element in self._further():
-            self.columns |= element.columns
+        for element in further:
+            for name, labels in element.columns.items():
+                if tuple(self.columns.setdefault(name, labels)) != tuple(labels):
+                    raise InvalidInputError(
+                        f"{type(element).__name__} needs {name!r} with the labels {list(labels)}, "
+                        f"but it has {list(self.columns[name])} here.",
+                        "Give the element's proposition another name.",
+                    )
 
     def _further(self) -> list[Element]:
         return [make(Kind.ELEMENT, parse(Kind.ELEMENT, each)) for each in self.elements]
@@ -133,8 +143,9 @@ class PWorld(EnvironmentClass):
                 "Change size, background, variability, volatility or inconsistency.",
             )
         size, background = self.setting.size, self.setting.background
-        more = np.arange(background) % 2 == 0
-        holds = 0.5 + np.where(more, 0.5, -0.5) * (1 - self.variability)
+        # A proposition that holds with probability q differs with 2 q (1 - q).
+        sign = np.where(np.arange(background) % 2 == 0, 1, -1)
+        holds = (1 + sign * np.sqrt(1 - 2 * self.variability / background)) / 2
         ground = rng.random((size**2, background)) < holds
         drawn = TASKS[self.task](self.setting).draw_objects(rng)
         start = int(rng.integers(size**2))
@@ -193,11 +204,10 @@ class PWorld(EnvironmentClass):
     @property
     def _complexity(self) -> float:
         size, background = self.setting.size, self.setting.background
-        difference = background * (1 - (1 - self.variability) ** 2) / 2
         measures = (
             background / 2,
-            difference / (2 * size / 3),  # the mean distance of two squares
-            self.volatility * difference,
+            self.variability / (2 * size / 3),  # the mean distance of two squares
+            self.volatility * self.variability,
             self.inconsistency,
         )
         return log2(size**2) + sum(log2(1 + measure) for measure in measures)
@@ -330,7 +340,7 @@ class PWorldEnvironment(Environment):
         if not 0 <= action < self.actions:
             raise ValueError(f"there is no action {action}")
         self.world.advance()
-        self.world.tell(action)
+        self.world.note(action)
         if action < MOVES:
             self.world.move("agent", action)
         reward = self._task.act(self.world, action)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,13 @@ import numpy as np
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.overlay import Codes, Lattice, Overlay, Value
-from omnimeter.environments.pworld.world import MOVE, SET, Event, World, scene_of
+from omnimeter.environments.pworld.world import MOVE, SET, TURN, Event, World, scene_of
 
-BATCH = 1024
+BATCH = 4096
 """The number of events that are written in one transaction."""
+
+SECONDS = 1.0
+"""Events of earlier turns wait at most so long, while the world goes on."""
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS runs (run INTEGER PRIMARY KEY, name TEXT NOT NULL,
@@ -45,11 +49,15 @@ Row = Sequence[Any]
 class _Sqlite:
     """A connection to an SQLite database in a file."""
 
-    def __init__(self, path: str, timeout: float) -> None:
+    def __init__(self, path: str, timeout: float, exists: bool) -> None:
         self._path = Path(path)
+        if exists and self._identity() is None:
+            raise OSError("the file has vanished")
         self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=FULL")  # every commit is on the disk
+        # Every commit is on the disk, and in this one file: with a write-ahead log, the last ones
+        # would be in a second file, and lost when the first is moved away alone.
+        self._connection.execute("PRAGMA journal_mode=TRUNCATE")
+        self._connection.execute("PRAGMA synchronous=FULL")
         self._file = self._identity()
 
     def _identity(self) -> tuple[int, int] | None:
@@ -105,7 +113,11 @@ class _Alchemy:
             yield
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
-        return list(self._connection.execute(self._text(statement), values))
+        inside = self._connection.in_transaction()
+        rows = list(self._connection.execute(self._text(statement), values))
+        if not inside:  # reading began one
+            self._connection.rollback()
+        return rows
 
     def write(self, statement: str, *rows: Mapping[str, Any]) -> None:
         self._connection.execute(self._text(statement), list(rows) or [{}])
@@ -139,25 +151,38 @@ class Journal:
         InvalidInputError: The URL needs a package that is not installed.
     """
 
+    _database: _Sqlite | _Alchemy | None = None
+    _failed = False
+
     def __init__(self, place: str | Path, batch: int = BATCH, timeout: float = 5.0) -> None:
         if batch < 1:
             raise InvalidInputError(f"The batch is {batch}.", "Give a number from 1 up.")
         self.place, self.batch, self.timeout = str(place), batch, timeout
-        self._database: _Sqlite | _Alchemy | None = None
         self._pending: list[Event] = []  # not yet committed
         self._world: tuple[str, int, str, str] | None = None  # name, size, labels and codes
-        self._candidates: list[int] = []  # earlier runs of this name, the same so far
-        self._run: int | None = None  # the run that is written
+        self._candidates: list[int] = []  # runs of this name, the same so far
+        self._latest = monotonic()
         self.committed = 0
         with self._errors():
             self._open()
 
     def _open(self) -> _Sqlite | _Alchemy:
         if self._database is None:
-            url = "://" in self.place
-            self._database = _Alchemy(self.place) if url else _Sqlite(self.place, self.timeout)
-            for statement in _TABLES:
-                self._database.write(statement)
+            self._database = (
+                _Alchemy(self.place)
+                if "://" in self.place
+                else _Sqlite(self.place, self.timeout, exists=self.committed > 0)
+            )
+            with self._database.transaction():
+                for statement in _TABLES:
+                    self._database.write(statement)
+            if self.committed:
+                kept = self._database.rows(
+                    "SELECT COUNT(*) FROM events WHERE run = :run AND number < :last",
+                    run=self._candidates[0], last=self.committed,
+                )  # fmt: skip
+                if kept[0][0] != self.committed:
+                    raise OSError("it is another one than before")
         return self._database
 
     @contextmanager
@@ -169,6 +194,7 @@ class Journal:
             raise
         except Exception as error:  # each database has its own kind of errors
             self._disconnect()
+            self._failed = True
             kept = f"{self.committed} events of this run are in it"
             message = (
                 f"The journal {self.place} cannot be used: {error}. {kept}, "
@@ -193,7 +219,7 @@ class Journal:
         labels = json.dumps({each: list(values) for each, values in world.columns.items()})
         packed = b64encode(zlib.compress(world.codes.astype("<i4").tobytes())).decode()
         self._world = name, world.size, labels, packed
-        self._run, self.committed = None, 0
+        self.committed = 0
         with self._errors():
             rows = self._open().rows(
                 "SELECT run, size, labels, codes FROM runs WHERE name = :name ORDER BY run",
@@ -203,9 +229,10 @@ class Journal:
         world.record = self.append
 
     def append(self, event: Event) -> None:
-        """Take an event; with the last one of a batch, commit."""
+        """Take an event; commit if a batch is complete, or the last commit was long ago."""
         self._pending.append(event)
-        if len(self._pending) >= self.batch:
+        late = event.kind == TURN and monotonic() - self._latest > SECONDS
+        if late or len(self._pending) >= self.batch:
             self.commit()
 
     def commit(self) -> None:
@@ -220,17 +247,18 @@ class Journal:
         with self._errors():
             database = self._open()
             with database.transaction():
-                run, new = self._continued(database)
+                runs, new = self._continued(database)
                 if new:
                     database.write(_INSERT, *new)
-        self._run = run
+        self._candidates = runs
         self.committed += len(self._pending)
         self._pending.clear()
+        self._latest, self._failed = monotonic(), False
 
-    def _continued(self, database: _Sqlite | _Alchemy) -> tuple[int, list[dict[str, Any]]]:
-        """The run that goes on with the events that wait, and those that are not yet in it."""
+    def _continued(self, database: _Sqlite | _Alchemy) -> tuple[list[int], list[dict[str, Any]]]:
+        """The runs that go on with the events that wait, and those to be added to the first."""
         first, last = self.committed, self.committed + len(self._pending)
-        runs = self._candidates if self._run is None else [self._run]
+        runs = self._candidates
         alike: dict[int, int] = {}  # how many of the events each run has that begins the same
         for run in runs:
             stored = database.rows(
@@ -244,15 +272,13 @@ class Journal:
         have = 0 if chosen is None else alike[chosen]
         if chosen is None:
             chosen = self._new_run(database, runs[-1] if runs else None, first)
-        if have == len(self._pending):  # nothing to write: those that have all remain candidates
-            self._candidates = [run for run in runs if alike.get(run) == have]
-            return self._candidates[0], []
-        self._candidates = [chosen]
+        if have == len(self._pending):
+            return [run for run in runs if alike.get(run) == have], []
         rows = [
             {"run": chosen, "number": first + have + number, **event._asdict()}
             for number, event in enumerate(self._pending[have:])
         ]
-        return chosen, rows
+        return [chosen], rows
 
     def _new_run(self, database: _Sqlite | _Alchemy, model: int | None, until: int) -> int:
         """A further run, which begins with the first events of another."""
@@ -280,7 +306,9 @@ class Journal:
             self._disconnect()
 
     def __del__(self) -> None:
-        if getattr(self, "_pending", None) or getattr(self, "_database", None):
+        if self._failed:  # which was said already
+            self._disconnect()
+        elif self._database is not None:
             self.close()
 
     def runs(self) -> list[tuple[int, str, int]]:

@@ -54,20 +54,19 @@ class Setting:
     lookalikes: int
 
     @property
-    def stakes(self) -> tuple[float, float]:
-        """What a target pays and a look-alike costs, so that all of them together are worth 0.
-
-        The larger of the two is 1. Without look-alikes there is nothing to balance.
-        """
-        if self.lookalikes == 0:
-            return 1.0, 1.0
-        ratio = self.targets / self.lookalikes
-        return min(1.0, 1 / ratio), min(1.0, ratio)
-
-    @property
     def ground(self) -> list[str]:
         """The names of the background columns."""
         return [f"ground-{number}" for number in range(1, self.background + 1)]
+
+
+def stakes(targets: int, others: int) -> tuple[float, float]:
+    """What a target pays and anything else costs, so that all of them together are worth 0.
+
+    The larger of the two is 1. Without anything else there is nothing to balance.
+    """
+    if targets == 0 or others == 0:
+        return 1.0, float(targets > 0)
+    return min(1.0, others / targets), min(1.0, targets / others)
 
 
 class Task:
@@ -114,7 +113,7 @@ class Locate(Task):
     """Decide of every object whether it is a target: 4 says that one is here, 5 that none is.
 
     The first declaration about an object counts, and nothing else does. To call a hiker a target
-    pays, another object costs, as in ``Setting.stakes``: who calls all objects targets gets 0 in
+    pays, another object costs, as in ``stakes``: who calls all objects targets gets 0 in
     the end, and so does who calls none so.
     """
 
@@ -147,7 +146,7 @@ class Locate(Task):
         kind = self._open.pop(world.positions["agent"], None)
         if kind is None or action > MOVES:
             return 0.0
-        gain, loss = self.setting.stakes
+        gain, loss = stakes(self.setting.targets, self.setting.lookalikes)
         return gain if kind == HIKER else -loss
 
 
@@ -155,7 +154,7 @@ class Gather(Task):
     """Eat ripe plants of the species that is food: 4 eats what grows here.
 
     Which of the two leaves is food is drawn with the world. A ripe plant pays or costs as in
-    ``Setting.stakes``, others nothing.
+    ``stakes``, others nothing.
     """
 
     columns: ClassVar[Mapping[str, Sequence[Value]]] = Plants.columns
@@ -186,7 +185,7 @@ class Gather(Task):
         kind = self._kinds.get(eaten.get("leaf"))
         if kind is None or eaten.get("plant") != "ripe":
             return 0.0
-        gain, loss = self.setting.stakes
+        gain, loss = stakes(self.setting.targets, self.setting.lookalikes)
         return gain if kind == FOOD else -loss
 
 
@@ -196,7 +195,7 @@ class Map(Task):
     Every tenth turn a square and a background column are asked for: the further components are its
     row, its column and the number of the proposition, each from 1 on; 0 without a question. The
     next action answers, +1 if it is right and -1 if not; a move does not answer, and gets 0.
-    Half of the questions are about something that holds: answers at random get 0.
+    Of each proposition half of the questions are about a square where it holds, if there is any.
     """
 
     actions = MOVES + 2
@@ -219,13 +218,10 @@ class Map(Task):
     def turn(self, world: World, rng: np.random.Generator) -> float:
         """Ask, if it is time."""
         if world.turn % PERIOD == 0:
-            ground = world.codes[:, : self.setting.background] > 0
-            holds = bool(rng.integers(2))
-            pairs = np.flatnonzero(
-                (ground == holds) if (ground == holds).any() else ground != holds
-            )
-            square, column = divmod(int(rng.choice(pairs)), self.setting.background)
-            self._asked = square, column
+            column = int(rng.integers(self.setting.background))
+            squares = np.flatnonzero((world.codes[:, column] > 0) == bool(rng.integers(2)))
+            square = rng.choice(squares if len(squares) else world.size**2)
+            self._asked = int(square), column
         return 0.0
 
     def told(self) -> list[int]:
@@ -239,11 +235,11 @@ class Map(Task):
 class Tell(Locate):
     """Send the listener to targets: actions from 4 on are symbols, one for each row or column.
 
-    Two symbols in a row are a message, a row and a column. The listener goes there, hears nothing
-    until it arrives, and takes what is there: +1 for a hiker, and a loss otherwise such that a
-    message at random is worth 0, T / (n - T) for T hikers left in n squares. Further components of
-    observations: the symbol that waits for the second one, from 1 on, and whether the listener is
-    on its way.
+    Two symbols in succession are a message, a row and a column. The listener goes there, hears
+    nothing until it arrives, and takes what is there. A hiker pays, anything else costs, as in
+    ``stakes`` for the hikers that are left and all other squares: a message at random is worth 0.
+    Further components of observations: the symbol that waits for the second one, from 1 on, and
+    whether the listener is on its way.
     """
 
     extra: tuple[int, ...]
@@ -281,9 +277,8 @@ class Tell(Locate):
         if self._listener.collected is None:
             return 0.0
         left = sum(kind == HIKER for kind in self._open.values())
-        if self._open.pop(self._listener.collected[0], None) == HIKER:
-            return 1.0
-        return -left / max(world.size**2 - left, left, 1)
+        gain, loss = stakes(left, world.size**2 - left)
+        return gain if self._open.pop(self._listener.collected[0], None) == HIKER else -loss
 
     def told(self) -> list[int]:
         """The first symbol, and whether the listener is on its way."""

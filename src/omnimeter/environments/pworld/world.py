@@ -211,8 +211,8 @@ class World:
                 self.remove_proposition(square, name)
         return eaten
 
-    def tell(self, action: int) -> None:
-        """Note the action that the agent chose."""
+    def note(self, action: int) -> None:
+        """Record the action that the agent chose."""
         self._happens(ACT, "agent", self.positions["agent"], code=action)
 
     def _set(self, square: int, column: int, code: int) -> None:
