@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.catalogue import Kind, make, parse
+from omnimeter.catalogue import Kind, given_spec, make, parse
 from omnimeter.contract import InvalidInputError, OmnimeterError
-from omnimeter.protocols.sample import read_spec
 from omnimeter.reproductions import bayesian_rl
 from omnimeter.reproductions.bayesian_rl import PROBLEMS, Campaign
 
@@ -19,7 +18,7 @@ def test_an_inaccurate_prior_has_the_rewards_of_the_test_and_all_transitions(pro
     agent = parse(Kind.AGENT, "beb")
     parameters = Campaign(False, 1, []).evaluation(problem, agent).protocol.parameters
     prior, test = (
-        make(Kind.ENVIRONMENT, read_spec(Kind.ENVIRONMENT, parameters[name])).distribution()
+        make(Kind.ENVIRONMENT, given_spec(Kind.ENVIRONMENT, parameters[name])).distribution()
         for name in ("prior", "environment_class")
     )
     assert (prior.theta == 1).all()

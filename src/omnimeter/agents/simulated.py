@@ -15,8 +15,8 @@ from omnimeter.agents.shared import (
     require,
     table_size,
 )
-from omnimeter.catalogue import Kind, make, parse
-from omnimeter.contract import Agent, Briefing, Move, Observation, Spec
+from omnimeter.catalogue import Kind, given_spec, make
+from omnimeter.contract import Agent, Briefing, Move, Observation
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.interaction.adapters import adapt
 from omnimeter.kernels import AgentKernels, KernelAgent, below, generator_state, kernel, uniform
@@ -129,14 +129,7 @@ class Slowed(Agent):
     def __new__(cls, agent: str | dict[str, Any], seconds: float) -> Any:
         """An agent of the same type if it has kernels, otherwise one around it."""
         delay_from_seconds(seconds)
-        if isinstance(agent, str):
-            spec = parse(Kind.AGENT, agent)
-        else:
-            problem = "The spec of the agent to slow down has no id."
-            advice = 'Give {"id": "...", "parameters": {...}}.'
-            require(isinstance(agent.get("id"), str), problem, advice)
-            spec = Spec.from_json(agent)
-        original = adapt(make(Kind.AGENT, spec))
+        original = adapt(make(Kind.AGENT, given_spec(Kind.AGENT, agent)))
         if not isinstance(original, KernelAgent):
             return Delayed(original, seconds)
         slowed = copy(original)  # a path may name one object, which is used elsewhere too

@@ -17,7 +17,7 @@ from omnimeter.agents.shared import (
     table_size,
 )
 from omnimeter.contract import Briefing
-from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.agent import EXPLORATION, LEARNING_RATE, FloatArray, IntArray
 from omnimeter.kernels import (
     AgentKernels,
     KernelAgent,
@@ -29,7 +29,7 @@ from omnimeter.kernels import (
 )
 
 ACTIONS, FIRST, PAIR = range(3)
-ALPHA, GAMMA, LOWEST, EPSILON, SHARE = range(5)
+ALPHA, GAMMA, LOWEST, EPSILON, SHARE, FIRST_ALPHA, FIRST_EPSILON, INITIAL_VALUE = range(8)
 
 
 class TableState(NamedTuple):
@@ -40,7 +40,8 @@ class TableState(NamedTuple):
         numbers: The number of actions; whether ties go to the first action; the place in the table
             of the last observation and action, -1 before there is one.
         rates: Learning rate; discount factor; the lowest possible reward; the probability of
-            exploring (epsilon), and the share of each action in it.
+            exploring (epsilon), and the share of each action in it; learning rate, epsilon and
+            every value as they were at first.
     """
 
     rng: NDArray[np.uint64]
@@ -148,6 +149,20 @@ def expected_sarsa_finish(state: Any, reward: Any, observation: Any) -> None:
     update(state, reward, expected_value(state, row, best[0]))
 
 
+@kernel
+def adjust(state: Any, what: Any, amount: Any) -> None:
+    """Change epsilon or the learning rate, or set each value back with a probability."""
+    if what == EXPLORATION:
+        state.rates[EPSILON] = state.rates[FIRST_EPSILON] if amount < 0.0 else amount
+        state.rates[SHARE] = state.rates[EPSILON] / state.numbers[ACTIONS]
+    elif what == LEARNING_RATE:
+        state.rates[ALPHA] = state.rates[FIRST_ALPHA] if amount < 0.0 else amount
+    else:
+        for entry in range(len(state.table)):
+            if amount >= 1.0 or uniform(state.rng) < amount:
+                state.table[entry] = state.rates[INITIAL_VALUE]
+
+
 class TemporalDifferenceAgent(KernelAgent):
     """An agent that learns a value table. Subclasses set ``kernels``."""
 
@@ -160,6 +175,7 @@ class TemporalDifferenceAgent(KernelAgent):
         initial_value: float = 2.0,
         epsilon: float = 0.1,
         ties: Literal["random", "first"] = "random",
+        shift: bool = True,
     ) -> None:
         """Set the parameters of learning and choosing.
 
@@ -170,6 +186,7 @@ class TemporalDifferenceAgent(KernelAgent):
             epsilon: The probability of any action instead of the best (epsilon).
             ties: Which of equally good actions: a ``random`` one with uniform probability, or the
                 ``first``.
+            shift: Whether rewards count from the lowest possible one, or as they are.
         """
         problem = f"The learning rate alpha is {alpha}."
         require(0 < alpha <= 1, problem, "Give a number above 0, at most 1.")
@@ -179,23 +196,24 @@ class TemporalDifferenceAgent(KernelAgent):
         problem = f"Epsilon is {epsilon}."
         require(0 <= epsilon <= 1, problem, "Give a probability, from 0 to 1.")
         self.alpha, self.gamma, self.initial_value = alpha, gamma, initial_value
-        self.epsilon, self.ties = epsilon, ties
+        self.epsilon, self.ties, self.shift = epsilon, ties, shift
 
     def initial_state(self, briefing: Briefing) -> TableState:
         """A table of initial values."""
-        actions, lowest = briefing.actions, briefing.rewards[0]
+        actions, lowest = briefing.actions, briefing.rewards[0] if self.shift else 0.0
         require(
             math.isfinite(lowest),
             "Rewards count from the lowest possible one, which is missing here.",
-            "Use another agent, or declare the lowest reward in rewards.",
+            "Use shift=false or another agent, or declare the lowest reward in rewards.",
         )
-        share = self.epsilon / actions
+        rates = (self.alpha, self.gamma, lowest, self.epsilon, self.epsilon / actions)
+        initial = (self.alpha, self.epsilon, self.initial_value)
         return TableState(
             generator_state(),
             np.full(table_size(briefing.space, actions), self.initial_value, dtype=np.float64),
             np.array(briefing.space.sizes),
             np.array([actions, int(self.ties == "first"), -1]),
-            np.array([self.alpha, self.gamma, lowest, self.epsilon, share], dtype=np.float64),
+            np.array([*rates, *initial], dtype=np.float64),
         )
 
 
@@ -215,9 +233,12 @@ class QLearning(TemporalDifferenceAgent):
         epsilon: The probability of any action instead of the best; none in the text.
         ties: Which of equally good actions: a ``random`` one with uniform probability, or the
             ``first``.
+        shift: Whether rewards count from the lowest possible one, or as they are.
     """
 
-    kernels = AgentKernels(TableState, begin=begin, act=q_learning_act, finish=q_learning_finish)
+    kernels = AgentKernels(
+        TableState, begin=begin, act=q_learning_act, finish=q_learning_finish, adjust=adjust
+    )
 
     def __init__(
         self,
@@ -226,8 +247,9 @@ class QLearning(TemporalDifferenceAgent):
         initial_value: float = 2.0,
         epsilon: float = 0.0,
         ties: Literal["random", "first"] = "random",
+        shift: bool = True,
     ) -> None:
-        super().__init__(alpha, gamma, initial_value, epsilon, ties)
+        super().__init__(alpha, gamma, initial_value, epsilon, ties, shift)
 
 
 class Sarsa(TemporalDifferenceAgent):
@@ -238,7 +260,9 @@ class Sarsa(TemporalDifferenceAgent):
     lowest possible one.
     """
 
-    kernels = AgentKernels(TableState, begin=begin, act=sarsa_act, finish=sarsa_finish)
+    kernels = AgentKernels(
+        TableState, begin=begin, act=sarsa_act, finish=sarsa_finish, adjust=adjust
+    )
 
 
 class ExpectedSarsa(TemporalDifferenceAgent):
@@ -249,5 +273,5 @@ class ExpectedSarsa(TemporalDifferenceAgent):
     """
 
     kernels = AgentKernels(
-        TableState, begin=begin, act=expected_sarsa_act, finish=expected_sarsa_finish
+        TableState, begin=begin, act=expected_sarsa_act, finish=expected_sarsa_finish, adjust=adjust
     )

@@ -127,19 +127,24 @@ def _normalised(kind: Kind, spec: Spec) -> Spec:
     if location is None:
         spec = replace(spec, id=find(kind, spec.id).id)
     spec = with_digest(spec)
-    if inner := inner_part(kind, spec):
-        value = inner.to_json() if inner.digest else inner.label
-        spec = replace(spec, parameters={**spec.parameters, kind.value: value})
+    for name in _INNER.get(kind, ()):
+        if inner := inner_part(kind, spec, name):
+            value = inner.to_json() if inner.digest else inner.label
+            spec = replace(spec, parameters={**spec.parameters, name: value})
     return spec
 
 
-def inner_part(kind: Kind, spec: Spec) -> Spec | None:
-    """The part of the same kind that a part is made of: its parameter of that name.
+_INNER = {Kind.AGENT: ("agent",), Kind.ENVIRONMENT: ("first", "second")}
+"""The parameters that name a part of the same kind."""
+
+
+def inner_part(kind: Kind, spec: Spec, name: str) -> Spec | None:
+    """The part of the same kind that a part is made of: its parameter of some name.
 
     ``slowed(agent=random, seconds=1)`` is made of the agent ``random``. A value that names no part
     is left to the part that has the parameter.
     """
-    given = spec.parameters.get(kind.value)
+    given = spec.parameters.get(name)
     try:
         if isinstance(given, str):
             return parse(kind, given)
@@ -148,6 +153,22 @@ def inner_part(kind: Kind, spec: Spec) -> Spec | None:
     except (UnknownNameError, InvalidInputError):
         pass
     return None
+
+
+def given_spec(kind: Kind, given: str | dict[str, Any]) -> Spec:
+    """The spec in a parameter: what a person types, or its JSON.
+
+    Raises:
+        UnknownNameError: There is no part of that name.
+        InvalidInputError: It cannot be read.
+    """
+    if isinstance(given, str):
+        return parse(kind, given)
+    if not isinstance(given.get("id"), str):
+        message = f"The spec of the {kind.value} has no id."
+        raise InvalidInputError(message, 'Give {"id": "...", "parameters": {...}}.')
+    spec = Spec.from_json(given)
+    return with_digest(spec) if kind is Kind.ENVIRONMENT else spec
 
 
 def with_digest(spec: Spec) -> Spec:

@@ -116,11 +116,14 @@ class EnvironmentClass(ABC):
         views: The names of the views among which agents choose; empty where there is only one.
         privileged: Those that tell what other agents have to find out, for upper references;
             results name the agents that had them.
+        carried: The fields of the state that keep their values when an environment turns into
+            another one of the same kernels (``switch``), such as the agent's place.
     """
 
     kernels: EnvironmentKernels | None = None
     views: ClassVar[Sequence[str]] = ()
     privileged: ClassVar[Sequence[str]] = ()
+    carried: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:

@@ -73,7 +73,7 @@ def is_isolated(agent: Spec, isolation: Isolation) -> bool:
     if objects.is_object(agent.id):
         return False
     if isolation is Isolation.AUTO:
-        inner = inner_part(Kind.AGENT, agent)
+        inner = inner_part(Kind.AGENT, agent, "agent")
         inside = inner is not None and is_isolated(inner, isolation)
         return inside or ":" in agent.id  # a place in a file or a module, not an id
     return isolation is Isolation.PROCESS
@@ -280,6 +280,9 @@ def outcome_of(
     remarks: dict[str, Any] = {} if prepared is None else {"offline": prepared.remark()}
     if trace.wall_ns is not None:
         remarks |= {"online": computation(trace), "machine": machine()}
+    remark = getattr(payoff, "remarks", None)
+    if remark is not None and trace.fault is None:
+        remarks |= remark(trace)
     return Outcome(
         exercise=exercise,
         payoff=payoff(trace) if trace.fault is None else None,

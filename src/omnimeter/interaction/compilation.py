@@ -22,6 +22,9 @@ from omnimeter.contract import AgentKernels, EnvironmentKernels, InvalidInputErr
 from omnimeter.contract.kernels import plain
 from omnimeter.interaction import templates
 
+GENERATED = "omnimeter_generated_"
+"""How the names of generated modules begin."""
+
 _KNOWN = ("builtins", "math", "numba", "numpy")
 """Packages that are identified by their versions instead of their source."""
 
@@ -112,7 +115,7 @@ def runner(
     """The compiled loop of whole exercises: many of one agent, or one joint run of several."""
     source = templates.runner(environment, agents, measured=measured)
     names = ["agent"] if len(agents) == 1 else [f"agent{seat}" for seat in range(len(agents))]
-    sides = dict(zip(names, agents, strict=True))
+    sides: dict[str, Any] = dict(zip(names, agents, strict=True))
     entry: Callable[..., Any] = load("exercises", source, environment=environment, **sides).run
     return entry
 
@@ -147,8 +150,23 @@ def agent_entries(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
     return load("agent", templates.agent(kernels, types), agent=kernels)
 
 
-def load(what: str, body: str, **sides: EnvironmentKernels | AgentKernels) -> ModuleType:
-    """Write a module of a body and the kernels of some sides that it names, and import it."""
+@cache
+def adjust_entry(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
+    """``adjust``, for the types of its state's arrays and view."""
+    return load("agent", templates.adjusting(types), agent=kernels)
+
+
+def load(what: str, body: str, *, compiles: bool = True, **sides: Any) -> ModuleType:
+    """Write a module of a body and the kernels of some sides that it names, and import it.
+
+    Args:
+        what: What it is, for announcements.
+        body: The source after the imports of kernels.
+        compiles: Whether it has entry points, which are compiled when it is imported for the first
+            time; kernels alone are compiled with whatever calls them.
+        sides: ``EnvironmentKernels``, ``AgentKernels`` or another dataclass of a state and kernels;
+            in the body, ``act`` of the side ``agent`` is named ``agent_act``.
+    """
     names = set(re.findall(r"\w+", body))
     parts = {}
     for side, kernels in sides.items():
@@ -165,12 +183,13 @@ def load(what: str, body: str, **sides: EnvironmentKernels | AgentKernels) -> Mo
     functions = [part for part in parts.values() if not isinstance(part, type)]
     for text in (*sorted(set(reachable_sources(functions))), *_foundations()):
         digest.update(text.encode())
-    name = f"omnimeter_generated_{digest.hexdigest()[:20]}"
+    name = f"{GENERATED}{digest.hexdigest()[:20]}"
     with _one_at_a_time:
         if name not in sys.modules:
             path = _write(name, source)
-            if not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
-                modules = ", ".join(sorted({module for module, _ in places.values()}))
+            if compiles and not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
+                own = {module for module, _ in places.values() if not module.startswith(GENERATED)}
+                modules = ", ".join(sorted(own))
                 whose = f" of {modules}" if modules else ""
                 announce(f"Compiling {what} kernels{whose} (once; kept for next time)")
             spec = importlib.util.spec_from_file_location(name, path)

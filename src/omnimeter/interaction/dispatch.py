@@ -107,12 +107,12 @@ def can_run_compiled(
     return (
         own is not None
         and not (joint and (own.step_joint is None or own.observe_from is None))
-        and all(isinstance(agent, Agent) and _behaves_by_kernels(agent) for agent in agents)
+        and all(isinstance(agent, Agent) and behaves_by_kernels(agent) for agent in agents)
         and (exercise is None or _needs_no_real_time(exercise))
     )
 
 
-def _behaves_by_kernels(agent: Agent) -> bool:
+def behaves_by_kernels(agent: Agent) -> bool:
     """Whether an agent has kernels, and no subclass overrides in Python what they do."""
     if agent.kernels is None or "kernels" in vars(agent):
         return agent.kernels is not None

@@ -30,7 +30,12 @@ from omnimeter.contract.agent import IntArray
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.contract.kernels import State
 from omnimeter.contract.spec import seeded
-from omnimeter.interaction.compilation import agent_entries, environment_entries, joint_entries
+from omnimeter.interaction.compilation import (
+    adjust_entry,
+    agent_entries,
+    environment_entries,
+    joint_entries,
+)
 
 
 def contiguous(state: State) -> State:
@@ -89,10 +94,16 @@ def seed_for(side: Environment | Agent, seed: int) -> Any:
     return seed if getattr(side, "kernels", None) is not None else seeded(seed)
 
 
-class _Lent:
-    """Arrays lent to the compiled entries by their addresses; a copy lends its own arrays."""
+class Lent:
+    """Arrays lent to the compiled entries by their addresses; a copy lends its own arrays.
 
-    __slots__ = ("_given", "entries", "loan")
+    Attributes:
+        entries: The compiled entries.
+        loan: What they are given in place of the arrays.
+        types: The types of the arrays, by NumPy's names.
+    """
+
+    __slots__ = ("_given", "entries", "loan", "types")
 
     def __init__(
         self, load: Callable[..., ModuleType], kernels: Any, state: State, *others: NDArray[Any]
@@ -101,10 +112,11 @@ class _Lent:
 
         arrays = (*state, *others)
         self._given = (load, kernels, state, *others)  # keeps the arrays alive
-        self.entries = load(kernels, tuple([each.dtype.type.__name__ for each in arrays]))
+        self.types = tuple([each.dtype.type.__name__ for each in arrays])
+        self.entries = load(kernels, self.types)
         self.loan = lend(arrays)
 
-    def __reduce__(self) -> tuple[type[_Lent], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[Lent], tuple[Any, ...]]:
         return type(self), self._given
 
 
@@ -149,7 +161,7 @@ class KernelEnvironment(Environment):
     def start(self, rng: Seed) -> Percept:  # noqa: D102 - see Environment
         self.state = contiguous(self.state)
         self._seen = np.zeros(len(self.space.sizes), dtype=np.int64)
-        self._lent = _Lent(environment_entries, self.kernels, self.state, self._seen)
+        self._lent = Lent(environment_entries, self.kernels, self.state, self._seen)
         seed_state(self.state, rng)
         reward = self._lent.entries.start(self._lent.loan)
         return Percept(reward, self.space.from_vector(self._seen))
@@ -172,7 +184,7 @@ class KernelEnvironment(Environment):
         self._chosen = np.zeros(self.seats, dtype=np.int64)
         self._given = np.zeros(self.seats)
         others = (self._seen, self._at, self._chosen, self._given)
-        self._lent = _Lent(joint_entries, self.kernels, self.state, *others)
+        self._lent = Lent(joint_entries, self.kernels, self.state, *others)
         seed_state(self.state, rng)
         self._lent.entries.start_joint(self._lent.loan)
         return self._percepts()
@@ -226,7 +238,7 @@ class KernelAgent(Agent):
     def begin(self, briefing: Briefing, rng: Seed) -> None:  # noqa: D102 - see Agent
         state = contiguous(self.initial_state(briefing))
         self._seen = np.zeros(len(briefing.space.sizes), dtype=np.int64)
-        self._lent = _Lent(agent_entries, self.kernels, state, self._seen)
+        self._lent = Lent(agent_entries, self.kernels, state, self._seen)
         seed_state(state, rng)
         if self.kernels.begin is not None:
             self._lent.entries.begin(self._lent.loan)
@@ -242,3 +254,9 @@ class KernelAgent(Agent):
         self._seen[:] = observation
         if self.kernels.finish is not None:
             self._lent.entries.finish(self._lent.loan, reward)
+
+    def adjust(self, what: int, amount: float) -> bool:  # noqa: D102 - see Agent
+        if self.kernels.adjust is None:
+            return False
+        adjust_entry(self.kernels, self._lent.types).adjust(self._lent.loan, what, amount)
+        return True

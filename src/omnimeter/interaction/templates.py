@@ -250,6 +250,12 @@ def finish(arrays, reward):
     agent_finish(AgentState({fields}), reward, {seen})
 """
 
+_AGENT_ADJUST = """
+@compiled_for(int64[::1], int64, float64)
+def adjust(arrays, what, amount):
+    agent_adjust(AgentState({fields}), what, amount)
+"""
+
 _JOINT_RUNNER = """
 @compiled
 def run(
@@ -377,11 +383,11 @@ def runner(
 
     If ``measured``, the time of each decision of one agent is recorded.
     """
-    preamble = _PREAMBLES[target] + _CODES
+    begun = preamble(target) + _CODES
     if len(agents) > 1:
-        return preamble + _joint_runner(environment, agents)
+        return begun + _joint_runner(environment, agents)
     (agent,) = agents
-    return preamble + _RUNNER.format(
+    return begun + _RUNNER.format(
         environment_fields=_borrowed("environments", "environment_at", environment),
         agent_fields=_borrowed("agents", "agent_at", agent),
         begin=(_TIMED_BEGIN if measured else "agent_begin(agent)") if agent.begin else "pass",
@@ -396,23 +402,23 @@ def runner(
 
 def yardsticks() -> str:
     """What measures the cost of the clocks, and the speed of the machine."""
-    return _PREAMBLES["cpu"] + _YARDSTICKS
+    return preamble() + _YARDSTICKS
 
 
 def environments(kernels: EnvironmentKernels, target: str = "cpu") -> str:
     """What Python calls of many environments at once."""
-    return _PREAMBLES[target] + _ENVIRONMENTS.format(fields=_borrowed("states", "at", kernels))
+    return preamble(target) + _ENVIRONMENTS.format(fields=_borrowed("states", "at", kernels))
 
 
 def environment(types: Sequence[str]) -> str:
     """What Python calls of one environment, for arrays of the given types."""
-    return _PREAMBLES["cpu"] + _ENVIRONMENT.format(**_lent(types, "seen"))
+    return preamble() + _ENVIRONMENT.format(**lent_fields(types, "seen"))
 
 
 def joint_environment(types: Sequence[str]) -> str:
     """What Python calls of one environment with several seats, for arrays of the given types."""
-    arrays = _lent(types, "seen", "at", "actions", "rewards")
-    return _PREAMBLES["cpu"] + _JOINT_ENVIRONMENT.format(**arrays)
+    arrays = lent_fields(types, "seen", "at", "actions", "rewards")
+    return preamble() + _JOINT_ENVIRONMENT.format(**arrays)
 
 
 def agent(kernels: AgentKernels, types: Sequence[str]) -> str:
@@ -420,7 +426,17 @@ def agent(kernels: AgentKernels, types: Sequence[str]) -> str:
     delay = "int(agent_delay(state)) if action >= 0 else 0" if kernels.delay else "0"
     begin, finish = kernels.begin and _AGENT_BEGIN, kernels.finish and _AGENT_FINISH
     body = (begin or "") + _AGENT_ACT + (finish or "")
-    return _PREAMBLES["cpu"] + body.format(delay=delay, **_lent(types, "seen"))
+    return preamble() + body.format(delay=delay, **lent_fields(types, "seen"))
+
+
+def adjusting(types: Sequence[str]) -> str:
+    """What Python calls to adjust one agent, for arrays of the given types."""
+    return preamble() + _AGENT_ADJUST.format(**lent_fields(types, "seen"))
+
+
+def preamble(target: str = "cpu") -> str:
+    """What every generated module of entry points begins with."""
+    return _PREAMBLES[target]
 
 
 def _joint_runner(environment: EnvironmentKernels, agents: Sequence[AgentKernels]) -> str:
@@ -460,7 +476,7 @@ def _whole(name: str, kernels: EnvironmentKernels | AgentKernels) -> str:
     return ", ".join(f"borrow({field}, 0, len({field}))" for field in fields)
 
 
-def _lent(types: Sequence[str], *others: str) -> dict[str, str]:
+def lent_fields(types: Sequence[str], *others: str) -> dict[str, str]:
     """The fields of a state, and after them other arrays, by their names."""
     arrays = [f"lent(arrays, {k}, np.{name})" for k, name in enumerate(types)]
     fields = len(types) - len(others)

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from omnimeter.catalogue import Kind, make
+from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
     Budget,
     Clock,
@@ -39,7 +39,6 @@ from omnimeter.protocols.sample import (
     SpecLike,
     balance_setting,
     check_balanced,
-    read_spec,
 )
 
 DRAWS = 8
@@ -275,7 +274,7 @@ class Anytime(DrawnProtocol):
                 raise InvalidInputError(f"The {name} is {number}.", "Give a number above 0.")
         if not 0 <= step <= 1:
             raise InvalidInputError(f"The step is {step}.", "Give a number from 0 to 1.")
-        self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
+        self.environment_spec = given_spec(Kind.ENVIRONMENT, environment_class)
         self.length, first, self.repetitions = divided
         self.precision = precision
         ends = [0, first]

@@ -10,7 +10,7 @@ from math import isfinite
 from statistics import fmean
 from typing import Literal
 
-from omnimeter.catalogue import Kind, make
+from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
     Budget,
     EnvironmentClass,
@@ -31,7 +31,6 @@ from omnimeter.protocols.sample import (
     SpecLike,
     draw,
     mean_score,
-    read_spec,
 )
 from omnimeter.protocols.times import Times, measured_times
 
@@ -111,8 +110,10 @@ class BayesianRL(FixedProtocol):
             if number is not None and number < 1:
                 message = f"There cannot be {number} {what}."
                 raise InvalidInputError(message, "Give a number from 1 up.")
-        self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
-        self.prior_spec = read_spec(Kind.ENVIRONMENT, environment_class if prior is None else prior)
+        self.environment_spec = given_spec(Kind.ENVIRONMENT, environment_class)
+        self.prior_spec = given_spec(
+            Kind.ENVIRONMENT, environment_class if prior is None else prior
+        )
         self.gamma, self.trajectories, self.noise = gamma, trajectories, noise
         self._horizon, self._error = interactions, truncation_error
         default = {"id": "discounted-sum-v1", "parameters": {"gamma": gamma}}

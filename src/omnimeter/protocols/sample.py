@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from omnimeter.catalogue import Kind, make, parse, with_digest
+from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
     Budget,
     Clock,
@@ -41,18 +41,6 @@ from omnimeter.contract.protocol import Design, Memory
 from omnimeter.estimation import Estimate, mean_sequence, stratified_mean
 
 SpecLike = str | dict[str, Any]
-
-
-def read_spec(kind: Kind, given: SpecLike) -> Spec:
-    """A spec from what a person types or from its JSON."""
-    if isinstance(given, str):
-        return parse(kind, given)
-    if not isinstance(given.get("id"), str):
-        raise InvalidInputError(
-            f"The spec of the {kind.value} has no id.", 'Give {"id": "...", "parameters": {...}}.'
-        )
-    spec = Spec.from_json(given)
-    return with_digest(spec) if kind is Kind.ENVIRONMENT else spec
 
 
 def draw(
@@ -256,7 +244,7 @@ class DrawnProtocol(Protocol):
 
     def __init__(self, payoff: SpecLike, seed: int) -> None:
         self.seed = seed
-        self.payoff_spec = read_spec(Kind.PAYOFF, payoff)
+        self.payoff_spec = given_spec(Kind.PAYOFF, payoff)
         self._payoff: Payoff = make(Kind.PAYOFF, self.payoff_spec)
 
     @abstractmethod
@@ -426,7 +414,7 @@ class Sample(FixedProtocol):
                 "intervals says when to stop.",
                 "Give a number of exercises and no precision, or fresh memory.",
             )
-        self.environment_spec = read_spec(Kind.ENVIRONMENT, environment_class)
+        self.environment_spec = given_spec(Kind.ENVIRONMENT, environment_class)
         self.memory = memory
         self.precision = precision
         self.exercises = exercises
@@ -436,7 +424,7 @@ class Sample(FixedProtocol):
         self.timeout = None if timeout is None else Timeout(timeout, TimeoutRule(timeout_rule))
         self.complexities = complexity if isinstance(complexity, list) else [complexity]
         self.parts = len(self.complexities)
-        self.joint = tuple(read_spec(Kind.AGENT, member) for member in joint or ())
+        self.joint = tuple(given_spec(Kind.AGENT, member) for member in joint or ())
         if joint is not None:
             check_joint(self.joint, self.clock, self.timeout)
         self._planned: list[Planned] = []  # as far as they were needed

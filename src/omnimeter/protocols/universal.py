@@ -9,7 +9,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Literal
 
-from omnimeter.catalogue import Kind, make
+from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
     EnvironmentClass,
     Exercise,
@@ -31,7 +31,6 @@ from omnimeter.protocols.sample import (
     draw,
     mean_score,
     payoff_bounds,
-    read_spec,
 )
 
 MAX_REPEATS = 1000
@@ -115,7 +114,7 @@ class Universal(Sample):
             )
         self.length: float = length
         self.unbalanced = unbalanced
-        self.adjustment: Adjustment = make(Kind.ADJUSTMENT, read_spec(Kind.ADJUSTMENT, adjustment))
+        self.adjustment: Adjustment = make(Kind.ADJUSTMENT, given_spec(Kind.ADJUSTMENT, adjustment))
 
     @cached_property
     def instances(self) -> list[Instance]:

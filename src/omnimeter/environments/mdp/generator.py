@@ -57,6 +57,7 @@ class FiniteMDPs(KernelEnvironmentClass):
     kernels = KERNELS
     views = VIEWS
     privileged = ("model",)
+    carried = ("place",)
 
     def __init__(self, distribution: MDPDistribution, *, rescale: bool = False) -> None:
         self.rescale = rescale
