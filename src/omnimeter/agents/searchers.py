@@ -62,6 +62,7 @@ class Sweep(Agent):
         self.declared: Square | None = None
         self.evidence: dict[Square, IntArray] = {}
         self.lanes: list[Square] = []
+        self.place = 0  # of the next square in the lanes
 
     def act(self, reward: float, observation: Observation) -> int | Move:
         """Call the object here a target, go to the nearest that may be one, or on in the lane."""
@@ -111,9 +112,11 @@ class Sweep(Agent):
             for place, row in enumerate(reversed(rows) if upwards else rows):
                 lane = [(row, column) for column in columns]
                 self.lanes += lane[::-1] if (place % 2 == 1) != leftwards else lane
-        for row, column in self.lanes:
+        while self.place < len(self.lanes):
+            row, column = self.lanes[self.place]
             if self.unseen[max(0, row - self.range) : row + self.range + 1, column].any():
                 return row, column
+            self.place += 1
         return None
 
     def is_target(self, codes: IntArray) -> bool:  # noqa: ARG002 - for agents that classify

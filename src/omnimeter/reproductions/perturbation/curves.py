@@ -1,9 +1,8 @@
 """Tolerance curves: how searchers perform as each measure of their world grows.
 
 The paper on perturbation tolerance proposes to divide the change of a measure of the world by the
-change of performance (complexity, variability and volatility tolerance), and prints no curve. Here
-a dial of the PWorld moves one measure at a time, from an easy world on, and reference agents locate
-targets in the same worlds.
+change of performance, and prints no curve. Here one measure at a time grows in a series of PWorlds,
+and reference agents locate targets in the same worlds.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
+from math import inf, sqrt
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from omnimeter.interaction import run_single
 from omnimeter.measures import Belief, measure
 from omnimeter.measures.performance import (
     RATES,
+    Search,
     Tolerance,
     rates,
     relative_reward,
@@ -40,9 +40,18 @@ from omnimeter.measures.performance import (
 )
 from omnimeter.reports.style import MUTED, SERIES
 from omnimeter.reproductions import plots, shared
-from omnimeter.reproductions.shared import SIMULATED, Report, Reproduced, Statement, fmt, silent
+from omnimeter.reproductions.shared import (
+    SIMULATED,
+    Report,
+    Reproduced,
+    Statement,
+    contains_zero,
+    fmt,
+    join,
+    silent,
+)
 
-REPETITIONS, QUICK_REPETITIONS = 100, 12
+REPETITIONS, QUICK = 100, 10
 
 AGENTS: Mapping[str, Callable[[], Agent]] = {
     "random": RandomAgent,
@@ -55,15 +64,31 @@ AGENTS: Mapping[str, Callable[[], Agent]] = {
 
 COLOURS = dict(zip(AGENTS, (MUTED, *SERIES), strict=False))
 
-BASE: Mapping[str, Any] = {
-    "task": "locate", "size": 12, "targets": 9, "lookalikes": 18, "background": 8,
-    "variability": 0.5, "volatility": 0.0, "inconsistency": 0.0, "accuracy": 0.5,
-}  # fmt: skip
-"""The world from which each dial is turned; one square in 16 has a target, two a look-alike."""
+SIZE, BACKGROUND = 16, 8  # of the world from which each dial is turned
+VARIABILITY = 0.3  # of that world, in the mean form
+OBJECTS = 1.36  # the mean difference of two squares in what is about objects; one in 5.3 has one
 
-TURNS = 2  # for each square, after which agents that do not stop are stopped
-
+EARLY = 0.25  # turns for each square, after which M is taken
+TURNS = 1.0  # turns for each square, after which agents that do not stop are stopped
 MOMENTS = 30  # turns over which volatility and inconsistency are measured
+
+
+def _mixture(background: int, difference: float) -> float:
+    """The setting of a PWorld's variability with which its background differs so much."""
+    return 1 - sqrt(1 - 2 * difference / background)
+
+
+def _world(size: int = SIZE, background: int = BACKGROUND, **more: float) -> dict[str, Any]:
+    """A world in which a sixteenth of all squares have targets, and twice as many look-alikes.
+
+    Its variability, mean difference by mean distance 2 n / 3, does not depend on size and density.
+    """
+    difference = VARIABILITY * 2 * size / 3 - OBJECTS
+    parameters = {
+        "task": "locate", "size": size, "targets": size**2 // 16, "lookalikes": size**2 // 8,
+        "background": background, "variability": _mixture(background, difference),
+    }  # fmt: skip
+    return {**parameters, **more}
 
 
 @dataclass(frozen=True)
@@ -72,8 +97,8 @@ class Dial:
 
     Attributes:
         measure: The measure.
-        title: What it is called in the figure, in its mean form.
-        worlds: What differs from the base in each world.
+        title: What it is called in the figure.
+        worlds: The parameters of each world.
     """
 
     measure: str
@@ -81,32 +106,45 @@ class Dial:
     worlds: Sequence[Mapping[str, Any]]
 
 
-def _worlds(parameter: str, *values: float) -> list[dict[str, Any]]:
-    return [{parameter: value} for value in values]
-
-
 DIALS = (
+    Dial("size", "size: squares", [_world(size=n) for n in (8, 12, 16, 24)]),
     Dial(
-        "size",
-        "size n: squares",
-        [{"size": n, "targets": n * n // 16, "lookalikes": n * n // 8} for n in (8, 12, 16, 20)],
+        "density",
+        "density: propositions per square",
+        [_world(background=each) for each in (4, 8, 16, 32)],
     ),
-    Dial("density", "density: propositions per square", _worlds("background", 2, 8, 16, 32)),
-    Dial("variability", "variability: ratio of means", _worlds("variability", 0, 0.25, 0.5, 1)),
-    Dial("volatility", "volatility: mean difference to time 1", _worlds("volatility", 0, 0.01, 0.05, 0.3)),
-    Dial("inconsistency", "inconsistency: share of beliefs", _worlds("inconsistency", 0, 0.25, 0.5, 1)),
+    Dial(
+        "variability",
+        "variability: mean difference / mean distance",
+        [_world(variability=each) for each in (0.0, 0.25, 0.5, 1.0)],
+    ),
+    Dial(
+        "volatility",
+        "volatility: mean difference to time 1",
+        [_world(volatility=each) for each in (0.0, 0.01, 0.03, 0.1)],
+    ),
+    Dial(
+        "inconsistency",
+        "inconsistency: share of beliefs",
+        [_world(inconsistency=each) for each in (0.0, 0.25, 0.5, 1.0)],
+    ),
 )
 
-ACCURACY = Dial("accuracy", "value of accuracy R_V", _worlds("accuracy", 0, 0.25, 0.5, 0.75, 0.95))
+ACCURACY = Dial(
+    "accuracy",
+    "value of accuracy R_V",
+    [_world(accuracy=each) for each in (0.0, 0.25, 0.5, 0.75, 0.95)],
+)
 """The domain variable, which changes nothing in the world but is told to agents."""
 
-ISOLATED = ("size", "density", "difference", "volatility", "inconsistency")
-"""What dials shall move one at a time. Instead of variability, which is the mean propositional
-difference divided by the mean distance: that distance grows with the size, whatever holds."""
+ISOLATED = tuple(dial.measure for dial in DIALS)
+LEAK = 0.05
+"""A dial moves another measure by less than this share of what that one's own dial moves it."""
 
-METRICS = ("M", "M with FP", *RATES, "area", "turns", "reward")
+METRICS = ("M", "M less FP", "final M", *RATES, "turns", "reward")
 
-OWN = {dial.measure: dial.measure for dial in DIALS} | {"variability": "difference"}
+Key = tuple[str, int]
+"""A dial and the place of a world in its series."""
 
 
 @dataclass(frozen=True)
@@ -115,63 +153,68 @@ class Results:
 
     Attributes:
         measures: Of the world, by name.
-        metrics: Of each agent's performance, by agent and name; not a number where undefined.
+        metrics: Of performance, by agent and name; not a number where undefined.
     """
 
     measures: Mapping[str, FloatArray]
     metrics: Mapping[tuple[str, str], FloatArray]
 
 
-Key = tuple[str, int]
-"""A dial and the place of a world in its series."""
+# Runs.
 
 
 def measured(world: PWorld, instance: Instance, number: int) -> dict[str, float]:
-    """The measures of one instance, by name."""
+    """The measures of one instance, by name; the difference D_o is that to what is believed."""
     told = world.build(instance).briefing().remarks
-    beliefs = [
-        Belief(row * told["size"] + column, name, value)
-        for row, column, name, value in told["knowledge"]
-    ]
     overlay = world.overlay(instance, stream(0, "overlay", number).generator(), MOMENTS)
-    result = measure(overlay, beliefs)
-    assert result.variability is not None  # a grid is connected
-    values = {name: value for name, value in result.values().items() if value is not None}
-    return values | {"difference": result.variability.difference}
+    beliefs, believed = [], overlay.codes.copy()
+    names = list(overlay.columns)
+    for row, column, name, value in told["knowledge"]:
+        square = row * told["size"] + column
+        beliefs.append(Belief(square, name, value))
+        code = 0 if value is False else 1 + list(overlay.columns[name]).index(value)
+        believed[square, names.index(name)] = code
+    other = replace(overlay, codes=believed)
+    values = measure(overlay, beliefs, other).values()
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def performed(done: Search, rewards: FloatArray, squares: int) -> dict[str, float]:
+    """The metrics of one search, by name."""
+    early = min(len(done), round(EARLY * squares)) - 1
+    return {
+        "M": float(done.performance()[early]),
+        "M less FP": float(done.performance(subtract=True)[early]),
+        "final M": float(done.performance()[-1]),
+        **{rate: float(rates([done.counts()], rate)[0]) for rate in RATES},
+        "turns": float(len(done)),
+        # All targets and nothing else, for 1 each, in the same time.
+        "reward": relative_reward(rewards, done.targets / len(done)),
+    }
 
 
 def explore(parameters: Mapping[str, Any], repetitions: int) -> Results:
     """Measure a world and let all agents locate its targets, each repetition in a new instance."""
-    world = PWorld(**{**BASE, **parameters})
-    size = world.setting.size
+    world = PWorld(**parameters)
+    size = parameters["size"]
+    budget = Budget(interactions=round(TURNS * size * size))
     measures: list[dict[str, float]] = []
     metrics: dict[tuple[str, str], list[float]] = {}
     for number in range(repetitions):
         instance = world.draw(stream(0, "instance", number).generator())
         measures.append(measured(world, instance, number))
         kinds = {square: kind == HIKER for square, kind in objects(instance).items()}
-        budget = Budget(interactions=TURNS * size * size)
         exercise = Exercise(SIMULATED, SIMULATED, instance, budget, seed=0, number=number)
         for name, make in AGENTS.items():
             (trace,) = run_single(world, make, [exercise], record=True)
+            assert trace.fault is None, trace.fault
             assert trace.actions is not None
             assert trace.observations is not None
-            if trace.fault is not None:
-                raise RuntimeError(f"{name} failed: {trace.fault.message}")
             said = np.select([trace.actions == 4, trace.actions == 5], [1, 0], -1)
             places = trace.observations[:, :2]
             done = search(kinds, (size, size), places, said, world.perception)
-            ideal = done.targets / len(done)  # all targets, and nothing else, for 1 each
-            values = {
-                "M": done.performance()[-1],
-                "M with FP": done.performance(subtract=True)[-1],
-                **{rate: rates([done.counts()], rate)[0] for rate in RATES},
-                "area": done.area[-1],
-                "turns": len(done),
-                "reward": relative_reward(trace.rewards, ideal),
-            }
-            for metric, value in values.items():
-                metrics.setdefault((name, metric), []).append(float(value))
+            for metric, value in performed(done, trace.rewards, size * size).items():
+                metrics.setdefault((name, metric), []).append(value)
     return Results(
         {name: np.array([each[name] for each in measures]) for name in measures[0]},
         {key: np.array(values) for key, values in metrics.items()},
@@ -180,79 +223,131 @@ def explore(parameters: Mapping[str, Any], repetitions: int) -> Results:
 
 def run_dials(repetitions: int, workers: int, report: Report = silent) -> dict[Key, Results]:
     """The results of all worlds of all dials, the same whatever the number of processes."""
-    keys = [(dial.measure, place) for dial in (*DIALS, ACCURACY) for place in range(len(dial.worlds))]
-    worlds = [world for dial in (*DIALS, ACCURACY) for world in dial.worlds]
+    series = (*DIALS, ACCURACY)
+    keys = [(dial.measure, place) for dial in series for place in range(len(dial.worlds))]
+    worlds = [world for dial in series for world in dial.worlds]
+    doing = f"{repetitions} repetitions of {len(AGENTS)} agents in each of {len(worlds)} worlds"
     results: dict[Key, Results] = {}
     with ExitStack() as stack:
         apply: Callable[..., Iterator[Results]] = map
         if workers > 1:
             pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
             apply = stack.enter_context(pool).map
-        for key, result in zip(keys, apply(partial(explore, repetitions=repetitions), worlds), strict=True):
+        explored = apply(partial(explore, repetitions=repetitions), worlds)
+        for key, result in zip(keys, explored, strict=True):
             results[key] = result
-            report(f"{repetitions} repetitions in each of {len(keys)} worlds", len(results) / len(keys))
+            report(doing, len(results) / len(keys))
     return results
 
 
 # Tables.
 
 
-def _series(results: Mapping[Key, Results], dial: Dial, what: str | tuple[str, str]) -> FloatArray:
-    """A measure, or a metric of an agent: by repetition (rows) and world (columns)."""
-    worlds = [results[dial.measure, place] for place in range(len(dial.worlds))]
-    if isinstance(what, str):
-        return np.array([each.measures[what] for each in worlds]).T
-    return np.array([each.metrics[what] for each in worlds]).T
+@dataclass(frozen=True)
+class Curves:
+    """The results of all worlds, read along the dials."""
 
+    results: Mapping[Key, Results]
 
-def _mean(values: FloatArray) -> Estimate | None:
-    """The mean of what is defined."""
-    defined = values[np.isfinite(values)]
-    return mean(defined) if len(defined) else None
+    def measures(self, dial: Dial, name: str) -> FloatArray:
+        """A measure by repetition (rows) and world (columns)."""
+        places = range(len(dial.worlds))
+        return np.array([self.results[dial.measure, each].measures[name] for each in places]).T
 
+    def metrics(self, dial: Dial, agent: str, name: str) -> FloatArray:
+        """A metric of an agent by repetition (rows) and world (columns)."""
+        places = range(len(dial.worlds))
+        return np.array(
+            [self.results[dial.measure, each].metrics[agent, name] for each in places]
+        ).T
 
-def curve_rows(results: Mapping[Key, Results]) -> list[dict[str, Any]]:
-    """Each metric of each agent in each world, with the measures of the world."""
-    rows = []
-    for dial in (*DIALS, ACCURACY):
-        for place, world in enumerate(dial.worlds):
-            result = results[dial.measure, place]
-            means = {name: float(values.mean()) for name, values in result.measures.items()}
-            for (agent, metric), values in result.metrics.items():
-                estimate = _mean(values)
-                rows.append({
-                    "dial": dial.measure, "world": place, "setting": list(world.values())[0],
-                    **means, "agent": agent, "metric": metric,
-                    "repetitions": int(np.isfinite(values).sum()),
-                    **(dict.fromkeys(("value", "low", "high")) if estimate is None else shared.fields(estimate)),
-                })  # fmt: skip
-    return rows
+    def band(self, dial: Dial, agent: str, name: str) -> FloatArray:
+        """The means of a metric in all worlds, and the ends of their intervals."""
+        columns = self.metrics(dial, agent, name).T
+        defined = [column[np.isfinite(column)] for column in columns]
+        support = (0.0, 1.0) if name in RATES else None
+        unknown = Estimate(np.nan, np.nan, np.nan, 0.95, 0)
+        return shared.bands(
+            mean(each, support=support) if len(each) else unknown for each in defined
+        )
 
+    def change(self, dial: Dial, agent: str, name: str = "M") -> Estimate:
+        """By how much a metric differs between the last and the first world, paired.
 
-def tolerance_rows(results: Mapping[Key, Results]) -> list[dict[str, Any]]:
-    """The tolerances of all agents, for M and each rate, step by step and on average.
+        Exactly 0 where nothing that the agent does depends on the dial.
+        """
+        values = self.metrics(dial, agent, name)
+        gains = values[:, -1] - values[:, 0]
+        gains = gains[np.isfinite(gains)]
+        return mean(gains) if np.any(gains) else Estimate(0.0, 0.0, 0.0, 0.95, len(gains))
 
-    X is the measure that the dial moves; beside it the complexity C of the same worlds.
-    """
-    rows = []
-    for dial in DIALS:
-        for measure_name in (dial.measure, "complexity"):
-            X = _series(results, dial, measure_name)
+    def leak(self, dial: Dial, other: Dial) -> float:
+        """How far a dial moves the measure of another, as a share of what that one moves it."""
+        moved, own = (
+            np.ptp(self.measures(each, other.measure).mean(axis=0)) for each in (dial, other)
+        )
+        return float(moved / own)
+
+    def curve_rows(self) -> list[dict[str, Any]]:
+        """Each metric of each agent in each world, with the mean measures of the world."""
+        rows = []
+        for dial in (*DIALS, ACCURACY):
             for agent in AGENTS:
-                for metric in ("M", *RATES):
-                    found = tolerances(X, _series(results, dial, (agent, metric)))
-                    rows += [
-                        {"dial": dial.measure, "X": measure_name, "agent": agent, "metric": metric, **_record(each, X)}
-                        for each in found
-                    ]
-    return rows
+                for metric in METRICS:
+                    for place, (value, low, high) in enumerate(self.band(dial, agent, metric).T):
+                        each = self.results[dial.measure, place].measures
+                        means = {name: float(values.mean()) for name, values in each.items()}
+                        row = {"dial": dial.measure, "world": place + 1, **means}
+                        row |= {"agent": agent, "metric": metric}
+                        rows.append({**row, "value": value, "low": low, "high": high})
+        return rows
+
+    def tolerance_rows(self) -> list[dict[str, Any]]:
+        """The tolerances of all agents, step by step and on average, of M and each rate.
+
+        X is the measure that the dial moves, then the complexity C; where beliefs become wrong also
+        the overlay difference D_o to what is believed, which gives the domain flexibility.
+        """
+        rows = []
+        for dial in DIALS:
+            further = ["difference"] if dial.measure == "inconsistency" else []
+            for what in (dial.measure, "complexity", *further):
+                X = self.measures(dial, what)
+                for agent in AGENTS:
+                    for metric in ("M", *RATES):
+                        along = tolerances(X, self.metrics(dial, agent, metric))
+                        of = {"dial": dial.measure, "X": what, "agent": agent, "metric": metric}
+                        rows += [{**of, **_record(X, each)} for each in along]
+        return rows
+
+    def summary(self) -> list[dict[str, Any]]:
+        """M in the first and the last world of each dial, and the average tolerance."""
+        rows = []
+        for dial in DIALS:
+            X = self.measures(dial, dial.measure)
+            for agent in AGENTS:
+                values = self.metrics(dial, agent, "M")
+                average = tolerances(X, values)[-1]
+                known = average.value.high < inf
+                rows.append(
+                    {
+                        "dial": dial.measure,
+                        "agent": agent,
+                        "from": float(X[:, 0].mean()),
+                        "to": float(X[:, -1].mean()),
+                        "M first": float(values[:, 0].mean()),
+                        "M last": float(values[:, -1].mean()),
+                        "change of M": fmt(self.change(dial, agent)),
+                        "tolerance": fmt(average.value, 1) if known else "undefined",
+                    }
+                )
+        return rows
 
 
-def _record(each: Tolerance, X: FloatArray) -> dict[str, Any]:
-    before, after = (float(X[:, place].mean()) for place in (each.first, each.last))
+def _record(X: FloatArray, each: Tolerance) -> dict[str, Any]:
     return {
-        "from": before,
-        "to": after,
+        "from": float(X[:, each.first].mean()),
+        "to": float(X[:, each.last].mean()),
         **shared.fields(each.value, "tolerance"),
         **shared.fields(each.response, "response"),
         "repetitions": each.value.count,
@@ -260,53 +355,181 @@ def _record(each: Tolerance, X: FloatArray) -> dict[str, Any]:
     }
 
 
+# Statements.
+
+
+def statements(curves: Curves) -> list[Statement]:
+    """What the curves show, with numbers."""
+    size, density, variability, volatility, inconsistency = DIALS
+
+    def listed(dial: Dial, metric: str, agents: Sequence[str], digits: int = 3) -> str:
+        """How a metric of some agents changes from the first to the last world."""
+        parts = []
+        for agent in agents:
+            first, *_, last = curves.band(dial, agent, metric)[0]
+            change = fmt(curves.change(dial, agent, metric), digits)
+            parts.append(f"{agent} {first:.{digits}f} to {last:.{digits}f} (change {change})")
+        return "; ".join(parts)
+
+    def falls(dial: Dial, agent: str, metric: str = "M") -> bool:
+        return curves.change(dial, agent, metric).high < 0
+
+    pairs = [(one, other) for one in DIALS for other in DIALS if one is not other]
+    leaks = {(one.measure, other.measure): curves.leak(one, other) for one, other in pairs}
+    worst = max(leaks, key=lambda each: leaks[each])
+    told, searchers = ("sweep", "rules", "Bayes"), ("sweep", "rules", "Bayes", "learner")
+    base, net = ({a: curves.band(inconsistency, a, m)[0, 0] for a in told} for m in METRICS[:2])
+    X, D = (curves.measures(inconsistency, each) for each in ("inconsistency", "difference"))
+    M = curves.metrics(inconsistency, "Bayes", "M")
+    tolerance, flexibility = (tolerances(each, M)[-1].value for each in (X, D))
+    complexities = curves.measures(volatility, "complexity").mean(axis=0)
+    varied = curves.measures(variability, "variability").mean(axis=0)
+    changed = curves.measures(volatility, "volatility").mean(axis=0)
+    changes = [curves.change(each, a) for each in (variability, volatility) for a in searchers]
+    unmoved = [each for each in changes if contains_zero(each)]
+    exactly = sum(each.low == each.high == 0 for each in unmoved)
+    accurate = [("rules", "ppv"), ("Bayes", "ppv")]
+    return [
+        Statement(
+            "Kinds of complexity can be isolated: each dial moves its own measure, and no other.",
+            f"The largest side effect: {worst[0]} moves {worst[1]} by {leaks[worst]:.1%} of what "
+            f"that one's own dial moves it. Rule: none by {LEAK:.0%} or more.",
+            leaks[worst] < LEAK,
+        ),
+        Statement(
+            "A large world is harder to search than a small one, other things equal.",
+            f"M at the end, from {join(curves.measures(size, 'size')[0, [0, -1]], '.0f', ' to ')} "
+            f"squares with as many targets for each: {listed(size, 'final M', searchers)}. Most of "
+            "it is lost at the beginning: the sweep has "
+            f"{join(curves.band(size, 'sweep', 'final M')[0], '.3f')}. Rule: all four fall.",
+            all(falls(size, agent, "final M") for agent in searchers),
+        ),
+        Statement(
+            "A more intricate world is harder: there is more to think about, or to ignore.",
+            f"M: {listed(density, 'M', searchers)}. Only the learner, which is not told which "
+            "propositions matter, has something to ignore. Rule: its M falls.",
+            falls(density, "learner"),
+        ),
+        Statement(
+            "Which kinds of variation affect which task is an empirical question.",
+            f"Variability of the ground from {join(varied[[0, -1]], '.2f', ' to ')} and volatility "
+            f"up to {changed[-1]:.2f} affect no searcher visibly: the interval of the change of M "
+            f"contains 0 in {len(unmoved)} of {2 * len(searchers)} cases, and in {exactly} M is "
+            f"exactly the same, so that the tolerance is undefined. Variability: "
+            f"{listed(variability, 'M', ['learner'])}. Volatility: "
+            f"{listed(volatility, 'M', ['learner'])}.",
+            None,
+        ),
+        Statement(
+            "A world that differs from what is believed is harder.",
+            f"M: {listed(inconsistency, 'M', ['Bayes'])}; a tolerance of {fmt(tolerance, 1)} "
+            "shares of wrong beliefs, and a domain flexibility of "
+            f"{fmt(flexibility, 0)} propositions for one M. What is perceived replaces what was "
+            "believed, so wrong beliefs cost time only: the final sensitivity "
+            f"{listed(inconsistency, 'sensitivity', ['Bayes'])}. Other agents have no beliefs.",
+            falls(inconsistency, "Bayes"),
+        ),
+        Statement(
+            "M penalises fast and sloppy search: time is divided by the completion P.",
+            f"Not what is wrongly identified: M is {base['sweep']:.3f} for the sweep, which calls "
+            f"every object a target, and {base['rules']:.3f} for rules. With T = TP - FP it is "
+            f"{net['sweep']:.3f} and {net['rules']:.3f}. Rule: with TP - FP the sweep is below all "
+            "that classify.",
+            min(net, key=lambda agent: net[agent]) == "sweep",
+        ),
+        Statement(
+            "The value of accuracy R_V tells an agent when to be careful.",
+            f"From R_V 0 to {ACCURACY.worlds[-1]['accuracy']}, PPV: "
+            f"{listed(ACCURACY, 'ppv', ['rules', 'Bayes'], 2)}. Sensitivity: "
+            f"{listed(ACCURACY, 'sensitivity', ['rules', 'Bayes'], 2)}. Rule: PPV rises and "
+            "sensitivity falls for both.",
+            all(curves.change(ACCURACY, *each).low > 0 for each in accurate)
+            and all(falls(ACCURACY, agent, "sensitivity") for agent, _ in accurate),
+        ),
+        Statement(
+            "Complexity (4) grows with each measure that contributes to it.",
+            f"Along the dial of volatility C is {join(complexities, '.0f')}.",
+            bool(np.all(np.diff(complexities) > 0)),
+            "measures that are 0 are left out of the product, and those below 1 lower it: a world "
+            "that hardly changes counts as simpler than one that never does. The sum of the "
+            "measures, which the paper leaves open, does not have this fault",
+        ),
+    ]
+
+
 # The figure.
 
 
-def draw(results: Mapping[Key, Results], repetitions: int, out: Path) -> dict[str, Path]:
-    """Draw M against each measure, and the rates of two agents against the value of accuracy."""
-    highest = max(
-        float(np.nanmean(values))
-        for (dial, _), result in results.items()
-        for (_, metric), values in result.metrics.items()
-        if metric == "M" and dial != ACCURACY.measure
+def draw(curves: Curves, repetitions: int, out: Path) -> dict[str, Path]:
+    """Draw M against each measure, and rates against the value of accuracy."""
+    rates_drawn = (("ppv", "PPV", "-"), ("sensitivity", "sensitivity", "--"))
+    highest = 1.15 * max(
+        curves.band(dial, agent, "M")[0].max() for dial in DIALS for agent in AGENTS
     )
-    with plots.styled_figure(11.5, 6.6) as figure:
+    with plots.styled_figure(11.5, 6.8) as figure:
         for number, dial in enumerate((*DIALS, ACCURACY)):
             row, column = divmod(number, 3)
-            axes = figure.add_axes((0.055 + 0.325 * column, 0.535 - 0.455 * row, 0.235, 0.31))
+            axes = figure.add_axes((0.055 + 0.325 * column, 0.55 - 0.465 * row, 0.225, 0.31))
             ends = []
             if dial is ACCURACY:
                 x = np.array([world["accuracy"] for world in dial.worlds])
                 for agent in ("rules", "Bayes"):
-                    for metric, label, line in (("ppv", "PPV", "-"), ("sensitivity", "sensitivity", "--")):
-                        band = _band(_series(results, dial, (agent, metric)))
+                    for metric, label, line in rates_drawn:
+                        band = curves.band(dial, agent, metric)
                         plots.plot_band(axes, x, band, COLOURS[agent], ls=line)
-                        ends.append((band[0, -1], f"{agent},\n{label}", COLOURS[agent]))
+                        ends.append((float(band[0, -1]), f"{agent},\n{label}", COLOURS[agent]))
                 axes.set(ylim=(0, 1.02), ylabel="rate")
             else:
-                x = _series(results, dial, dial.measure).mean(axis=0)
+                x = curves.measures(dial, dial.measure).mean(axis=0)
                 for agent, colour in COLOURS.items():
-                    band = _band(_series(results, dial, (agent, "M")))
+                    band = np.clip(curves.band(dial, agent, "M"), 0, highest)
                     plots.plot_band(axes, x, band, colour, marker="o", ms=3)
-                    ends.append((band[0, -1], agent, colour))
-                axes.set(ylim=(0, 1.12 * highest), ylabel="M: targets per turn (5)")
+                    ends.append((float(band[0, -1]), agent, colour))
+                axes.set(ylim=(0, highest), ylabel="M")
             axes.set(xlabel=dial.title)
             axes.grid(axis="y")
-            plots.panel_title(axes, dial.measure if dial is not ACCURACY else "value of accuracy")
-            plots.label_ends(axes, ends, 0.075 if dial is not ACCURACY else 0.14)
+            plots.panel_title(axes, f"{'abcdef'[number]}  {dial.measure}")
+            plots.label_ends(axes, ends, 0.075 if dial is not ACCURACY else 0.15)
         plots.add_header(
             figure,
             "Tolerance curves of five searchers",
-            f"Target location in worlds in which one measure grows; mean of {repetitions} "
-            "repetitions with 95 % intervals.",
+            f"Target location where one measure of the world grows: M = TP/(tA) after "
+            f"{EARLY:g} turns for each square; (f) rates at the end. Means of {repetitions} "
+            "repetitions, 95 % intervals.",
         )
         return plots.write_figure(figure, out / "tolerance-curves")
 
 
-def _band(series: FloatArray) -> FloatArray:
-    """The means of the columns and the ends of their intervals."""
-    return np.array([
-        (each.value, each.low, each.high) if (each := _mean(column)) else (np.nan,) * 3
-        for column in series.T
-    ]).T
+def reproduce(
+    out: Path, report: Report = silent, *, quick: bool = False, workers: int | None = None
+) -> Reproduced:
+    """Draw M of five agents against each measure of their world, with tolerances.
+
+    Args:
+        out: Where to write.
+        report: Called with the progress.
+        quick: Only ten repetitions.
+        workers: Processes that work at once; two by default, or one if there is one core.
+    """
+    repetitions = QUICK if quick else REPETITIONS
+    curves = Curves(run_dials(repetitions, workers or min(2, os.cpu_count() or 1), report))
+    rows = curves.summary()
+    figures = {
+        f"{dial.measure}.{agent}.{name}": value
+        for dial in DIALS
+        for agent in AGENTS
+        for name, value in shared.fields(curves.change(dial, agent), "change-of-M").items()
+    }
+    return Reproduced(
+        name="tolerance-curves",
+        title="Performance of searchers as each measure of their world grows",
+        statements=statements(curves),
+        figures={**figures, "repetitions": float(repetitions)},
+        rows=rows,
+        files={
+            "table": shared.write_records(out / "summary.csv", rows),
+            "curves": shared.write_records(out / "curves.csv", curves.curve_rows()),
+            "tolerances": shared.write_records(out / "tolerances.csv", curves.tolerance_rows()),
+            **draw(curves, repetitions, out),
+        },
+    )
