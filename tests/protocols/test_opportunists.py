@@ -57,6 +57,7 @@ def settings(environment_class: str, length: int, units: int) -> Iterator[Spec]:
     battery = {"title": "Two alike", "exercises": [item, item]}
     yield Spec("sample-v1", {**where, "exercises": units, "interactions": length})
     yield Spec("sample-v1", {**where, "exercises": units, "seconds": seconds, **virtual})
+    yield Spec("perturbation-v1", {**item, "at": length // 2, "exercises": units})
     yield Spec("battery-v1", {"battery": battery, "tests": units // 2})
     # Other environments in every exercise; the example with buttons has one only.
     alone = environment_class == "buttons-v1"
