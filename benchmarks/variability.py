@@ -1,8 +1,8 @@
 """The variability of a grid of 256 x 256 squares with 64 propositions, beside all pairs in NumPy.
 
 Run ``python benchmarks/variability.py``. The bar is 5 s by the clock on the wall. All pairs are
-compared with propositions as bits of one word: on a small grid, where both must agree, and from some
-of the squares on the large one.
+compared with propositions as bits of one word: on a small grid, where both must agree, and from
+some of the squares on the large one.
 """
 
 from __future__ import annotations
