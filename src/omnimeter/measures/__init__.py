@@ -15,12 +15,15 @@ from omnimeter.measures.basic import (
     overlay_difference,
     volatility,
 )
+from omnimeter.measures.classes import ClassMeasures, measure_class
 from omnimeter.measures.distances import UndefinedError, Variability, variability
+from omnimeter.measures.files import read_knowledge, read_overlay
 
 __all__ = [
     "FACTORS",
     "MEASURES",
     "Belief",
+    "ClassMeasures",
     "Difference",
     "Inconsistency",
     "Measures",
@@ -31,7 +34,10 @@ __all__ = [
     "inconsistency",
     "information_density",
     "measure",
+    "measure_class",
     "overlay_difference",
+    "read_knowledge",
+    "read_overlay",
     "variability",
     "volatility",
 ]

@@ -1,0 +1,1 @@
+"""The experiments of the paper on perturbation tolerance."""
