@@ -17,7 +17,7 @@ from omnimeter.testing.playthrough import playthrough
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 OURS = [entry.id for entry in listing(Kind.ENVIRONMENT) if entry.package == "omnimeter"]
-NEEDED = {"switch-v1": {"first": "gc-v1", "at": 5}}
+NEEDED = {"switch-v1": {"at": 5}}
 """Parameters of classes that cannot be made without."""
 
 

@@ -37,6 +37,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "opps-ds-v1": {"budget": 20},
     "monitored-v1": {"agent": "q-learning-v1"},
     "perturbed-v1": {"agent": "q-learning-v1", "at": 5, "actions": "permuted", "erased": 0.5},
+    "perturbation-v1": {"environment_class": "gc-v1", "then": "gc-v1", "at": 10, "exercises": 4},
     "sample-v1": {"environment_class": "cups-v1", "exercises": 4, "interactions": 10},
     "slowed-v1": {"agent": "q-learning-v1", "seconds": 0.01},
     "switch-v1": {"first": "cups-v1(min_cups=3,max_cups=3)", "at": 5},

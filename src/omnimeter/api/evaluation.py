@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import closing, nullcontext
 from math import isfinite
 from numbers import Real
@@ -254,6 +254,9 @@ def evaluate(
     truncation_error: float | None = None,
     trajectories: int | None = None,
     noise: str | None = None,
+    then: EnvironmentClassLike | Sequence[EnvironmentClassLike] | None = None,
+    at: int | None = None,
+    window: int | None = None,
     seed: int = 0,
     traces: bool = False,
     out: str | Path | None = None,
@@ -297,6 +300,11 @@ def evaluate(
             exercise where none is given; 0.01 by default.
         trajectories: With a prior: how many trajectories each agent has in each MDP; 1 by default.
         noise: With a prior: ``common`` random numbers for all agents, or ``independent`` ones.
+        then: The class of environments that those of the environment class turn into, or several:
+            the protocol ``perturbation``, with what agents lose and regain.
+        at: The number of interactions before that, or before something happens to the agents.
+        window: With ``at``: over how many interactions levels are averaged; by default a tenth of
+            the shorter phase.
         seed: The root of all random numbers.
         traces: Whether every interaction is kept.
         out: The directory to store the evaluation in; nothing is stored without it. One that was
@@ -333,6 +341,9 @@ def evaluate(
         "truncation_error": truncation_error,
         "trajectories": trajectories,
         "noise": noise,
+        "then": then,
+        "at": at,
+        "window": window,
         "seed": seed,
     }
     evaluation, things = plan(agents, environment_class, battery, given, joint=joint, traces=traces)
@@ -398,7 +409,8 @@ OF_A_CLASS = frozenset(
 
 
 OF_A_PRIOR = frozenset(("gamma", "truncation_error", "trajectories", "noise"))
-"""What says more of an evaluation with a prior."""
+OF_ANOTHER = {"prior": OF_A_PRIOR, "at": frozenset(("then", "window"))}
+"""What says more of an evaluation with a prior, or with a change in the middle of exercises."""
 
 
 def is_number(value: object) -> bool:
@@ -433,11 +445,15 @@ def plan(
         for name, value in given.items()
         if value is not None
     }
-    if "prior" in parameters:
-        return _plan_with_prior(specs, things, environment_class, parameters, joint, traces)
-    if extra := sorted(OF_A_PRIOR & parameters.keys()):
-        message = f"{extra[0]}= has no effect without prior=."
-        raise InvalidInputError(message, "Give prior=, for example prior=gc.")
+    for name, planned, example in (
+        ("prior", _plan_with_prior, "prior=gc"),
+        ("at", _plan_with_change, "at=1000"),
+    ):
+        if name in parameters:
+            return planned(specs, things, environment_class, parameters, joint, traces)
+        if extra := sorted(OF_ANOTHER[name] & parameters.keys()):
+            message = f"{extra[0]}= has no effect without {name}=."
+            raise InvalidInputError(message, f"Give {name}=, for example {example}.")
     if battery is None and not {"interactions", "seconds"} & parameters.keys():
         parameters["interactions"] = 1000
     payoff = parameters.get("payoff", default_payoff(timed="seconds" in parameters))
@@ -482,6 +498,55 @@ def _require_finite(parameters: Mapping[str, Any]) -> None:
             raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
 
 
+def _chosen(
+    given: Mapping[str, Any],
+    taken: Set[str],
+    environment_class: EnvironmentClassLike | None,
+    joint: bool,
+    protocol: tuple[str, str],
+) -> tuple[dict[str, Any], EnvironmentClassLike]:
+    """What was given for a protocol that takes only some of it, and the class that it needs.
+
+    Raises:
+        InvalidInputError: Something else was given.
+    """
+    defaults = {"tests": 1, "tick": 1.0, "timeout_rule": "no-reward", "memory": "fresh"}
+    parameters = {name: each for name, each in given.items() if each != defaults.get(name)}
+    refused = sorted(parameters.keys() - taken) + ["joint"] * joint
+    name, advice = protocol
+    if environment_class is None or refused:
+        message = f"{refused[0] if refused else 'battery'}= cannot be given together with {name}=."
+        raise InvalidInputError(message, advice)
+    _require_finite(parameters)
+    return parameters, environment_class
+
+
+def _plan_with_change(
+    agents: tuple[Spec, ...],
+    things: Mapping[str, Any],
+    environment_class: EnvironmentClassLike | None,
+    given: Mapping[str, Any],
+    joint: bool,
+    traces: bool,
+) -> tuple[Evaluation, dict[str, Any]]:
+    """The evaluation of agents in exercises in which something changes."""
+    taken = {"then", "at", "window", "exercises", "interactions", "seed"}
+    advice = "A test with a change has a class, for example environment_class=gc, then=gc, at=1000."
+    parameters, first = _chosen(given, taken, environment_class, joint, ("at", advice))
+    spec, own = class_spec(first)
+    parameters["environment_class"] = spec.to_json()
+    then = parameters.get("then")
+    if then is not None:
+        several = then if isinstance(then, list | tuple) else [then]
+        described = [class_spec(each) for each in several]
+        parameters["then"] = [each.to_json() for each, _ in described]
+        own = {**own, **{name: thing for _, more in described for name, thing in more.items()}}
+    parameters.setdefault("exercises", FIRST_BLOCK)
+    parameters.setdefault("interactions", 2 * parameters["at"])
+    evaluation = Evaluation(Spec("perturbation-v1", parameters), agents, traces)
+    return evaluation, {**things, **own}
+
+
 def _plan_with_prior(
     agents: tuple[Spec, ...],
     things: Mapping[str, Any],
@@ -491,18 +556,10 @@ def _plan_with_prior(
     traces: bool,
 ) -> tuple[Evaluation, dict[str, Any]]:
     """The evaluation of agents that are told of a prior."""
-    defaults = {"tests": 1, "tick": 1.0, "timeout_rule": "no-reward", "memory": "fresh"}
-    parameters = {name: each for name, each in given.items() if each != defaults.get(name)}
     taken = {"prior", "exercises", "interactions", "payoff", "seed", *OF_A_PRIOR}
-    refused = sorted(parameters.keys() - taken) + ["joint"] * joint
-    if environment_class is None or refused:
-        name = refused[0] if refused else "battery"
-        raise InvalidInputError(
-            f"{name}= cannot be given together with prior=.",
-            "A test with a prior has MDPs of a class, for example prior=gc, environment_class=gc.",
-        )
-    _require_finite(parameters)
-    spec, own = class_spec(environment_class)
+    advice = "A test with a prior has MDPs of a class, for example prior=gc, environment_class=gc."
+    parameters, test = _chosen(given, taken, environment_class, joint, ("prior", advice))
+    spec, own = class_spec(test)
     prior, other = class_spec(parameters.pop("prior"))
     if "payoff" in parameters:
         parameters["payoff"] = read_spec(Kind.PAYOFF, parameters["payoff"]).to_json()

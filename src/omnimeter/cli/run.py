@@ -36,6 +36,9 @@ EXERCISES = {
     "truncation_error",
     "trajectories",
     "noise",
+    "then",
+    "at",
+    "window",
 }
 """The options that say what exercises there are."""
 
@@ -155,6 +158,29 @@ def run(
             help="Random transitions with --prior: common to all agents, or independent.",
         ),
     ] = None,
+    then: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS",
+            help="With --at: environments turn into those of this class; of several, each in turn.",
+        ),
+    ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Something changes after so many interactions: measure what agents lose and "
+            "regain (length by default twice this).",
+        ),
+    ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --at: interactions over which levels are averaged (by default a tenth of "
+            "the shorter phase).",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     out: Annotated[
         Path | None,
@@ -218,6 +244,9 @@ def run(
                 "truncation_error": truncation_error,
                 "trajectories": trajectories,
                 "noise": noise,
+                "then": then or None,
+                "at": at,
+                "window": window,
                 "seed": seed,
             },
             joint=joint,

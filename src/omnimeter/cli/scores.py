@@ -44,6 +44,7 @@ def print_result(result: Result) -> None:
     from rich.markup import escape
 
     from omnimeter.reports import comparisons, score_table
+    from omnimeter.reports.degrees import degree_table
     from omnimeter.reports.summary import comparison_sentence, precision_sentence
     from omnimeter.reports.tables import metric_table
 
@@ -55,6 +56,9 @@ def print_result(result: Result) -> None:
     if metrics := metric_table(result):
         console().print()
         print_table(metrics)
+    if degrees := degree_table(result):
+        console().print()
+        print_table(degrees)
     for each in compared:
         console().print(f"[dim]{escape(comparison_sentence(each))}[/dim]")
     if sentence := precision_sentence(result):

@@ -31,7 +31,8 @@ class Payoff(StructuralType):
     """A pure function of a trace to a number.
 
     One that an agent can raise without any skill says how in an attribute ``exploitable``, a
-    clause; scores then carry it as a warning.
+    clause; scores then carry it as a warning. One with a method ``remarks(trace)`` adds JSON-able
+    facts to the remarks of the outcome, for a protocol's secondary metrics.
     """
 
     def __call__(self, trace: Trace) -> float:

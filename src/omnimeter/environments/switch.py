@@ -42,16 +42,16 @@ class Switch(EnvironmentClass):
     Args:
         first: The class of the environment at the beginning: ``grid``, ``gc(states=5)``,
             ``my_class.py:MyClass``, or the JSON of a spec.
-        at: The number of interactions in the first environment, 1 or more.
         second: The class of the environment that it turns into; by default it is another draw of
             the first class.
+        at: The number of interactions in the first environment, 1 or more.
     """
 
     def __init__(
         self,
-        first: str | dict[str, Any],
-        at: int,
+        first: str | dict[str, Any] = "gc-v1",
         second: str | dict[str, Any] | None = None,
+        at: int = 1000,
     ) -> None:
         if at < 1:
             message = f"There cannot be {at} interactions before the switch."

@@ -280,6 +280,9 @@ def outcome_of(
     remarks: dict[str, Any] = {} if prepared is None else {"offline": prepared.remark()}
     if trace.wall_ns is not None:
         remarks |= {"online": computation(trace), "machine": machine()}
+    remark = getattr(payoff, "remarks", None)
+    if remark is not None and trace.fault is None:
+        remarks |= remark(trace)
     return Outcome(
         exercise=exercise,
         payoff=payoff(trace) if trace.fault is None else None,

@@ -22,6 +22,9 @@ from omnimeter.contract import AgentKernels, EnvironmentKernels, InvalidInputErr
 from omnimeter.contract.kernels import plain
 from omnimeter.interaction import templates
 
+GENERATED = "omnimeter_generated_"
+"""How the names of generated modules begin."""
+
 _KNOWN = ("builtins", "math", "numba", "numpy")
 """Packages that are identified by their versions instead of their source."""
 
@@ -180,12 +183,13 @@ def load(what: str, body: str, *, compiles: bool = True, **sides: Any) -> Module
     functions = [part for part in parts.values() if not isinstance(part, type)]
     for text in (*sorted(set(reachable_sources(functions))), *_foundations()):
         digest.update(text.encode())
-    name = f"omnimeter_generated_{digest.hexdigest()[:20]}"
+    name = f"{GENERATED}{digest.hexdigest()[:20]}"
     with _one_at_a_time:
         if name not in sys.modules:
             path = _write(name, source)
             if compiles and not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
-                modules = ", ".join(sorted({module for module, _ in places.values()}))
+                own = {module for module, _ in places.values() if not module.startswith(GENERATED)}
+                modules = ", ".join(sorted(own))
                 whose = f" of {modules}" if modules else ""
                 announce(f"Compiling {what} kernels{whose} (once; kept for next time)")
             spec = importlib.util.spec_from_file_location(name, path)

@@ -201,6 +201,50 @@ class DiscountedSum:
 
 
 @dataclass(frozen=True)
+class LaterAverage:
+    """The average reward over the planned interactions after the first ones, which do not count.
+
+    An interaction that was not performed, because the agent stopped, counts as the lowest possible
+    reward, or as 0 where there is none, so that stopping gains nothing.
+
+    Attributes:
+        after: How many interactions at the beginning do not count.
+
+    Raises:
+        InvalidInputError: Their number is negative.
+    """
+
+    after: int = 0
+
+    def __post_init__(self) -> None:
+        if self.after < 0:
+            message = f"There cannot be {self.after} interactions that do not count."
+            raise InvalidInputError(message, "Give a number from 0 up.")
+
+    def rewards(self, trace: Trace) -> FloatArray:
+        """The rewards of all planned interactions."""
+        planned = _planned(trace, "The average of later rewards")
+        if planned <= self.after:
+            message = f"None of {planned} interactions comes after the first {self.after}."
+            raise InvalidInputError(message, "Give more interactions.")
+        lowest = trace.lowest if isfinite(trace.lowest) else 0.0
+        return np.concatenate([trace.rewards, np.full(max(planned - len(trace), 0), lowest)])
+
+    def __call__(self, trace: Trace) -> float:
+        """The average of the planned rewards that count."""
+        return functions.average(self.rewards(trace)[self.after :])
+
+    def along(self, trace: Trace, ends: ArrayLike) -> FloatArray:
+        """The payoff of ``trace.until(end)`` for every end, in nanoseconds, bit for bit."""
+        instants = np.asarray(ends, dtype=np.int64).tolist()
+        return np.array([self(trace.until(end)) for end in instants])
+
+    def bounds(self, rewards: Range) -> Range:
+        """The range of the rewards, and 0 where there is no lowest one."""
+        return rewards if isfinite(rewards[0]) else (rewards[0], max(rewards[1], 0.0))
+
+
+@dataclass(frozen=True)
 class Diminishing(_Average):
     """The average reward with diminishing history: an agent that stops loses its last cycles.
 

@@ -25,6 +25,7 @@ from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.protocols.sample import BALANCE
 from omnimeter.reports import figures, style, summary, text
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
+from omnimeter.reports.degrees import degree_figure, degree_table
 from omnimeter.reports.figures import Figure
 from omnimeter.reports.plotting import inline_svg, save_figure
 from omnimeter.reports.scores import REPETITION, ScoreRow, is_adjusted, reliability_of, score_rows
@@ -242,8 +243,8 @@ class Contents:
 
     Attributes:
         progress: How far the evaluation is, if it is not complete; otherwise empty.
-        tables: The tables ``scores``, ``metrics``, ``differences`` and ``settings``, where there
-            are any.
+        tables: The tables ``scores``, ``metrics``, ``differences``, ``degrees`` and ``settings``,
+            where there are any.
         setting: What was measured.
         provenance: How the results were made, once for each session that wrote any.
         places: The place of each agent, by label, which decides on its colour and marker.
@@ -304,6 +305,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         "scores": score_table(result, interactions=not adaptive),
         "metrics": metric_table(result),
         "differences": difference_table(compared) if compared else None,
+        "degrees": degree_table(result),
         "settings": settings_table(timed.settings) if timed and timed.settings else None,
     }
     sentences = [
@@ -379,6 +381,7 @@ def figures_of(
         figures.learning_figure(result, rows, record.traces()),
         figures.distribution_figure(result, rows),
         *(timed.figures if timed else ()),
+        degree_figure(result),
     ]
     return [figure for figure in possible if figure is not None]
 

@@ -1,0 +1,321 @@
+"""The perturbation protocol: something changes in an exercise; what is lost, and when regained.
+
+Perturbation tolerance is how quickly an agent re-establishes its performance after a change in the
+world or in itself. Here the change is abrupt, at a known interaction, and no agent is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, isfinite
+from statistics import fmean
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from omnimeter.catalogue import Kind, given_spec, make
+from omnimeter.contract import (
+    Budget,
+    EnvironmentClass,
+    Exercise,
+    InvalidInputError,
+    Outcome,
+    Payoff,
+    Score,
+    Spec,
+    Trace,
+    stream,
+)
+from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.protocol import Design, Metric
+from omnimeter.estimation import mean
+from omnimeter.payoffs import LaterAverage
+from omnimeter.protocols.sample import FIRST_BLOCK, FixedProtocol, Planned, SpecLike, draw
+
+METRICS = (
+    Metric("before", "before", "The mean reward just before the change, over a window."),
+    Metric("loss", "loss", "By how much the mean reward is lower over the window just after it."),
+    Metric("final", "at the end", "The mean reward over the last window."),
+    Metric(
+        "recovered",
+        "recovered",
+        "In how many exercises the level was regained, or nothing was lost.",
+        "percent",
+    ),
+    Metric(
+        "recovery",
+        "recovery time",
+        "Interactions from the change until the level was regained: the median of all exercises. "
+        "It is not known where half of them or more did not recover.",
+        "amount",
+    ),
+)
+
+GROUPS = 8
+"""So many degrees of perturbation have rows of their own; more are put together into this many."""
+
+
+class Levels(NamedTuple):
+    """The performance of one exercise before and after the change.
+
+    Attributes:
+        before: The mean reward over the last window before the change.
+        after: That over the first window after it.
+        final: That over the last window.
+        recovery: The interactions after the change at the end of the first window in which the
+            level is regained; 0 if nothing was lost, ``None`` if it never is.
+    """
+
+    before: float
+    after: float
+    final: float
+    recovery: int | None
+
+
+def levels(
+    rewards: FloatArray,
+    at: int,
+    window: int,
+    share: float = 0.9,
+    reference: Literal["before", "end"] = "before",
+) -> Levels:
+    """What a change does to the rewards of an exercise.
+
+    Args:
+        rewards: The reward of every interaction.
+        at: After how many interactions the change happens.
+        window: Over how many interactions rewards are averaged.
+        share: The level is regained when this share of the way from the level after the change to
+            the level of reference has been made up.
+        reference: The level ``before`` the change, or that at the ``end``.
+    """
+    before = fmean(rewards[at - window : at])
+    sums = np.concatenate(([0.0], np.cumsum(rewards[at:])))
+    running = (sums[window:] - sums[:-window]) / window
+    after, final = float(running[0]), float(running[-1])
+    goal = before if reference == "before" else final
+    recovery: int | None = None
+    if before <= after:
+        recovery = 0
+    elif goal > after:
+        reached = np.flatnonzero(running >= after + share * (goal - after))
+        recovery = window + int(reached[0]) if len(reached) else None
+    return Levels(before, after, final, recovery)
+
+
+@dataclass(frozen=True)
+class _AfterChange(LaterAverage):
+    """The payoff, which keeps the levels with the outcome."""
+
+    window: int = 1
+    share: float = 0.9
+    reference: Literal["before", "end"] = "before"
+
+    def remarks(self, trace: Trace) -> dict[str, Any]:
+        """The levels of a trace, for ``Outcome.remarks``."""
+        rewards = self.rewards(trace)
+        measured = levels(rewards, self.after, self.window, self.share, self.reference)
+        return {"levels": measured._asdict()}
+
+
+class Perturbation(FixedProtocol):
+    """Something changes in the middle of every exercise, and no agent is told.
+
+    Either the environment turns into another one (``then``, or the class ``switch``), or something
+    happens to the agents themselves (``perturbed``). The score is the mean reward per interaction
+    after the change. Interactions that an agent does not perform count as the lowest possible
+    reward, so that stopping after a change gains nothing. Beside it are the level before the
+    change, what is lost just after it, the level at the end and how long it takes to recover, all
+    of them by the degree of the perturbation too: the number of propositions by which a square
+    differs in both environments (overlay difference, equation 3, over the size), where both can be
+    seen as overlays, and else the name of the second class.
+
+    Args:
+        environment_class: The class of the environments at the beginning.
+        then: The class of those that they turn into; of several, each in turn. By default the
+            environment does not change.
+        at: The number of interactions before the change.
+        exercises: How many exercises each agent takes; 20 by default.
+        interactions: The length of an exercise; by default it goes on after the change for as long
+            as before.
+        window: Over how many interactions levels are averaged; by default a tenth of the shorter
+            of both phases.
+        share: The level is regained when this share of what was lost has been made up.
+        reference: What is to be regained: the level ``before`` the change, or that at the ``end``,
+            for environments that cannot be as good as those before.
+        seed: The root of all randomness.
+    """
+
+    def __init__(
+        self,
+        environment_class: SpecLike,
+        then: SpecLike | list[SpecLike] | None = None,
+        at: int = 1000,
+        exercises: int | None = None,
+        interactions: int | None = None,
+        window: int | None = None,
+        share: float = 0.9,
+        reference: Literal["before", "end"] = "before",
+        seed: int = 0,
+    ) -> None:
+        self.exercises = FIRST_BLOCK if exercises is None else exercises
+        length = 2 * at if interactions is None else interactions
+        shorter = min(at, length - at)
+        self.window = max(1, shorter // 10) if window is None else window
+        for valid, problem, advice in (
+            (self.exercises >= 1, f"There cannot be {exercises} exercises.", "Give 1 or more."),
+            (at >= 1, f"There cannot be {at} interactions before the change.", "Give 1 or more."),
+            (
+                length > at,
+                f"The change after {at} interactions is not within the {length} of an exercise.",
+                "Give more interactions, or an earlier change.",
+            ),
+            (
+                1 <= self.window <= max(shorter, 1),
+                f"A window of {window} interactions does not fit into both phases.",
+                f"Give a number from 1 to {shorter}.",
+            ),
+            (0 < share <= 1, f"The share is {share}.", "Give a number above 0, at most 1."),
+        ):
+            if not valid:
+                raise InvalidInputError(problem, advice)
+        self.at, self.share, self.reference = at, share, reference
+        self.budget = Budget(interactions=length)
+        spec = given_spec(Kind.ENVIRONMENT, environment_class)
+        _check_moment(spec, at)
+        seconds = then if isinstance(then, list) else [then]
+        self.specs = [spec if each is None else _switch(spec, each, at) for each in seconds]
+        self.parts = len(self.specs)
+        super().__init__({"id": "later-average-v1", "parameters": {"after": at}}, seed)
+        self.check_payoff(self.budget)
+
+    def payoff(self) -> Payoff:
+        """The mean reward after the change."""
+        return _AfterChange(self.at, self.window, self.share, self.reference)
+
+    @cached_property
+    def classes(self) -> list[EnvironmentClass]:
+        """The class of each part of the test."""
+        return [make(Kind.ENVIRONMENT, spec) for spec in self.specs]
+
+    @cached_property
+    def planned(self) -> list[Planned]:
+        """The exercises, one in each drawn environment."""
+        planned = []
+        for number in range(self.exercises):
+            spec, made = self.specs[number % self.parts], self.classes[number % self.parts]
+            drawn = draw(made, spec, self.seed, number)
+            planned.append(Planned(spec, made, drawn, self.budget, made.complexity(drawn)))
+        return planned
+
+    @cached_property
+    def degrees(self) -> list[float | str]:
+        """The degree of the perturbation of the environment in each exercise, or its name."""
+        degrees: list[float | str] = []
+        for number, each in enumerate(self.planned):
+            difference = getattr(each.environment_class, "difference", None)
+            rng = stream(self.seed, "overlay", number).generator()
+            degree = None if difference is None else difference(each.instance, rng)
+            name = str(each.spec.parameters.get("second", "")) if difference else "none"
+            degrees.append(name or each.spec.label if degree is None else float(degree))
+        return degrees
+
+    def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
+        """The exercise that an agent takes.
+
+        Raises:
+            InvalidInputError: The agent is perturbed at another moment.
+        """
+        _check_moment(agent, self.at)
+        return super().exercise(agent, number, planned)
+
+    def expected(self) -> int:
+        """How many exercises one agent takes."""
+        return self.exercises
+
+    def score(self, outcomes: Sequence[Outcome]) -> Score:
+        """The mean payoff with its 95 % interval, what was lost and regained, and the degrees."""
+        score = super().score(outcomes)
+        parts = {**score.parts, **summary(outcomes)}
+        known = [each for each in outcomes if each.payoff is not None]
+        parts["degrees"] = [
+            {**group, **summary(members), **self._mean(members)}
+            for group, members in self._groups(known)
+        ]
+        return replace(score, parts=parts)
+
+    def _mean(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+        payoffs = np.array([each.payoff for each in outcomes])
+        low, high = self.bounds()
+        support = min(low, payoffs.min()), max(high, payoffs.max())
+        estimate = mean(payoffs, support=support)
+        ends = estimate.low, estimate.high
+        return {"count": len(payoffs), "value": estimate.value, "interval": ends}
+
+    def _groups(self, outcomes: Sequence[Outcome]) -> list[tuple[dict[str, Any], list[Outcome]]]:
+        """The outcomes of each degree of perturbation, in ascending order."""
+        groups: dict[float | str, list[Outcome]] = {}
+        for each in outcomes:
+            groups.setdefault(self.degrees[each.exercise.number], []).append(each)
+        names = [degree for degree in groups if isinstance(degree, str)]
+        numbers = sorted({each for each in self.degrees if not isinstance(each, str)})
+        parts = min(len(numbers), GROUPS)  # of all planned exercises: the same for every agent
+        rows: list[tuple[dict[str, Any], list[Outcome]]] = []
+        for part in np.array_split(np.array(numbers), parts) if parts else ():
+            members = [each for degree in part for each in groups.get(float(degree), ())]
+            if members:
+                own = [float(self.degrees[each.exercise.number]) for each in members]
+                ends = dict.fromkeys(f"{degree:.3g}" for degree in (part[0], part[-1]))
+                rows.append(({"degree": fmean(own), "label": " to ".join(ends)}, members))
+        return rows + [({"label": name}, groups[name]) for name in names]
+
+    def settings(self) -> dict[str, str]:
+        """The change, and how levels are measured."""
+        level = "the level before" if self.reference == "before" else "the level at the end"
+        return {
+            "Change": f"after {self.at} interactions",
+            "Levels": f"averages over {self.window} interactions",
+            "Recovery": f"when {self.share:.0%} of the way to {level} is made up",
+        }
+
+    def describe(self) -> Design:
+        """Independent exercises of the same length, with what is lost and regained."""
+        return replace(
+            super().describe(),
+            length=self.budget.interactions,
+            environments=self.specs[0].label if self.parts == 1 else "",
+            metrics=METRICS,
+        )
+
+
+def _check_moment(spec: Spec, at: int) -> None:
+    """Check that what changes by itself does so when the protocol expects it."""
+    own = spec.parameters.get("at", at) if spec.id in ("switch-v1", "perturbed-v1") else at
+    if own != at:
+        message = f"{spec.label} changes after {own} interactions, not after {at}."
+        raise InvalidInputError(message, f"Give at={at} there, or another moment to the test.")
+
+
+def _switch(first: Spec, second: SpecLike, at: int) -> Spec:
+    """The spec of environments that turn into those of another class."""
+    then = given_spec(Kind.ENVIRONMENT, second)
+    ends = [each.to_json() if each.digest else each.label for each in (first, then)]
+    return Spec("switch-v1", {"first": ends[0], "second": ends[1], "at": at})
+
+
+def summary(outcomes: Sequence[Outcome]) -> Mapping[str, float]:
+    """What was lost and regained in some exercises; what is not known is left out."""
+    known = [Levels(**each.remarks["levels"]) for each in outcomes if "levels" in each.remarks]
+    if not known:
+        return {}
+    times = sorted(inf if each.recovery is None else each.recovery for each in known)
+    middle = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+    values = {
+        "before": fmean(each.before for each in known),
+        "loss": fmean(each.before - each.after for each in known),
+        "final": fmean(each.final for each in known),
+        "recovered": fmean(isfinite(each) for each in times),
+    }
+    return values | ({"recovery": middle} if isfinite(middle) else {})
