@@ -244,7 +244,7 @@ def observe(state: Any, reward: Any, observation: Any, seen: Any) -> Any:  # noq
     if state.numbers[PAIR] < 0:
         return reward
     state.numbers[TURNS] += 1
-    good = reward > max(state.levels[PER_TURN], 0.0)
+    good = reward > 0.0 and reward >= state.levels[PER_TURN]
     weight = max(1.0 / state.numbers[TURNS], 0.001)
     state.levels[PER_TURN] += weight * (reward - state.levels[PER_TURN])
     size = expect_size(state, reward)
@@ -302,12 +302,12 @@ class Monitored(Agent):
 
     Metacognitive monitoring and control as in the paper on perturbation tolerance, whose details
     are ours (``docs/metacognition.md``). Expected are the reward of each action after each
-    observation, the waiting time between good rewards (those above the average per turn), and the
-    average of 100 turns, each with its usual spread. The first alarm lets the learner explore more
-    for a while, which decays. It starts afresh if good rewards come much more slowly at the end of
-    that than they did before; or at once, if the size of rewards changed and rewards below 0 are
-    known: the policy itself would never find out that these have changed too. Around an agent of
-    kernels it runs compiled.
+    observation, the waiting time between good rewards (above 0, and not below the average per
+    turn), and the average of 100 turns, each with its usual spread. After an alarm the learner
+    explores more for a while, which decays. It starts afresh if good rewards come much more slowly
+    at the end of that than they did before the alarm; or at once, if the size of rewards changed
+    and rewards below 0 are known: the policy itself would never find out that these have changed
+    too. Around an agent of kernels it runs compiled.
 
     Args:
         agent: The learner: ``q-learning(epsilon=0.05)``, ``my_agent.py:MyAgent``, or the JSON of a

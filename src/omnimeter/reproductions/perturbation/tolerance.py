@@ -16,9 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from omnimeter.agents.metacognition import Monitored
-from omnimeter.agents.temporal_difference import QLearning
-from omnimeter.contract import Budget
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import Budget, Spec
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.corners import IdealPolicy, ideal_policy
 from omnimeter.environments.switch import Switch
@@ -117,15 +116,18 @@ def distinct_cases() -> list[Case]:
     count as one structure. The paper says 22 and not which: that these are meant is an inference.
     """
 
-    def structures(case: Case, step: int) -> tuple[Rewards, ...]:
-        mirrored = (case.before[::step], case.after[::step])
-        return tuple(min(each, each[::-1]) if each in NEARLY_EQUAL else each for each in mirrored)
+    def structure(rewards: Rewards, mirrored: bool) -> Rewards:
+        first, second = rewards[::-1] if mirrored else rewards
+        return NEARLY_EQUAL[0] if (first, second) in NEARLY_EQUAL else (first, second)
 
-    distinct = {
-        frozenset(structures(case, step) for step in (1, -1)): case
-        for case in reversed(all_cases())
-    }
-    return sorted(distinct.values(), key=all_cases().index)
+    distinct: dict[frozenset[tuple[Rewards, ...]], Case] = {}
+    for case in all_cases():
+        both = frozenset(
+            (structure(case.before, mirrored), structure(case.after, mirrored))
+            for mirrored in (False, True)
+        )
+        distinct.setdefault(both, case)
+    return list(distinct.values())
 
 
 # The runs.
@@ -133,17 +135,20 @@ def distinct_cases() -> list[Case]:
 
 def plain_learner(parameters: Mapping[str, float]) -> KernelAgent:
     """The Q-learner of the paper: all values 0 at first, rewards as they are."""
-    return QLearning(**parameters, **START)
+    agent: KernelAgent = make(Kind.AGENT, Spec.from_json(_learner(parameters)))
+    return agent
 
 
 def monitored_learner(parameters: Mapping[str, float], **settings: Any) -> KernelAgent:
     """The same with metacognitive control."""
-    learner = {"id": "q-learning-v1", "parameters": {**parameters, **START}}
-    agent: KernelAgent = Monitored(learner, **settings)
+    spec = Spec("monitored-v1", {"agent": _learner(parameters), **settings})
+    agent: KernelAgent = make(Kind.AGENT, spec)
     return agent
 
 
-START: dict[str, Any] = {"initial_value": 0.0, "shift": False}
+def _learner(parameters: Mapping[str, float]) -> dict[str, Any]:
+    start = {"initial_value": 0.0, "shift": False}
+    return {"id": "q-learning-v1", "parameters": {**parameters, **start}}
 
 
 def performance(
@@ -232,8 +237,8 @@ class Experiment:
         runs = self.plain.shape[1]
         if np.ndim(value) == 0:
             return Estimate(float(value), float(low), float(high), 0.95, runs)
-        bounds = zip(value, low, high, strict=True)
-        return [Estimate(*map(float, each), 0.95, runs) for each in bounds]
+        bounds = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
+        return [Estimate(each, least, most, 0.95, runs) for each, least, most in bounds]
 
     def relation(self, what: str, *, ranks: bool = False) -> tuple[Estimate, float]:
         """The correlation of something with the degree: its interval over runs, its p-value.
@@ -445,9 +450,9 @@ def statements(
             "The ratio of the performance with metacognitive control to that without rises with "
             "the degree, with a high correlation (figure 1).",
             f"r = {fmt(ratio[0])} over runs, p = {ratio[1]:.2g} (permutations of the cases); the "
-            f"difference in place of the ratio has {fmt(gain[0])} (p = {gain[1]:.2g}). By ranks the "
-            f"ratio has only {fmt(by_rank[0])} (p = {by_rank[1]:.2g}): up to a degree of {LARGE:g} "
-            "it is near 1, and the large perturbations carry the correlation.",
+            f"difference in place of the ratio has {fmt(gain[0])} (p = {gain[1]:.2g}). By ranks "
+            f"the ratio has only {fmt(by_rank[0])} (p = {by_rank[1]:.2g}): up to a degree of "
+            f"{LARGE:g} it is near 1, and the large perturbations carry the correlation.",
             ratio[0].low > 0.5 and ratio[1] < 0.05,
         ),
         Statement(
