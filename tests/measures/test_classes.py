@@ -79,7 +79,7 @@ def test_files_are_measured(omnimeter, tmp_path):
         (tmp_path / f"{name}.csv").write_text("\n".join(["x,y,height", *rows]))
     (tmp_path / "kb.csv").write_text("x,y,height\n0,0,7\n")
     files = ("--file", "one.csv", "--other", "two.csv", "--knowledge", "kb.csv")
-    code, out, _ = omnimeter(*files, "--sample", "10")
+    code, out, _ = omnimeter(*files, "--sample", "10", "--form", "sum")
     assert code == 0
     assert "95 % interval" in out
     assert "100.00% of beliefs" in out
