@@ -12,6 +12,7 @@ import pytest
 from omnimeter import api
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Ending, InvalidInputError, Outcome, Spec, Trace
+from omnimeter.environments.cups import Cups
 from omnimeter.execution import evaluate
 from omnimeter.payoffs import LaterAverage
 from omnimeter.protocols import Evaluation, Result
@@ -170,6 +171,7 @@ def test_perturbed_agents_are_evaluated_from_python(tmp_path: Path) -> None:
         ({"then": "gc"}, "then= has no effect without at="),
         ({"at": 5, "seconds": 3.0}, "seconds= cannot be given together with at="),
         ({"at": 5, "joint": True}, "joint= cannot be given together with at="),
+        ({"at": 5, "then": [Cups(), Cups(rule="rest")]}, "Two environment classes have the name"),
     ],
 )
 def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> None:
