@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -206,8 +207,8 @@ class Experiment:
         cases: Iterable[Case],
         runs: int,
         parameters: Mapping[str, float] = CHOSEN,
+        settings: Mapping[str, float] = MappingProxyType({}),
         report: Report = silent,
-        **settings: Any,
     ) -> Experiment:
         """Run it."""
         ordered = sorted(cases, key=lambda case: case.degree)
@@ -319,7 +320,7 @@ def sensitivity(runs: int, cases: Sequence[Case], report: Report = silent) -> li
     combined = [(each, {}) for each in learners] + [(CHOSEN, each) for each in MONITORS]
     for number, (parameters, settings) in enumerate(combined):
         report("a range of parameters", number / len(combined))
-        result = Experiment.of(cases, runs, parameters, **settings)
+        result = Experiment.of(cases, runs, parameters, settings)
         plain, monitored = result.plain.mean(axis=1), result.monitored.mean(axis=1)
         degrees = result.degrees
         large = degrees >= LARGE
@@ -506,8 +507,8 @@ def statements(
             None,
         ),
         Statement(
-            "Nor does it tell how its monitor works. The settings of ours were chosen by hand, with "
-            "these cases in view. Others:",
+            "Nor does it tell how its monitor works. The settings of ours were chosen by hand, "
+            "with these cases in view. Others:",
             f"With {len(others)} other settings ({'; '.join(row['monitor'] for row in others)}) "
             f"the ratio has r from {_span(others, 'ratio')}; the monitored learner has "
             f"{_span(others, 'large-monitored')} of the ideal after large perturbations, "
