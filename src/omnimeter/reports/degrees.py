@@ -12,6 +12,9 @@ from omnimeter.reports.style import behind
 from omnimeter.reports.tables import Cell, Table
 from omnimeter.reports.text import decimals, interval, metric, number, printable
 
+SHOWN = ("loss", "recovered", "recovery")
+"""The metrics for which a terminal has room; JSON has all of them."""
+
 HEADINGS = ("Agent", "Degree", "Score", "95 % interval", "Exercises")
 
 
@@ -28,7 +31,7 @@ def degree_table(result: Result) -> Table | None:
     if len({group["label"] for _, group in groups}) < 2:
         return None
     ends = [end for _, group in groups for end in (group["value"], *group["interval"])]
-    places, metrics = decimals(ends), result.design.metrics
+    places, metrics = decimals(ends), [e for e in result.design.metrics if e.name in SHOWN]
 
     def cells(row: ScoreRow, group: Mapping[str, Any]) -> tuple[Cell, ...]:
         low, high = group["interval"]
