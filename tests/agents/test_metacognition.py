@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omnimeter.agents import metacognition
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import Agent, Budget, Exercise, InvalidInputError, Spec, stream
 from omnimeter.contract.agent import EXPLORATION, LEARNING_RATE, MEMORY, Briefing, single
 from omnimeter.interaction import run_single
-from omnimeter.interaction.wrapping import wrap_agent
 from omnimeter.reproductions.perturbation.tolerance import CHOSEN, Case, performance
 from omnimeter.reproductions.perturbation.tolerance import monitored_learner as monitored
 
@@ -43,14 +41,13 @@ class Advised(Agent):
 
 def told(rewards: list[float], **settings: Any) -> list[tuple[int, float]]:
     """How a learner is adjusted that gets these rewards for always the same action."""
-    inner = Advised()
-    given = {"tolerance": 4.0, "limit": 3.0, "length": 100.0, "exploration": 0.5,
-             "learning_rate": -1.0, "slower": 5.0} | settings  # fmt: skip
-    agent = wrap_agent(inner, metacognition.MONITOR, metacognition._Begun(tuple(given.values())))
+    given = {"agent": f"{__file__}:Advised", "length": 100, **settings}
+    agent = make(Kind.AGENT, Spec("monitored-v1", given))
     agent.begin(Briefing(2, single(1), (-10.0, 10.0)), np.random.default_rng(0))
     for reward in [0.0, *rewards]:
         agent.act(reward, 0)
-    return inner.adjusted
+    adjusted: list[tuple[int, float]] = agent.inner.adjusted
+    return adjusted
 
 
 # Expectations and the detector

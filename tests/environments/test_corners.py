@@ -143,7 +143,7 @@ def test_squares_go_toward_the_corner_that_is_worth_more() -> None:
 
 def test_the_agent_stays_where_it_is_when_rewards_change() -> None:
     parts = [{"id": "corners-v1", "parameters": {"rewards": each}} for each in ([3, 1], [4, 2])]
-    environment_class = Switch(parts[0], 50, parts[1])
+    environment_class = Switch(first=parts[0], second=parts[1], at=50)
     learner = plain_learner({"epsilon": 0.5})
     exercises = draw_exercises(environment_class, Budget(100), 20)
     traces = list(run_single(environment_class, learner, exercises, record=True))

@@ -102,12 +102,13 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Any:
         for name in ("GRID", "RANGE"):
             chosen = {key: (value,) for key, value in tolerance.CHOSEN.items()}
             patch.setattr(tolerance, name, chosen)
+        patch.setattr(tolerance, "MONITORS", tolerance.MONITORS[:1])
         yield tolerance.reproduce(tmp_path_factory.mktemp("tolerance"), quick=True)
 
 
 def test_statements_of_the_paper_hold(reproduced: Any) -> None:
     assert reproduced.agrees
-    assert [each.holds for each in reproduced.statements] == [True] * 6 + [None] * 2
+    assert [each.holds for each in reproduced.statements] == [True] * 6 + [None] * 3
     assert reproduced.figures["cases"] == 22
     assert reproduced.figures["correlation.plain"] < -0.7
     assert reproduced.figures["correlation.ratio"] > 0.5
