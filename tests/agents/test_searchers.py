@@ -152,7 +152,9 @@ def test_beliefs_are_visited_first_and_what_is_perceived_replaces_them():
         early[world] = sum(run.tp[35] for run in runs)
         early[world, "counts"] = [run.counts() for run in runs]
     assert early[right] > 1.2 * early[wrong]
-    different = [a != b for a, b in zip(early[right, "counts"], early[wrong, "counts"], strict=True)]
+    different = [
+        a != b for a, b in zip(early[right, "counts"], early[wrong, "counts"], strict=True)
+    ]
     assert sum(different) <= 2  # only those that stopped early may differ
 
 

@@ -25,9 +25,9 @@ from omnimeter.catalogue import Entry, Kind, listing, make, objects, parse
 
 if TYPE_CHECKING:
     from omnimeter.audits import Audit
-    from omnimeter.contract.overlay import Overlay
+    from omnimeter.contract.overlay import Belief, Overlay
     from omnimeter.measures import ClassMeasures, Measures
-    from omnimeter.measures.basic import Belief, Combine, Form
+    from omnimeter.measures.basic import Combine, Form
     from omnimeter.reproductions.shared import Reproduced
 
 __all__ = [

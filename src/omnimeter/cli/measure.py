@@ -160,7 +160,9 @@ def _print_classes(results: dict[str, ClassMeasures], steps: int) -> None:
     from omnimeter.measures import MEASURES
     from omnimeter.reports.text import counted
 
-    shown = [name for name in MEASURES if name not in ("inconsistency", "difference")]
+    optional = {"inconsistency", "difference"}  # which most classes do not have
+    known = {name for each in results.values() for name in MEASURES if each.estimates[name]}
+    shown = [name for name in MEASURES if name in known or name not in optional]
     table = Table(box=None, pad_edge=False)
     table.add_column("class")
     for name in shown:

@@ -1,9 +1,9 @@
 """Measures of environments seen as overlays (perturbation tolerance)."""
 
+from omnimeter.contract.overlay import Belief
 from omnimeter.measures.basic import (
     FACTORS,
     MEASURES,
-    Belief,
     Difference,
     Inconsistency,
     Measures,

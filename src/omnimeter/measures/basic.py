@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import fsum, prod
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract.errors import InvalidInputError, UnknownNameError
-from omnimeter.contract.overlay import Overlay, Value
+from omnimeter.contract.overlay import Belief, Overlay, Value
 from omnimeter.measures.distances import UndefinedError, Variability, variability
 
 Form = Literal["mean", "sum"]
@@ -27,14 +27,6 @@ FACTORS = ("size", "density", "variability", "volatility", "inconsistency")
 
 MEASURES = (*FACTORS, "difference", "complexity")
 """All measures, in the order in which they are shown."""
-
-
-class Belief(NamedTuple):
-    """What an agent believes of a square: a value, ``True``, or ``False`` if it does not hold."""
-
-    square: int
-    name: str
-    value: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +133,8 @@ def measure(
 
     Args:
         overlay: The overlay.
-        knowledge: Initial beliefs of an agent, for the inconsistency.
+        knowledge: Initial beliefs of an agent, for the inconsistency; by default those that the
+            environment tells.
         other: Another overlay with as many squares, for the overlay difference.
         form: Whether complexity is made of the mean forms of variability and volatility, or of
             the sums (1) and (2), which grow with the size.
@@ -165,6 +158,7 @@ def measure(
         reasons["variability"] = error.message
         reasons["complexity"] = "The variability is undefined."
     changes = volatility(overlay)
+    knowledge = overlay.knowledge if knowledge is None else knowledge
     believed = None if knowledge is None else inconsistency(overlay, knowledge)
     if believed is None:
         reasons["inconsistency"] = "No knowledge base was given."

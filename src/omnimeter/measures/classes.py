@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from omnimeter.contract import EnvironmentClass, InvalidInputError, stream
@@ -96,7 +96,7 @@ def measure_class(
     for name in MEASURES:
         values = [each.values()[name] for each in instances]
         known = [value for value in values if value is not None]
-        estimates[name] = mean(known) if known else None
+        estimates[name] = mean(known, support=(0.0, inf)) if known else None  # none is negative
         if len(known) < len(values):
             reason = instances[values.index(None)].reasons[name]
             undefined[name] = (len(values) - len(known), reason)

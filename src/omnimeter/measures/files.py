@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract.errors import InvalidInputError
-from omnimeter.contract.overlay import Graph, Lattice, Overlay, Value
-from omnimeter.measures.basic import Belief
+from omnimeter.contract.overlay import Belief, Graph, Lattice, Overlay, Value
 
 COORDINATE = re.compile(r"[xyz]|x[1-9]\d*")
 

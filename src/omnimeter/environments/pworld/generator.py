@@ -20,7 +20,7 @@ from omnimeter.contract import (
     Percept,
     Space,
 )
-from omnimeter.contract.overlay import Codes, Lattice, Overlay, Value
+from omnimeter.contract.overlay import Belief, Codes, Lattice, Overlay, Value
 from omnimeter.contract.spec import fingerprint
 from omnimeter.environments.pworld.elements import Weather, require_share
 from omnimeter.environments.pworld.journal import Journal
@@ -253,8 +253,18 @@ class PWorld(EnvironmentClass):
             code = world.codes[square, column]
             rows.append(np.stack([np.full(len(square), time), square, column, code], axis=1))
         changes = np.concatenate(rows) if rows else np.zeros((0, 4))
-        shape = Lattice((world.size, world.size))
-        return Overlay(shape, self.columns, first, changes.astype(np.int64), max(steps, 1))
+        knowledge = [
+            Belief(row * world.size + column, name, value)
+            for row, column, name, value in instance.data["knowledge"]
+        ]
+        return Overlay(
+            Lattice((world.size, world.size)),
+            self.columns,
+            first,
+            changes.astype(np.int64),
+            max(steps, 1),
+            knowledge=knowledge,
+        )
 
     def claims(self) -> Claims:
         """Acting at random is worth 0 in every interaction, if there is something to confuse."""
