@@ -95,6 +95,8 @@ def test_unknown_propositions_and_values_are_named() -> None:
         world.add_proposition(0, "three")
     with pytest.raises(InvalidInputError, match="Its values: 1, 2, 3"):
         world.add_proposition(0, "height", 4)
+    with pytest.raises(InvalidInputError, match="Squares are 0 to 8"):
+        world.remove_proposition(-1, "tree")
 
 
 def test_walls_block_and_eating_clears_what_is_edible() -> None:

@@ -25,7 +25,7 @@ from omnimeter.contract.spec import fingerprint
 from omnimeter.environments.pworld.elements import Weather, require_share
 from omnimeter.environments.pworld.journal import Journal
 from omnimeter.environments.pworld.tasks import MOVES, TASKS, Setting, profiles
-from omnimeter.environments.pworld.world import Element, World, offsets
+from omnimeter.environments.pworld.world import Element, World, holding, offsets
 
 MIN_SIZE, MAX_SIZE = 2, 256
 """The smallest and the largest world."""
@@ -284,35 +284,19 @@ class PWorld(EnvironmentClass):
         for place, (down, right) in enumerate(offsets(self.perception)):
             inside, *codes = numbers[width * place : width * (place + 1)]
             if inside:
-                holds = {
-                    name: labels[code - 1]
-                    for (name, labels), code in zip(self.columns.items(), codes, strict=True)
-                    if code
-                }
+                cell = {"row": row + down, "column": column + right}
+                holds = holding(self.columns, codes)
                 here = ["agent"] if place == 0 else []
-                cells.append(
-                    {"row": row + down, "column": column + right, "holds": holds, "elements": here}
-                )
+                cells.append({**cell, "holds": holds, "elements": here})
         return {
             "kind": "pworld",
             "task": self.task,
             "size": instance.data["size"],
             "cells": cells,
             "told": numbers[width * len(offsets(self.perception)) :],
-            "buttons": buttons(self.task, self.setting.size),
+            "buttons": ["up", "down", "left", "right", *TASKS[self.task](self.setting).buttons],
             "reward": reward,
         }
-
-
-def buttons(task: str, size: int) -> list[str]:
-    """The names of the actions of a task."""
-    further = {
-        "gather": ["eat"],
-        "locate": ["target", "no target"],
-        "map": ["does not hold", "holds"],
-        "tell": [str(symbol) for symbol in range(size)],
-    }
-    return ["up", "down", "left", "right", *further[task]]
 
 
 class PWorldEnvironment(Environment):
@@ -328,7 +312,7 @@ class PWorldEnvironment(Environment):
         size = instance.data["size"]
         square = (2, *(1 + len(labels) for labels in environment_class.columns.values()))
         window = square * len(offsets(environment_class.perception))
-        self.actions = self._task.actions
+        self.actions = MOVES + len(self._task.buttons)
         self.space = Space((size, size, *window, *self._task.extra))
         self._journal: Journal | None = None
 
@@ -338,7 +322,9 @@ class PWorldEnvironment(Environment):
         if self._class.journal is not None:
             if self._journal is None:
                 self._journal = Journal(self._class.journal)
-            key = fingerprint([self._instance.key, self._class.elements, _plain(rng)])
+            key = fingerprint(
+                [self._instance.key, self._class.elements, repr(rng.bit_generator.state)]
+            )
             self._journal.begin(self.world, key)
         self.world.enter("agent", self._instance.data["start"])
         self._class.populate(self.world, self._task.elements(), rng)
@@ -380,8 +366,3 @@ class PWorldEnvironment(Environment):
             "knowledge": data["knowledge"],
         }
         return Briefing(self.actions, self.space_of(seat), self.rewards, remarks)
-
-
-def _plain(rng: np.random.Generator) -> str:
-    """The state of a generator as text."""
-    return repr(rng.bit_generator.state)

@@ -87,7 +87,10 @@ class _Sqlite:
         return self._connection.execute(statement, values).fetchall()
 
     def write(self, statement: str, *rows: Mapping[str, Any]) -> None:
-        self._connection.executemany(statement, rows or [{}])
+        if rows:
+            self._connection.executemany(statement, rows)
+        else:
+            self._connection.execute(statement)
 
     def close(self) -> None:
         self._connection.close()
@@ -120,7 +123,7 @@ class _Alchemy:
         return rows
 
     def write(self, statement: str, *rows: Mapping[str, Any]) -> None:
-        self._connection.execute(self._text(statement), list(rows) or [{}])
+        self._connection.execute(self._text(statement), list(rows) or None)
 
     def close(self) -> None:
         self._connection.close()

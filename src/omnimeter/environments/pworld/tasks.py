@@ -70,16 +70,16 @@ def stakes(targets: int, others: int) -> tuple[float, float]:
 
 
 class Task:
-    """What an agent has to do in a world, besides walking: its actions, and what they pay.
+    """What an agent has to do in a world, besides walking, and what that pays.
 
     Attributes:
         columns: The columns of the objects, with their labels.
-        actions: The number of actions, moves included.
+        buttons: The names of the actions after the moves.
         extra: The sizes of further components of observations, after the window.
     """
 
     columns: ClassVar[Mapping[str, Sequence[Value]]] = {}
-    actions = MOVES
+    buttons: Sequence[str] = ()
     extra: tuple[int, ...] = ()
 
     def __init__(self, setting: Setting) -> None:
@@ -121,7 +121,7 @@ class Locate(Task):
         **dict.fromkeys(FEATURES, (True,)),
         WARMTH: tuple(range(LEVELS)),
     }
-    actions = MOVES + 2
+    buttons: Sequence[str] = ("target", "no target")
 
     def draw_objects(self, rng: np.random.Generator) -> list[dict[str, Any]]:
         """Targets, and look-alikes of which each is a ranger or an animal."""
@@ -158,7 +158,7 @@ class Gather(Task):
     """
 
     columns: ClassVar[Mapping[str, Sequence[Value]]] = Plants.columns
-    actions = MOVES + 1
+    buttons: Sequence[str] = ("eat",)
 
     def draw_objects(self, rng: np.random.Generator) -> list[dict[str, Any]]:
         """Plants of both species in any stage."""
@@ -198,7 +198,7 @@ class Map(Task):
     Of each proposition half of the questions are about a square where it holds, if there is any.
     """
 
-    actions = MOVES + 2
+    buttons: Sequence[str] = ("does not hold", "holds")
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -246,7 +246,7 @@ class Tell(Locate):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self.actions = MOVES + setting.size
+        self.buttons = [str(symbol) for symbol in range(setting.size)]
         self.extra = (setting.size + 1, 2)
         self._listener = Listener()
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from omnimeter.contract import InvalidInputError, UnknownNameError
 from omnimeter.contract.agent import IntArray
-from omnimeter.contract.overlay import Codes, Lattice, Overlay, Value
+from omnimeter.contract.overlay import Codes, Value
 
 UP, DOWN, LEFT, RIGHT = range(4)
 """The directions of ``World.move``."""
@@ -95,7 +95,7 @@ class World:
         if codes is not None:
             self.codes[:] = codes
         self._numbers = {name: number for number, name in enumerate(self.columns)}
-        self._edible = [self._numbers[name] for name in edible if name in self._numbers]
+        self._edible = list(edible)
 
     def add_element(self, name: str, element: Element, rng: np.random.Generator) -> None:
         """Let an element act in every turn from now on, after those that came before."""
@@ -144,9 +144,7 @@ class World:
 
     def value(self, name: str, square: int) -> Value:
         """The value of a column in a square; ``False`` where it does not hold."""
-        return self._label(name, int(self.codes[square, self.number(name)]))
-
-    def _label(self, name: str, code: int) -> Value:
+        code = int(self.codes[square, self.number(name)])
         return self.columns[name][code - 1] if code else False
 
     def add_proposition(self, square: int, name: str, value: Value = True) -> None:
@@ -166,11 +164,7 @@ class World:
     def sense(self, square: int, radius: int) -> dict[int, dict[str, Value]]:
         """What holds in each square up to some steps away, the own square first."""
         return {
-            each: {
-                name: self._label(name, code)
-                for name, code in zip(self.columns, self.codes[each].tolist(), strict=True)
-                if code
-            }
+            each: holding(self.columns, self.codes[each].tolist())
             for each in window(self.size, square, radius).tolist()
             if each >= 0
         }
@@ -200,11 +194,9 @@ class World:
     def eat(self, element: str) -> dict[str, Value]:
         """Clear the edible propositions of the square in which an element is; what they were."""
         square = self.positions[element]
-        eaten = {}
-        names = list(self.columns)
-        for column in self._edible:
-            if code := int(self.codes[square, column]):
-                eaten[names[column]] = self._label(names[column], code)
+        eaten = {
+            name: value for name in self._edible if (value := self.value(name, square)) is not False
+        }
         if eaten:
             self._happens(EAT, element, square)
             for name in eaten:
@@ -216,6 +208,9 @@ class World:
         self._happens(ACT, "agent", self.positions["agent"], code=action)
 
     def _set(self, square: int, column: int, code: int) -> None:
+        if not 0 <= square < len(self.codes):
+            message = f"There is no square {square} in a world of {self.size} x {self.size}."
+            raise InvalidInputError(message, f"Squares are 0 to {len(self.codes) - 1}, by rows.")
         if self.codes[square, column] != code:
             self.codes[square, column] = code
             self._happens(SET, square=square, column=column, code=code)
@@ -226,13 +221,18 @@ class World:
         if self.record is not None:
             self.record(Event(self.turn, kind, element, square, column, code))
 
-    def overlay(self) -> Overlay:
-        """What holds now."""
-        return Overlay(Lattice((self.size, self.size)), self.columns, self.codes.copy())
-
     def scene(self) -> dict[str, Any]:
         """The whole world as data for people: what holds in each square, and where elements are."""
         return scene_of(self.size, self.columns, self.codes, self.positions, self.turn)
+
+
+def holding(columns: Mapping[str, Sequence[Value]], codes: Sequence[int]) -> dict[str, Value]:
+    """What holds in a square, by name, given its code in every column."""
+    return {
+        name: labels[code - 1]
+        for (name, labels), code in zip(columns.items(), codes, strict=True)
+        if code
+    }
 
 
 def scene_of(
@@ -251,16 +251,15 @@ def scene_of(
         positions: The square of each element.
         turn: The number of the turn.
     """
-    cells = []
-    for square, row in enumerate(codes.tolist()):
-        here = [name for name, place in positions.items() if place == square]
-        holds = {
-            name: labels[code - 1]
-            for (name, labels), code in zip(columns.items(), row, strict=True)
-            if code
+    cells = [
+        {
+            "row": square // size,
+            "column": square % size,
+            "holds": holding(columns, row),
+            "elements": [name for name, place in positions.items() if place == square],
         }
-        place = divmod(square, size)
-        cells.append({"row": place[0], "column": place[1], "holds": holds, "elements": here})
+        for square, row in enumerate(codes.tolist())
+    ]
     return {"kind": "pworld", "size": size, "turn": turn, "cells": cells}
 
 
