@@ -146,14 +146,15 @@ def test_a_higher_value_of_accuracy_gives_more_precision_and_fewer_targets(make)
 
 def test_beliefs_are_visited_first_and_what_is_perceived_replaces_them():
     right, wrong = (PWorld(size=12, targets=9, lookalikes=18, inconsistency=i) for i in (0, 1))
-    early = {}
-    for world in (right, wrong):
-        runs = [searched(world, BayesSearcher, number)[0] for number in range(10)]
-        early[world] = sum(run.tp[35] for run in runs)
-        early[world, "counts"] = [run.counts() for run in runs]
+    runs = {
+        world: [searched(world, BayesSearcher, number)[0] for number in range(10)]
+        for world in (right, wrong)
+    }
+    early = {world: sum(run.tp[35] for run in each) for world, each in runs.items()}
     assert early[right] > 1.2 * early[wrong]
-    different = [a != b for a, b in zip(early[right, "counts"], early[wrong, "counts"], strict=True)]
-    assert sum(different) <= 2  # only those that stopped early may differ
+    ends = [[run.counts() for run in each] for each in runs.values()]
+    different = sum(one != other for one, other in zip(*ends, strict=True))
+    assert different <= 2  # only those that stopped early may differ
 
 
 def test_a_learner_tells_kinds_apart_after_its_lessons():

@@ -383,6 +383,7 @@ def statements(curves: Curves) -> list[Statement]:
     unmoved = [each for each in changes if contains_zero(each)]
     exactly = sum(each.low == each.high == 0 for each in unmoved)
     smaller = [falls(size, agent, "final M") for agent in searchers]
+    undecided = " and ".join(a for a, less in zip(searchers, smaller, strict=True) if not less)
     accurate = [("rules", "ppv"), ("Bayes", "ppv")]
     return [
         Statement(
@@ -400,10 +401,9 @@ def statements(curves: Curves) -> list[Statement]:
             all(smaller),
             ""
             if all(smaller)
-            else "M is a rate: if a searcher covers as much area in a turn and identifies the same "
-            "share of as many targets there, t grows as T does and P as A, so that by equation (5) "
-            "M is the same in any size. What is left is small, and in the smallest worlds, with 4 "
-            "targets, M varies much from one to the next",
+            else f"for {undecided} the interval contains 0. M is a rate: if a searcher covers as much "
+            "area in a turn and identifies the same share of the targets there, t grows as T does "
+            "and P as A, so that by equation (5) M is the same in any size",
         ),
         Statement(
             "A more intricate world is harder: there is more to think about, or to ignore.",
