@@ -64,7 +64,9 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/lambda_loop.py
 	$(BIN)/python benchmarks/anytime.py
 	$(BIN)/python benchmarks/brl.py
+	$(BIN)/python benchmarks/variability.py
 	$(BIN)/python benchmarks/pworld.py
+	$(BIN)/python benchmarks/perturbation.py
 
 clean:
 	rm -rf .venv .venv-numba build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,5 +1,7 @@
 """Variability (1) against its plain definition over all pairs of squares."""
 
+from time import process_time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -90,6 +92,36 @@ def test_large_and_small_classes_of_values_are_counted_alike():
         assert exact.total == pytest.approx(rows.total, rel=1e-12)
         assert exact.difference == rows.difference
         assert exact.distance == rows.distance
+
+
+def test_256_x_256_squares_with_64_propositions_take_less_than_5_seconds():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (256 * 256, 64), dtype=np.int32)
+    overlay = Overlay(Lattice((256, 256)), {str(k): (True,) for k in range(64)}, codes)
+    before = process_time()
+    result = variability(overlay)
+    assert process_time() - before < 5
+    assert result.distance == pytest.approx(2 * 256 / 3)  # (a + b) / 3 on a grid of a x b
+    assert result.difference == pytest.approx(32, rel=1e-3)
+
+
+def test_squares_without_edges_are_unconnected():
+    with pytest.raises(UndefinedError, match="2 of 2 pairs"):
+        variability(Overlay.of(Graph([[], []]), [{"p": True}, {}]))
+
+
+def test_large_graphs_are_sampled():
+    rng = np.random.default_rng(5)
+    n = 5000
+    graph = Graph([[(i + 1) % n, (i - 1) % n] for i in range(n)])
+    overlay = Overlay(graph, {"p": (True,)}, rng.integers(0, 2, (n, 1), dtype=np.int32))
+    ring = Overlay(Lattice((n,), torus=True), overlay.columns, overlay.codes)
+    sampled, exact = variability(overlay), variability(ring)
+    assert sampled.sources == 400
+    assert sampled.distance == exact.distance
+    low, high = sampled.total_interval
+    assert low < exact.total < high
+    assert high - low < 0.1 * exact.total
 
 
 def test_unconnected_squares_are_named_and_counted():

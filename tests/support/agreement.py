@@ -41,8 +41,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "bamcp-v1": {"k": 10, "depth": 4},
     "bfs3-v1": {"k": 4, "c": 2, "depth": 3},
     "opps-ds-v1": {"budget": 3},
+    "perturbed-v1": {"actions": "permuted", "noise": 0.2, "missing": 0.1, "erased": 0.5},
+    "switch-v1": {"at": 15},
 }
-"""Parameters of agents that plan too long without compilation."""
+"""Parameters of agents that plan too long without compilation, and for more to happen."""
 
 
 class Pair(NamedTuple):
@@ -63,7 +65,7 @@ def needed(spec: Spec, environment: Environment) -> Spec:
     required = [each.name for each in describe(Kind.AGENT, spec.id).parameters if each.required]
     rows = min(environment.space.count, LONGEST_TABLE)  # who needs more will refuse, everywhere
     table = [key % environment.actions for key in range(rows)]
-    samples: dict[str, Any] = {"table": table, "agent": "q-learning-v1", "seconds": 0.01}
+    samples: dict[str, Any] = {"table": table, "agent": "q-learning-v1", "seconds": 0.01, "at": 10}
     return Spec(spec.id, SMALL.get(spec.id, {}) | {name: samples[name] for name in required})
 
 
@@ -79,7 +81,9 @@ def pairs() -> Iterator[tuple[str, Pair]]:
     tried = {type(each) for each in AgentSuite().environments()}
     priors = {type(each) for each in AgentSuite().priors()}
     for turn, entry in enumerate(listing(Kind.ENVIRONMENT)):
-        for number, place in enumerate(variants(Kind.ENVIRONMENT, Spec(entry.id))):
+        for number, place in enumerate(
+            variants(Kind.ENVIRONMENT, Spec(entry.id, SMALL.get(entry.id, {})))
+        ):
             environment_class = make(Kind.ENVIRONMENT, place)
             rng = stream(0, "agreement").generator()
             instances = [environment_class.draw(rng) for _ in range(INSTANCES)]

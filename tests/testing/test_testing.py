@@ -35,6 +35,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "bayesian-rl-v1": {"environment_class": "gc-v1", "exercises": 4, "interactions": 10},
     "bfs3-v1": {"k": 10, "c": 3, "depth": 5},
     "opps-ds-v1": {"budget": 20},
+    "monitored-v1": {"agent": "q-learning-v1"},
     "perturbed-v1": {"agent": "q-learning-v1", "at": 5, "actions": "permuted", "erased": 0.5},
     "perturbation-v1": {"environment_class": "gc-v1", "then": "gc-v1", "at": 10, "exercises": 4},
     "sample-v1": {"environment_class": "cups-v1", "exercises": 4, "interactions": 10},

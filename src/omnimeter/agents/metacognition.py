@@ -40,6 +40,7 @@ ACTIONS, ROW, PAIR, TURNS, SINCE, LATE, STAGE, STAGE_TURN, GOODS, AVOIDS, PENDIN
 WAIT_MEAN, WAIT_SPREAD, WAIT_COUNT, MEAN, SPREAD, COUNT, SUM, PER_TURN, BEFORE = range(9)
 TOLERANCE, LIMIT, LENGTH, EXPLORE, RATE, SLOWER = range(6)
 WATCHING, EXPLORING, SETTLING = range(3)
+"""The stages: no response; exploring more; starting afresh, until the new policy has settled."""
 
 
 class MonitorState(NamedTuple):
@@ -181,51 +182,42 @@ def ask(state: Any, what: Any, amount: Any) -> None:
 
 
 @kernel
-def start_afresh(state: Any) -> None:
-    """Forget the policy and all expectations, and watch again after a while."""
-    ask(state, MEMORY, 1.0)
-    ask(state, EXPLORATION, -1.0)
-    ask(state, LEARNING_RATE, -1.0)
-    clear(state)
-    state.numbers[STAGE] = SETTLING
-    state.numbers[STAGE_TURN] = 0
-
-
-@kernel
-def explore(state: Any) -> None:
-    """Explore and learn more for a while; expectations begin anew."""
-    ask(state, EXPLORATION, state.settings[EXPLORE])
-    if state.settings[RATE] > 0.0:
-        ask(state, LEARNING_RATE, state.settings[RATE])
-    state.levels[BEFORE] = state.levels[WAIT_MEAN]
-    clear(state)
-    state.numbers[STAGE] = EXPLORING
-    state.numbers[STAGE_TURN] = 0
-    state.numbers[GOODS] = 0
-
-
-@kernel
-def go_on(state: Any, good: Any) -> None:
-    """One turn of a response: exploration decays, and at its end good rewards must come again."""
+def go_on(state: Any, good: Any) -> Any:
+    """One turn of a response: exploration decays. The next response, or the present one."""
     turn = state.numbers[STAGE_TURN] + 1
     state.numbers[STAGE_TURN] = turn
     length = int(state.settings[LENGTH])
-    if state.numbers[STAGE] == EXPLORING:
-        if 2 * turn > length and good:
-            state.numbers[GOODS] += 1
-        if turn < length:
-            if turn % max(length // STEPS, 1) == 0:
-                ask(state, EXPLORATION, state.settings[EXPLORE] * (1.0 - turn / length))
-            return
-        ask(state, EXPLORATION, -1.0)
-        ask(state, LEARNING_RATE, -1.0)
-        usual = state.levels[BEFORE]
-        wait = (length - length // 2) / max(state.numbers[GOODS], 0.5)
-        if usual > 0.0 and wait > state.settings[SLOWER] * usual:
-            start_afresh(state)
-            return
-    if turn >= length:
-        state.numbers[STAGE] = WATCHING
+    stage = state.numbers[STAGE]
+    if stage == EXPLORING and 2 * turn > length and good:
+        state.numbers[GOODS] += 1
+    if turn < length:
+        if stage == EXPLORING and turn % max(length // STEPS, 1) == 0:
+            ask(state, EXPLORATION, state.settings[EXPLORE] * (1.0 - turn / length))
+        return stage
+    wait = (length - length // 2) / max(state.numbers[GOODS], 0.5)
+    usual = state.levels[BEFORE]
+    if stage == EXPLORING and usual > 0.0 and wait > state.settings[SLOWER] * usual:
+        return SETTLING
+    return WATCHING
+
+
+@kernel
+def respond(state: Any, stage: Any) -> None:
+    """Begin a response, with new expectations, or end one."""
+    exploration, rate = -1.0, -1.0  # what they were at first
+    if stage == EXPLORING:
+        exploration = state.settings[EXPLORE]
+        rate = state.settings[RATE]
+    elif stage == SETTLING:
+        ask(state, MEMORY, 1.0)
+    ask(state, EXPLORATION, exploration)
+    ask(state, LEARNING_RATE, rate)
+    if stage != WATCHING:
+        state.levels[BEFORE] = state.levels[WAIT_MEAN]
+        clear(state)
+    state.numbers[STAGE] = stage
+    state.numbers[STAGE_TURN] = 0
+    state.numbers[GOODS] = 0
 
 
 # The monitor.
@@ -252,7 +244,7 @@ def observe(state: Any, reward: Any, observation: Any, seen: Any) -> Any:  # noq
     if state.numbers[PAIR] < 0:
         return reward
     state.numbers[TURNS] += 1
-    good = reward > state.levels[PER_TURN]
+    good = reward > 0.0 and reward >= state.levels[PER_TURN]
     weight = max(1.0 / state.numbers[TURNS], 0.001)
     state.levels[PER_TURN] += weight * (reward - state.levels[PER_TURN])
     size = expect_size(state, reward)
@@ -260,15 +252,18 @@ def observe(state: Any, reward: Any, observation: Any, seen: Any) -> Any:  # noq
     average = expect_average(state, reward)
     if reward < 0.0 and size != VIOLATED and state.counts[SIZE] == 0.0:
         state.numbers[AVOIDS] = 1
-    if state.numbers[STAGE] != WATCHING:
-        go_on(state, good)
-    elif detect(state, SIZE, size):
-        if state.numbers[AVOIDS] == 1:
-            start_afresh(state)
-        else:
-            explore(state)
-    elif detect(state, WAIT, wait) or detect(state, AVERAGE, average):
-        explore(state)
+    stage = state.numbers[STAGE]
+    if stage != WATCHING:
+        stage = go_on(state, good)
+    else:
+        alarm = detect(state, SIZE, size)
+        alarm |= detect(state, WAIT, wait)
+        alarm |= detect(state, AVERAGE, average)
+        if alarm:
+            avoids = state.counts[SIZE] > 0.5 and state.numbers[AVOIDS] == 1
+            stage = SETTLING if avoids else EXPLORING
+    if stage != state.numbers[STAGE]:
+        respond(state, stage)
     return reward
 
 
@@ -307,12 +302,12 @@ class Monitored(Agent):
 
     Metacognitive monitoring and control as in the paper on perturbation tolerance, whose details
     are ours (``docs/metacognition.md``). Expected are the reward of each action after each
-    observation, the waiting time between good rewards (those above the average per turn), and the
-    average of 100 turns, each with its usual spread. The first alarm lets the learner explore more
-    for a while, which decays. It starts afresh if good rewards come much more slowly at the end of
-    that than they did before; or at once, if the size of rewards changed and rewards below 0 are
-    known: the policy itself would never find out that these have changed too. Around an agent of
-    kernels it runs compiled.
+    observation, the waiting time between good rewards (above 0, and not below the average per
+    turn), and the average of 100 turns, each with its usual spread. After an alarm the learner
+    explores more for a while, which decays. It starts afresh if good rewards come much more slowly
+    at the end of that than they did before the alarm; or at once, if the size of rewards changed
+    and rewards below 0 are known: the policy itself would never find out that these have changed
+    too. Around an agent of kernels it runs compiled.
 
     Args:
         agent: The learner: ``q-learning(epsilon=0.05)``, ``my_agent.py:MyAgent``, or the JSON of a
@@ -333,7 +328,7 @@ class Monitored(Agent):
         exploration: float = 0.5,
         learning_rate: float | None = None,
         length: int = 1000,
-        slower: float = 2.0,
+        slower: float = 5.0,
     ) -> Any:
         """An agent around the learner."""
         positive = {"tolerance": tolerance, "limit": limit, "length": length, "slower": slower}
@@ -341,7 +336,7 @@ class Monitored(Agent):
             require(value > 0, f"{name} is {value}.", "Give a number above 0.")
         problem = f"The exploration is {exploration}."
         require(0 <= exploration <= 1, problem, "Give a probability, from 0 to 1.")
-        rate = 0.0 if learning_rate is None else learning_rate
+        rate = -1.0 if learning_rate is None else learning_rate
         problem = f"The learning rate is {learning_rate}."
         require(
             learning_rate is None or 0 < rate <= 1, problem, "Give a number above 0, at most 1."

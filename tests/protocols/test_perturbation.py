@@ -1,0 +1,177 @@
+"""The perturbation protocol: levels, recovery, degrees, and what stopping is worth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from omnimeter import api
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import Ending, InvalidInputError, Outcome, Spec, Trace
+from omnimeter.execution import evaluate
+from omnimeter.payoffs import LaterAverage
+from omnimeter.protocols import Evaluation, Result
+from omnimeter.protocols.perturbation import Levels, levels
+from omnimeter.reports import result_json
+from omnimeter.reports.degrees import degree_figure, degree_table
+
+STEADY = f"{Path(__file__).parents[1] / 'environments' / 'test_switch.py'}:Steady"
+
+
+def made(**parameters: Any) -> Any:
+    return make(Kind.PROTOCOL, Spec("perturbation-v1", parameters))
+
+
+# Levels
+
+
+def rewards(*pieces: tuple[float, int]) -> Any:
+    return np.concatenate([np.full(count, value) for value, count in pieces])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "options", "expected"),
+    [
+        # 0.9 of the loss of 1 is made up when 9 of the last 10 rewards are 1 again.
+        ([(0.0, 10), (1.0, 10), (0.0, 30), (1.0, 20)], {}, Levels(1, 0, 1, 39)),
+        ([(1.0, 20), (0.0, 30), (1.0, 20)], {"share": 0.5}, Levels(1, 0, 1, 35)),
+        ([(1.0, 20), (0.0, 30), (0.5, 20)], {}, Levels(1, 0, 0.5, None)),
+        ([(1.0, 20), (0.0, 30), (0.5, 20)], {"reference": "end"}, Levels(1, 0, 0.5, 39)),
+        ([(1.0, 20), (0.0, 50)], {"reference": "end"}, Levels(1, 0, 0, None)),
+        ([(1.0, 20), (2.0, 50)], {}, Levels(1, 2, 2, 0)),
+        ([(-3.0, 20), (-5.0, 20), (-3.0, 30)], {}, Levels(-3, -5, -3, 29)),
+    ],
+)
+def test_levels(pieces: Any, options: Any, expected: Levels) -> None:
+    assert levels(rewards(*pieces), 20, 10, **options) == expected
+
+
+def trace(given: Any, planned: int, lowest: float = -1.0) -> Trace:
+    times = np.arange(1, len(given) + 1) * 10**9
+    return Trace(given, times, planned * 10**9, Ending.STOPPED, planned=planned, lowest=lowest)
+
+
+def test_only_what_comes_later_counts_and_what_is_not_done_is_worth_the_least() -> None:
+    payoff = LaterAverage(after=4)
+    assert payoff(trace(rewards((9.0, 4), (1.0, 4)), 8)) == 1.0
+    assert payoff(trace(rewards((9.0, 4), (1.0, 2)), 8, lowest=-3.0)) == -1.0
+    assert payoff(trace(rewards((9.0, 2)), 8, lowest=-3.0)) == -3.0
+    assert payoff(trace(rewards((9.0, 2)), 8, lowest=-np.inf)) == 0.0
+    assert payoff.bounds((-3.0, 9.0)) == (-3.0, 9.0)
+    with pytest.raises(InvalidInputError, match="None of 3 interactions"):
+        payoff(trace(rewards((9.0, 2)), 3))
+
+
+# The protocol
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """Two second classes: with 0 and with 3 changed propositions in one of two squares."""
+    then = [STEADY, f"{STEADY}(reward=-1,colour=blue)"]
+    parameters = {"environment_class": STEADY, "then": then, "at": 20, "exercises": 8}
+    agents = Spec("random-v1"), Spec("scripted-v1", {"actions": [0] * 25})
+    return evaluate(Evaluation(Spec("perturbation-v1", parameters), agents))
+
+
+def test_the_score_is_the_mean_after_the_change_with_what_is_lost(result: Result) -> None:
+    score = result.scores[Spec("random-v1")]
+    assert score.value == pytest.approx(-0.25)
+    part = {name: score.parts[name] for name in ("before", "loss", "final", "recovered")}
+    assert part == pytest.approx({"before": 0.5, "loss": 0.75, "final": -0.25, "recovered": 0.5})
+    assert "recovery" not in score.parts, "half of the exercises never recover"
+    assert result.design.payoff == Spec("later-average-v1", {"after": 20})
+
+
+def test_degrees_are_told_apart(result: Result) -> None:
+    same, changed = result.scores[Spec("random-v1")].parts["degrees"]
+    assert (same["degree"], same["count"], same["value"], same["recovery"]) == (0, 4, 0.5, 0)
+    assert (changed["degree"], changed["value"], changed["loss"]) == (1.5, -1, 1.5)
+    assert changed["recovered"] == 0
+    assert "recovery" not in changed
+    table, figure = degree_table(result), degree_figure(result)
+    assert table is not None
+    assert [row[1].text for row in table.rows] == ["0", "1.5"] * 2
+    assert figure is not None
+    assert figure.curves[0].places == (0, 1.5)
+
+
+def test_an_agent_that_stops_gets_the_lowest_reward_for_the_rest(result: Result) -> None:
+    """5 of 20 interactions after the change bring 0.5 or -1, the others the lowest."""
+    (stopped,) = [each for agent, each in result.scores.items() if agent.id == "scripted-v1"]
+    values = [each["value"] for each in stopped.parts["degrees"]]
+    assert values == [0.5, -1.0], "where rewards never differ, the lowest is the only one"
+    lows = [each.remarks["levels"]["final"] for each in _outcomes(result, "scripted-v1")]
+    assert set(lows) == {0.5, -1.0}
+
+
+def _outcomes(result: Result, name: str) -> list[Outcome]:
+    return [each for agent, done in result.outcomes.items() if agent.id == name for each in done]
+
+
+def test_many_degrees_are_put_together_and_names_stay() -> None:
+    protocol = made(environment_class="gc", then=["gc", "gc(rescale=true)"], at=10, exercises=4)
+    assert protocol.degrees == ["gc-v1", "gc-v1(rescale=true)"] * 2
+    protocol = made(environment_class="gc", at=10, exercises=3)
+    assert protocol.degrees == ["none"] * 3
+    protocol.__dict__["degrees"] = [k / 10 for k in range(20)]
+    outcomes = [
+        Outcome(each, 0.0, 20, 0.0, 0, 0, Ending.BUDGET)
+        for each in made(environment_class="gc", at=10, exercises=20).propose(Spec("a"), [])
+    ]
+    groups = protocol._groups(outcomes)
+    assert [len(members) for _, members in groups] == [3, 3, 3, 3, 2, 2, 2, 2]
+    assert groups[0][0] == {"degree": pytest.approx(0.1), "label": "0 to 0.2"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"at": 0}, "There cannot be 0 interactions before"),
+        ({"at": 50, "interactions": 50}, "not within the 50"),
+        ({"at": 50, "window": 60}, "A window of 60 .* Give a number from 1 to 50"),
+        ({"share": 0}, "The share is 0"),
+        ({"exercises": 0}, "There cannot be 0 exercises"),
+        ({"environment_class": "switch(at=5)", "at": 50}, "after 5 interactions, not after 50"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        made(**{"environment_class": "gc", **parameters})
+
+
+def test_an_agent_must_be_perturbed_at_that_moment() -> None:
+    agent = Spec("perturbed-v1", {"agent": "random-v1", "at": 5, "noise": 1.0})
+    with pytest.raises(InvalidInputError, match="after 5 interactions, not after 50"):
+        made(environment_class="gc", at=50).propose(agent, [])
+
+
+# From Python
+
+
+def test_perturbed_agents_are_evaluated_from_python(tmp_path: Path) -> None:
+    agents = ["random", "perturbed(agent=random,at=20,actions=permuted)"]
+    result = api.evaluate(agents, "gc", at=20, exercises=4, out=tmp_path / "out")
+    assert result.evaluation.protocol.id == "perturbation-v1"
+    data = json.loads(json.dumps(result_json(result.judged)))
+    assert [each["label"] for each in data["scores"][0]["parts"]["degrees"]] == ["none"]
+    page = result.report().read_text(encoding="utf-8")
+    assert "In how many exercises the level was regained" in page
+    assert "By degree of perturbation" not in page, "there is one only"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"then": "gc"}, "then= has no effect without at="),
+        ({"at": 5, "seconds": 3.0}, "seconds= cannot be given together with at="),
+        ({"at": 5, "joint": True}, "joint= cannot be given together with at="),
+    ],
+)
+def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        api.evaluate("random", "gc", **options)
