@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from math import comb, prod
 
@@ -20,10 +21,9 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.environments.cups import Cups
-from omnimeter.environments.pworld import PWorld, objects
+from omnimeter.environments.pworld import PWorld, located
 from omnimeter.environments.pworld.tasks import FEATURES, HIKER, WARMTHS
 from omnimeter.interaction import run_single
-from omnimeter.measures.performance import search
 
 SEARCHERS = [Sweep, RuleSearcher, BayesSearcher, partial(BayesSearcher, profiles="learnt")]
 
@@ -36,11 +36,15 @@ def searched(world, make, number=0, turns=2_000):
     )
     (trace,) = run_single(world, make, [exercise], record=True)
     assert trace.fault is None, trace.fault
-    said = np.select([trace.actions == 4, trace.actions == 5], [1, 0], -1)
-    kinds = {square: kind == HIKER for square, kind in objects(instance).items()}
-    size = world.setting.size
-    places = trace.observations[:, :2]
-    return search(kinds, (size, size), places, said, world.perception), trace
+    return located(instance, trace, world.perception), trace
+
+
+def test_a_search_is_read_from_a_recorded_trace_only():
+    done, trace = searched(PWorld(), Sweep)
+    assert (trace.actions == 4).sum() == done.tp[-1] + done.fp[-1]
+    assert trace.rewards.sum() == pytest.approx(done.tp[-1] - done.fp[-1] * 5 / 10)
+    with pytest.raises(InvalidInputError, match="no actions"):
+        located(PWorld().draw(stream(0).generator()), replace(trace, actions=None))
 
 
 def briefed(agent, world, number=0):

@@ -24,8 +24,7 @@ from omnimeter.agents.searchers import BayesSearcher, RuleSearcher, Sweep
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import Agent, Budget, Exercise, Instance, stream
 from omnimeter.contract.agent import FloatArray
-from omnimeter.environments.pworld import PWorld, objects
-from omnimeter.environments.pworld.tasks import HIKER
+from omnimeter.environments.pworld import PWorld, located
 from omnimeter.estimation import Estimate, mean
 from omnimeter.interaction import run_single
 from omnimeter.measures import Belief, measure
@@ -35,7 +34,6 @@ from omnimeter.measures.performance import (
     Tolerance,
     rates,
     relative_reward,
-    search,
     tolerances,
 )
 from omnimeter.reports.style import MUTED, SERIES
@@ -197,16 +195,11 @@ def explore(parameters: Mapping[str, Any], repetitions: int) -> Results:
     for number in range(repetitions):
         instance = world.draw(stream(0, "instance", number).generator())
         measures.append(measured(world, instance, number))
-        kinds = {square: kind == HIKER for square, kind in objects(instance).items()}
         exercise = Exercise(SIMULATED, SIMULATED, instance, budget, seed=0, number=number)
         for name, make in AGENTS.items():
             (trace,) = run_single(world, make, [exercise], record=True)
             assert trace.fault is None, trace.fault
-            assert trace.actions is not None
-            assert trace.observations is not None
-            said = np.select([trace.actions == 4, trace.actions == 5], [1, 0], -1)
-            places = trace.observations[:, :2]
-            done = search(kinds, (size, size), places, said, world.perception)
+            done = located(instance, trace, world.perception)
             for metric, value in performed(done, trace.rewards, size * size).items():
                 metrics.setdefault((name, metric), []).append(value)
     return Results(
@@ -401,9 +394,9 @@ def statements(curves: Curves) -> list[Statement]:
             all(smaller),
             ""
             if all(smaller)
-            else f"for {undecided} the interval contains 0. M is a rate: if a searcher covers as much "
-            "area in a turn and identifies the same share of the targets there, t grows as T does "
-            "and P as A, so that by equation (5) M is the same in any size",
+            else f"for {undecided} the interval contains 0. M is a rate: if a searcher covers as "
+            "much area in a turn and identifies the same share of the targets there, t grows as T "
+            "does and P as A, so that by equation (5) M is the same in any size",
         ),
         Statement(
             "A more intricate world is harder: there is more to think about, or to ignore.",
