@@ -361,6 +361,12 @@ def statements(curves: Curves) -> list[Statement]:
     def falls(dial: Dial, agent: str, metric: str = "M") -> bool:
         return curves.change(dial, agent, metric).high < 0
 
+    def undecided(dial: Dial, agent: str) -> str:
+        """The reason if there are too few repetitions to tell whether M of an agent falls."""
+        change = curves.change(dial, agent)
+        unknown = contains_zero(change)
+        return f"{change.count} repetitions leave it undecided" if unknown else ""
+
     pairs = [(one, other) for one in DIALS for other in DIALS if one is not other]
     leaks = {(one.measure, other.measure): curves.leak(one, other) for one, other in pairs}
     worst = max(leaks, key=lambda each: leaks[each])
@@ -376,7 +382,7 @@ def statements(curves: Curves) -> list[Statement]:
     unmoved = [each for each in changes if contains_zero(each)]
     exactly = sum(each.low == each.high == 0 for each in unmoved)
     smaller = [falls(size, agent, "final M") for agent in searchers]
-    undecided = " and ".join(a for a, less in zip(searchers, smaller, strict=True) if not less)
+    others = " and ".join(a for a, less in zip(searchers, smaller, strict=True) if not less)
     accurate = [("rules", "ppv"), ("Bayes", "ppv")]
     return [
         Statement(
@@ -394,7 +400,7 @@ def statements(curves: Curves) -> list[Statement]:
             all(smaller),
             ""
             if all(smaller)
-            else f"for {undecided} the interval contains 0. M is a rate: if a searcher covers as "
+            else f"for {others} the interval is not below 0. M is a rate: if a searcher covers as "
             "much area in a turn and identifies the same share of the targets there, t grows as T "
             "does and P as A, so that by equation (5) M is the same in any size",
         ),
@@ -403,6 +409,7 @@ def statements(curves: Curves) -> list[Statement]:
             f"M: {listed(density, 'M', searchers)}. Only the learner, which is not told which "
             "propositions matter, has something to ignore. Rule: its M falls.",
             falls(density, "learner"),
+            undecided(density, "learner"),
         ),
         Statement(
             "Which kinds of variation affect which task is an empirical question.",
@@ -422,6 +429,7 @@ def statements(curves: Curves) -> list[Statement]:
             "believed, so wrong beliefs cost time only: the final sensitivity "
             f"{listed(inconsistency, 'sensitivity', ['Bayes'])}. Other agents have no beliefs.",
             falls(inconsistency, "Bayes"),
+            undecided(inconsistency, "Bayes"),
         ),
         Statement(
             "M penalises fast and sloppy search: time is divided by the completion P.",
