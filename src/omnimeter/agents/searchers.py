@@ -33,8 +33,8 @@ Square = tuple[int, int]
 class Sweep(Agent):
     """Walks in lanes over the whole world and calls every object a target.
 
-    It classifies nothing: what it finds is the measure of what walking alone is worth. Lanes are
-    twice the perceptual range apart, so that every square is seen once.
+    It classifies nothing: what it identifies is what walking alone is worth. Lanes are so far
+    apart that it perceives all squares between them.
     """
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:  # noqa: ARG002

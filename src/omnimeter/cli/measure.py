@@ -143,14 +143,14 @@ def _shown(value: float) -> str:
     return number(value, decimals([value]) if value != int(value) else 0)
 
 
-def _cell(estimate: Estimate | None) -> str:
+def _cells(estimate: Estimate | None) -> tuple[str, str]:
     from omnimeter.reports.text import MISSING
 
     if estimate is None:
-        return MISSING
+        return MISSING, ""
     if not (isfinite(estimate.low) and isfinite(estimate.high)):
-        return _shown(estimate.value)
-    return f"{_shown(estimate.value)}\n[dim]{_shown(estimate.low)} to {_shown(estimate.high)}[/dim]"
+        return _shown(estimate.value), ""
+    return _shown(estimate.value), f"[dim]{_shown(estimate.low)} to {_shown(estimate.high)}[/dim]"
 
 
 def _print_classes(results: dict[str, ClassMeasures], steps: int) -> None:
@@ -162,17 +162,20 @@ def _print_classes(results: dict[str, ClassMeasures], steps: int) -> None:
 
     optional = {"inconsistency", "difference"}  # which most classes do not have
     known = {name for each in results.values() for name in MEASURES if each.estimates[name]}
-    shown = [name for name in MEASURES if name in known or name not in optional]
-    table = Table(box=None, pad_edge=False)
-    table.add_column("class")
-    for name in shown:
-        table.add_column(name, justify="right", no_wrap=True)
-    for label, result in results.items():
-        table.add_row(escape(label), *(_cell(result.estimates[name]) for name in shown))
     count = len(next(iter(results.values())).instances)
     title = f"Means over {counted(count, 'instance')} of {counted(steps, 'time step')}"
-    title += ", with 95 % intervals where instances differ."
-    console().print(title, table, sep="\n\n")
+    console().print(f"{title}, with 95 % intervals where instances differ.\n")
+    table = Table(box=None, pad_edge=False)
+    for name in ("class", "measure"):
+        table.add_column(name)
+    for name in ("mean", "95 % interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for label, result in results.items():
+        shown = [name for name in MEASURES if name in known or name not in optional]
+        for name in shown:
+            own = escape(label) if name == shown[0] else ""
+            table.add_row(own, name, *_cells(result.estimates[name]), end_section=name == shown[-1])
+    console().print(table)
     for label, result in results.items():
         if "variability" in result.undefined:
             count, reason = result.undefined["variability"]

@@ -2,7 +2,17 @@
 
 from omnimeter.environments.pworld.generator import PWorld
 from omnimeter.environments.pworld.journal import Journal, Moment, replay
-from omnimeter.environments.pworld.tasks import objects
+from omnimeter.environments.pworld.tasks import located, objects
 from omnimeter.environments.pworld.world import Element, Event, World
 
-__all__ = ["Element", "Event", "Journal", "Moment", "PWorld", "World", "objects", "replay"]
+__all__ = [
+    "Element",
+    "Event",
+    "Journal",
+    "Moment",
+    "PWorld",
+    "World",
+    "located",
+    "objects",
+    "replay",
+]

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnimeter.contract import Instance
+from omnimeter.contract import Instance, InvalidInputError, Trace
 from omnimeter.contract.overlay import Value
 from omnimeter.environments.pworld.elements import LEAVES, Listener, Plants
 from omnimeter.environments.pworld.world import Element, World
+from omnimeter.measures.performance import Search, search
 
 MOVES = 4
 """The first actions of every task: up, down, left and right."""
@@ -317,3 +318,23 @@ def profiles(setting: Setting) -> dict[str, Any]:
 def objects(instance: Instance) -> dict[int, str]:
     """The kind of the object in each square that has one, at first, which no agent is told."""
     return {each["square"]: each["kind"] for each in instance.data["objects"]}
+
+
+def located(instance: Instance, trace: Trace, perception: int = 1) -> Search:
+    """What an agent identified and covered in task ``locate``, turn by turn.
+
+    Args:
+        instance: The world.
+        trace: What happened, with actions and observations.
+        perception: How many steps away squares are perceived: these are covered.
+
+    Raises:
+        InvalidInputError: Actions and observations were not recorded.
+    """
+    if trace.actions is None or trace.observations is None:
+        message = "The trace has no actions and observations."
+        raise InvalidInputError(message, "Run the exercise with record=True.")
+    size = instance.data["size"]
+    said = np.select([trace.actions == MOVES, trace.actions == MOVES + 1], [1, 0], -1)
+    kinds = {square: kind == HIKER for square, kind in objects(instance).items()}
+    return search(kinds, (size, size), trace.observations[:, :2], said, perception)

@@ -24,8 +24,7 @@ from omnimeter.agents.searchers import BayesSearcher, RuleSearcher, Sweep
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import Agent, Budget, Exercise, Instance, stream
 from omnimeter.contract.agent import FloatArray
-from omnimeter.environments.pworld import PWorld, objects
-from omnimeter.environments.pworld.tasks import HIKER
+from omnimeter.environments.pworld import PWorld, located
 from omnimeter.estimation import Estimate, mean
 from omnimeter.interaction import run_single
 from omnimeter.measures import Belief, measure
@@ -35,7 +34,6 @@ from omnimeter.measures.performance import (
     Tolerance,
     rates,
     relative_reward,
-    search,
     tolerances,
 )
 from omnimeter.reports.style import MUTED, SERIES
@@ -197,16 +195,11 @@ def explore(parameters: Mapping[str, Any], repetitions: int) -> Results:
     for number in range(repetitions):
         instance = world.draw(stream(0, "instance", number).generator())
         measures.append(measured(world, instance, number))
-        kinds = {square: kind == HIKER for square, kind in objects(instance).items()}
         exercise = Exercise(SIMULATED, SIMULATED, instance, budget, seed=0, number=number)
         for name, make in AGENTS.items():
             (trace,) = run_single(world, make, [exercise], record=True)
             assert trace.fault is None, trace.fault
-            assert trace.actions is not None
-            assert trace.observations is not None
-            said = np.select([trace.actions == 4, trace.actions == 5], [1, 0], -1)
-            places = trace.observations[:, :2]
-            done = search(kinds, (size, size), places, said, world.perception)
+            done = located(instance, trace, world.perception)
             for metric, value in performed(done, trace.rewards, size * size).items():
                 metrics.setdefault((name, metric), []).append(value)
     return Results(
@@ -368,6 +361,12 @@ def statements(curves: Curves) -> list[Statement]:
     def falls(dial: Dial, agent: str, metric: str = "M") -> bool:
         return curves.change(dial, agent, metric).high < 0
 
+    def undecided(dial: Dial, agent: str) -> str:
+        """The reason if there are too few repetitions to tell whether M of an agent falls."""
+        change = curves.change(dial, agent)
+        unknown = contains_zero(change)
+        return f"{change.count} repetitions leave it undecided" if unknown else ""
+
     pairs = [(one, other) for one in DIALS for other in DIALS if one is not other]
     leaks = {(one.measure, other.measure): curves.leak(one, other) for one, other in pairs}
     worst = max(leaks, key=lambda each: leaks[each])
@@ -383,6 +382,7 @@ def statements(curves: Curves) -> list[Statement]:
     unmoved = [each for each in changes if contains_zero(each)]
     exactly = sum(each.low == each.high == 0 for each in unmoved)
     smaller = [falls(size, agent, "final M") for agent in searchers]
+    others = " and ".join(a for a, less in zip(searchers, smaller, strict=True) if not less)
     accurate = [("rules", "ppv"), ("Bayes", "ppv")]
     return [
         Statement(
@@ -400,16 +400,16 @@ def statements(curves: Curves) -> list[Statement]:
             all(smaller),
             ""
             if all(smaller)
-            else "M is a rate: if a searcher covers as much area in a turn and identifies the same "
-            "share of as many targets there, t grows as T does and P as A, so that by equation (5) "
-            "M is the same in any size. What is left is small, and in the smallest worlds, with 4 "
-            "targets, M varies much from one to the next",
+            else f"for {others} the interval is not below 0. M is a rate: if a searcher covers as "
+            "much area in a turn and identifies the same share of the targets there, t grows as T "
+            "does and P as A, so that by equation (5) M is the same in any size",
         ),
         Statement(
             "A more intricate world is harder: there is more to think about, or to ignore.",
             f"M: {listed(density, 'M', searchers)}. Only the learner, which is not told which "
             "propositions matter, has something to ignore. Rule: its M falls.",
             falls(density, "learner"),
+            undecided(density, "learner"),
         ),
         Statement(
             "Which kinds of variation affect which task is an empirical question.",
@@ -429,6 +429,7 @@ def statements(curves: Curves) -> list[Statement]:
             "believed, so wrong beliefs cost time only: the final sensitivity "
             f"{listed(inconsistency, 'sensitivity', ['Bayes'])}. Other agents have no beliefs.",
             falls(inconsistency, "Bayes"),
+            undecided(inconsistency, "Bayes"),
         ),
         Statement(
             "M penalises fast and sloppy search: time is divided by the completion P.",
