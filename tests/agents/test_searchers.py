@@ -156,16 +156,9 @@ def test_beliefs_are_visited_first_and_what_is_perceived_replaces_them():
     }
     early = {world: sum(run.tp[35] for run in each) for world, each in runs.items()}
     assert early[right] > 1.2 * early[wrong]
-<<<<<<< HEAD
-    different = [
-        a != b for a, b in zip(early[right, "counts"], early[wrong, "counts"], strict=True)
-    ]
-    assert sum(different) <= 2  # only those that stopped early may differ
-=======
     ends = [[run.counts() for run in each] for each in runs.values()]
     different = sum(one != other for one, other in zip(*ends, strict=True))
     assert different <= 2  # only those that stopped early may differ
->>>>>>> part-curves
 
 
 def test_a_learner_tells_kinds_apart_after_its_lessons():
