@@ -196,6 +196,18 @@ def test_a_database_that_fails_stops_the_run_and_is_resumed(tmp_path: Path, trou
     assert list(journal.events(until=40)) == expected
 
 
+def test_a_database_that_vanishes_before_the_first_commit_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "world.db"
+    expected = written(path, 20)
+    journal = Journal(path)
+    advance(*begun(journal), 20)  # which would be the same run
+    path.unlink()
+    with pytest.raises(StoreError, match="vanished"):
+        journal.commit()
+    journal.commit()
+    assert list(journal.events()) == expected
+
+
 def test_an_exercise_ends_with_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "world.db"
     world = PWorld(volatility=0.1, variability=4, journal=str(path))

@@ -8,6 +8,7 @@ compared and not written twice, and the journal goes on after its last event.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import zlib
 from base64 import b64decode, b64encode
@@ -103,7 +104,7 @@ class _Alchemy:
         try:
             import sqlalchemy
         except ImportError as error:
-            message = f"The journal {url} needs SQLAlchemy, which is not installed."
+            message = "A journal with a URL needs SQLAlchemy, which is not installed."
             advice = "Run pip install 'omnimeter[database]', or give the path of an SQLite file."
             raise InvalidInputError(message, advice) from error
         self._engine = sqlalchemy.create_engine(url)
@@ -161,6 +162,7 @@ class Journal:
         if batch < 1:
             raise InvalidInputError(f"The batch is {batch}.", "Give a number from 1 up.")
         self.place, self.batch, self.timeout = str(place), batch, timeout
+        self._shown = re.sub(r"(//[^/@]*:)[^/]*@", r"\1***@", self.place)  # without a password
         self._pending: list[Event] = []  # not yet committed
         self._world: tuple[str, int, str, str] | None = None  # name, size, labels and codes
         self._candidates: list[int] = []  # runs of this name, the same so far
@@ -186,7 +188,17 @@ class Journal:
                 )  # fmt: skip
                 if kept[0][0] != self.committed:
                     raise OSError("it is another one than before")
+            elif self._world is not None:
+                self._candidates = self._runs_alike(self._database, self._world)
         return self._database
+
+    def _runs_alike(self, database: _Sqlite | _Alchemy, world: tuple[Any, ...]) -> list[int]:
+        """The runs that have the same name and begin with the same world."""
+        rows = database.rows(
+            "SELECT run, name, size, labels, codes FROM runs WHERE name = :name ORDER BY run",
+            name=world[0],
+        )
+        return [run for run, *rest in rows if tuple(rest) == world]
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -200,7 +212,7 @@ class Journal:
             self._failed = True
             kept = f"{self.committed} events of this run are in it"
             message = (
-                f"The journal {self.place} cannot be used: {error}. {kept}, "
+                f"The journal {self._shown} cannot be used: {error}. {kept}, "
                 f"{len(self._pending)} wait in memory."
             )
             advice = "Make it available and run the same again: it goes on after its last event."
@@ -224,11 +236,7 @@ class Journal:
         self._world = name, world.size, labels, packed
         self.committed = 0
         with self._errors():
-            rows = self._open().rows(
-                "SELECT run, size, labels, codes FROM runs WHERE name = :name ORDER BY run",
-                name=name,
-            )
-            self._candidates = [run for run, *rest in rows if tuple(rest) == self._world[1:]]
+            self._candidates = self._runs_alike(self._open(), self._world)
         world.record = self.append
 
     def append(self, event: Event) -> None:
@@ -354,7 +362,7 @@ class Journal:
         chosen = rows[-1:] if run is None else [row for row in rows if row[0] == run]
         if not chosen:
             known = ", ".join(str(row[0]) for row in rows) or "none"
-            message = f"The journal {self.place} has no run{'' if run is None else f' {run}'}."
+            message = f"The journal {self._shown} has no run{'' if run is None else f' {run}'}."
             raise StoreError(message, f"Runs in it: {known}.")
         number, size, labels, packed = chosen[0]
         columns = json.loads(labels)
