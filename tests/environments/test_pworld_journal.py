@@ -254,14 +254,14 @@ def test_journals_that_cannot_be_used_are_explained(tmp_path: Path) -> None:
         Journal(tmp_path / "world.db", batch=0)
 
 
-def test_other_databases_are_named_by_url(tmp_path: Path) -> None:
+def test_other_databases_are_named_by_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = f"sqlite:///{tmp_path / 'world.db'}"
-    try:
-        import sqlalchemy  # noqa: F401
-    except ImportError:
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "sqlalchemy", None)
         with pytest.raises(InvalidInputError, match=r"omnimeter\[database\]"):
             Journal(url)
-        return
     journal = Journal(url, batch=40)
     world, source = begun(journal)
     advance(world, source, 20)
