@@ -27,7 +27,7 @@ from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.pworld import PWorld, located
 from omnimeter.estimation import Estimate, mean
 from omnimeter.interaction import run_single
-from omnimeter.measures import Belief, measure
+from omnimeter.measures import measure
 from omnimeter.measures.performance import (
     RATES,
     Search,
@@ -157,17 +157,12 @@ class Results:
 
 def measured(world: PWorld, instance: Instance, number: int) -> dict[str, float]:
     """The measures of one instance, by name; the difference D_o is that to what is believed."""
-    told = world.build(instance).briefing().remarks
     overlay = world.overlay(instance, stream(0, "overlay", number).generator(), MOMENTS)
-    beliefs, believed = [], overlay.codes.copy()
-    names = list(overlay.columns)
-    for row, column, name, value in told["knowledge"]:
-        square = row * told["size"] + column
-        beliefs.append(Belief(square, name, value))
+    believed, names = overlay.codes.copy(), list(overlay.columns)
+    for square, name, value in overlay.knowledge or ():
         code = 0 if value is False else 1 + list(overlay.columns[name]).index(value)
         believed[square, names.index(name)] = code
-    other = replace(overlay, codes=believed)
-    values = measure(overlay, beliefs, other).values()
+    values = measure(overlay, other=replace(overlay, codes=believed)).values()
     return {name: value for name, value in values.items() if value is not None}
 
 
