@@ -118,7 +118,7 @@ class _Alchemy:
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
         inside = self._connection.in_transaction()
-        rows = list(self._connection.execute(self._text(statement), values))
+        rows: list[Row] = list(self._connection.execute(self._text(statement), values))
         if not inside:  # reading began one
             self._connection.rollback()
         return rows
