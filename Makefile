@@ -64,6 +64,8 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/lambda_loop.py
 	$(BIN)/python benchmarks/anytime.py
 	$(BIN)/python benchmarks/brl.py
+	$(BIN)/python benchmarks/variability.py
+	$(BIN)/python benchmarks/pworld.py
 	$(BIN)/python benchmarks/perturbation.py
 
 clean:

@@ -56,6 +56,7 @@ def test_groups_are_those_that_packages_write_down() -> None:
         "omnimeter.protocols",
         "omnimeter.payoffs",
         "omnimeter.adjustments",
+        "omnimeter.elements",
         "omnimeter.reproductions",
     ]
 

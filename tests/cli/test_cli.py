@@ -303,7 +303,7 @@ def test_no_evaluation_where_a_report_is_wanted(omnimeter):
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "show", "run", "test", "compare", "audit", "reproduce", "report"]
+    "command", ["list", "show", "run", "test", "compare", "audit", "measure", "reproduce", "report"]
 )
 def test_help_shows_names_for_values_and_none_for_flags(omnimeter, command):
     code, out, _ = omnimeter(command, "--help")

@@ -22,6 +22,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.contract.overlay import Lattice, Overlay
+from omnimeter.environments.cups import Cups
 from omnimeter.environments.switch import Switch, continued
 from omnimeter.interaction import run_single
 
@@ -155,7 +156,7 @@ def test_what_does_not_fit_is_refused(parameters: dict[str, Any], message: str) 
         drawn(Switch(**parameters))
 
 
-def test_the_overlay_is_that_of_both_one_after_the_other() -> None:
+def test_the_overlay_is_that_of_both_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     switch = Switch(HERE, f"{HERE}(reward=2,colour=blue)", at=3)
     instance, rng = drawn(switch), stream(1).generator()
     overlay = switch.overlay(instance, rng, 5)
@@ -165,6 +166,7 @@ def test_the_overlay_is_that_of_both_one_after_the_other() -> None:
     assert switch.overlay(instance, rng, 2).duration == 2
     # In one of two squares the reward has another value, a proposition ends and one begins.
     assert switch.difference(instance, rng) == 1.5
+    monkeypatch.setattr(Cups, "overlay", EnvironmentClass.overlay)  # which has none
     assert Switch(CUPS, at=3).difference(drawn(Switch(CUPS, at=3)), rng) is None
 
 

@@ -12,6 +12,7 @@ import pytest
 from omnimeter import api
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Ending, InvalidInputError, Outcome, Spec, Trace
+from omnimeter.environments.cups import Cups
 from omnimeter.execution import evaluate
 from omnimeter.payoffs import LaterAverage
 from omnimeter.protocols import Evaluation, Result
@@ -95,7 +96,9 @@ def test_degrees_are_told_apart(result: Result) -> None:
     assert "recovery" not in changed
     table, figure = degree_table(result), degree_figure(result)
     assert table is not None
-    assert [row[1].text for row in table.rows] == ["0", "1.5"] * 2
+    names = [row[1].text.partition(" ") for row in table.rows]
+    assert [degree for degree, _, _ in names] == ["0", "1.5"] * 2
+    assert "blue" in names[1][2], "the second class is named"
     assert figure is not None
     assert figure.curves[0].places == (0, 1.5)
 
@@ -114,18 +117,18 @@ def _outcomes(result: Result, name: str) -> list[Outcome]:
 
 
 def test_many_degrees_are_put_together_and_names_stay() -> None:
-    protocol = made(environment_class="gc", then=["gc", "gc(rescale=true)"], at=10, exercises=4)
-    assert protocol.degrees == ["gc-v1", "gc-v1(rescale=true)"] * 2
-    protocol = made(environment_class="gc", at=10, exercises=3)
-    assert protocol.degrees == ["none"] * 3
-    protocol.__dict__["degrees"] = [k / 10 for k in range(20)]
+    protocol = made(environment_class="gc", at=10, exercises=18)
     outcomes = [
-        Outcome(each, 0.0, 20, 0.0, 0, 0, Ending.BUDGET)
-        for each in made(environment_class="gc", at=10, exercises=20).propose(Spec("a"), [])
+        Outcome(each, 0.0, 20, 0.0, 0, 0, Ending.BUDGET) for each in protocol.propose(Spec("a"), [])
     ]
-    groups = protocol._groups(outcomes)
-    assert [len(members) for _, members in groups] == [3, 3, 3, 3, 2, 2, 2, 2]
-    assert groups[0][0] == {"degree": pytest.approx(0.1), "label": "0 to 0.2"}
+    (whole,) = protocol.score(outcomes).parts["degrees"]
+    assert (whole["label"], whole["count"], "degree" in whole) == ("gc-v1", 18, False)
+    protocol = made(environment_class="gc", at=10, exercises=18)
+    protocol.__dict__["degrees"] = [k / 10 for k in range(18)]  # as if there was an overlay
+    groups = protocol.score(outcomes).parts["degrees"]
+    assert [each["count"] for each in groups] == [5, 5, 4, 4]
+    assert groups[0]["degree"] == pytest.approx(0.2)
+    assert [each["label"] for each in groups[:2]] == ["0 to 0.4", "0.5 to 0.9"]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +161,7 @@ def test_perturbed_agents_are_evaluated_from_python(tmp_path: Path) -> None:
     result = api.evaluate(agents, "gc", at=20, exercises=4, out=tmp_path / "out")
     assert result.evaluation.protocol.id == "perturbation-v1"
     data = json.loads(json.dumps(result_json(result.judged)))
-    assert [each["label"] for each in data["scores"][0]["parts"]["degrees"]] == ["none"]
+    assert [each["label"] for each in data["scores"][0]["parts"]["degrees"]] == ["gc-v1"]
     page = result.report().read_text(encoding="utf-8")
     assert "In how many exercises the level was regained" in page
     assert "By degree of perturbation" not in page, "there is one only"
@@ -170,6 +173,7 @@ def test_perturbed_agents_are_evaluated_from_python(tmp_path: Path) -> None:
         ({"then": "gc"}, "then= has no effect without at="),
         ({"at": 5, "seconds": 3.0}, "seconds= cannot be given together with at="),
         ({"at": 5, "joint": True}, "joint= cannot be given together with at="),
+        ({"at": 5, "then": [Cups(), Cups(rule="rest")]}, "Two environment classes have the name"),
     ],
 )
 def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from omnimeter.contract import (
     Percept,
     Space,
 )
+from omnimeter.contract.overlay import Lattice, Overlay
 from omnimeter.environments.cups import Cups
 from omnimeter.kernels import KernelEnvironment
 
@@ -238,6 +240,16 @@ class ArtfulDials(Dials):
         return {"image": observation}
 
 
+class UnsteadyDials(Dials):
+    asked = 0
+
+    def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:
+        type(self).asked += 1
+        size = instance.data["size"]
+        overlay = Overlay.of(Lattice((size,), torus=True), [{"asked": self.asked}] * size)
+        return replace(overlay, duration=steps)
+
+
 class SharedDial(Environment):
     """A dial with a hand for each agent; all slip at once, and some see the light."""
 
@@ -392,4 +404,5 @@ BROKEN: dict[str, tuple[type[EnvironmentClass], set[str]]] = {
     "test_views_do_not_change_instances": (PersonalDials, set()),
     "test_seats_keep_the_contract": (FavouringDials, set()),
     "test_one_seat_is_the_same_jointly": (MoodyDials, set()),
+    "test_overlays_are_repeatable": (UnsteadyDials, set()),
 }

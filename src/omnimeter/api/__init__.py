@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from omnimeter.catalogue import Entry, Kind, listing, make, objects, parse
 
 if TYPE_CHECKING:
     from omnimeter.audits import Audit
+    from omnimeter.contract.overlay import Belief, Overlay
+    from omnimeter.measures import ClassMeasures, Measures
+    from omnimeter.measures.basic import Combine, Form
     from omnimeter.reproductions.shared import Reproduced
 
 __all__ = [
@@ -40,6 +43,7 @@ __all__ = [
     "list_protocols",
     "list_reproductions",
     "load",
+    "measure",
     "prepare",
     "reproduce",
     "test",
@@ -84,6 +88,64 @@ def audit(
         least_difference=least_difference,
         progress=progress,
     )
+
+
+@overload
+def measure(
+    environment: Overlay,
+    *,
+    knowledge: Iterable[Belief] | None = None,
+    other: Overlay | None = None,
+    form: Form = "mean",
+    combine: Combine = "product",
+    weights: Mapping[str, float] | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> Measures: ...
+
+
+@overload
+def measure(
+    environment: EnvironmentClassLike,
+    *,
+    exercises: int = 20,
+    steps: int = 50,
+    form: Form = "mean",
+    combine: Combine = "product",
+    weights: Mapping[str, float] | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> ClassMeasures: ...
+
+
+def measure(
+    environment: EnvironmentClassLike | Overlay, *, seed: int = 0, **options: Any
+) -> ClassMeasures | Measures:
+    """Measure an environment class, or one overlay: size, density, variability, complexity, ...
+
+    ``omnimeter.measures`` has each measure as a function of its own (perturbation tolerance,
+    equations 1 to 4).
+
+    Args:
+        environment: An overlay; or an environment class, as an id, a ``Spec``, or a Python class or
+            object, of which instances are drawn.
+        seed: The root of all random numbers.
+        options: Of both: ``form``, ``combine``, ``weights`` and ``sample``. Of a class:
+            ``exercises`` (how many instances), ``steps`` (of each) and ``progress``. Of an overlay:
+            ``knowledge`` and ``other``.
+
+    Returns:
+        The measures of the overlay, or their means over the instances of the class.
+    """
+    from omnimeter import measures
+    from omnimeter.contract.overlay import Overlay
+
+    if isinstance(environment, Overlay):
+        return measures.measure(environment, rng=np.random.default_rng(seed), **options)
+    spec, things = class_spec(environment)
+    objects.use(things)
+    return measures.measure_class(make(Kind.ENVIRONMENT, spec), seed=seed, **options)
 
 
 def reproduce(

@@ -540,7 +540,10 @@ def _plan_with_change(
         several = then if isinstance(then, list | tuple) else [then]
         described = [class_spec(each) for each in several]
         parameters["then"] = [each.to_json() for each, _ in described]
-        own = {**own, **{name: thing for _, more in described for name, thing in more.items()}}
+        for name, thing in (pair for _, more in described for pair in more.items()):
+            if own.setdefault(name, thing) is not thing:
+                message = f"Two environment classes have the name {name}."
+                raise InvalidInputError(message, "Give their classes different names.")
     parameters.setdefault("exercises", FIRST_BLOCK)
     parameters.setdefault("interactions", 2 * parameters["at"])
     evaluation = Evaluation(Spec("perturbation-v1", parameters), agents, traces)

@@ -45,6 +45,7 @@ Violation = tuple[str, Mapping[str, Any]]
 Violations = Iterator[Violation]
 Rule = Callable[[Subject], Violations]
 
+OVERLAY_STEPS = 5  # time steps of the overlays that are compared
 BAND = 0.5  # bands reach so far to both sides of a complexity that exists
 
 
@@ -502,6 +503,30 @@ def one_seat_is_the_same_jointly(subject: Subject) -> Violations:
         )
 
 
+def overlays_are_repeatable(subject: Subject) -> Violations:
+    """An overlay, where there is one, has as many time steps as wanted, and is the same again."""
+    for number, instance in subject.each("overlay"):
+        both = []
+        for environment_class in (subject.environment_class, subject.repeated.environment_class):
+            rng = subject.stream("overlay", number).generator()
+            try:
+                both.append(environment_class.overlay(instance, rng, OVERLAY_STEPS))
+            except InvalidInputError:
+                return
+        first, second = both
+        if first.duration != OVERLAY_STEPS:
+            message = f"An overlay has {first.duration} time steps, not {OVERLAY_STEPS} as wanted."
+            yield violation(message, instance)
+        elif (
+            {name: list(labels) for name, labels in first.columns.items()}
+            != {name: list(labels) for name, labels in second.columns.items()}
+            or not np.array_equal(first.codes, second.codes)
+            or not np.array_equal(first.changes, second.changes)
+        ):
+            message = "The same instance and seed give another overlay the second time. An overlay "
+            yield violation(f"{message}may depend on nothing else.", instance)
+
+
 RULES: tuple[Rule, ...] = (
     instances_are_json, draws_are_repeatable, draws_use_only_their_generator, complexity_is_finite,
     requested_complexity_is_drawn, instances_are_not_modified, claims_are_valid,
@@ -511,6 +536,6 @@ RULES: tuple[Rule, ...] = (
     environments_use_only_their_generator, observations_can_be_kept, environments_never_end,
     scenes_are_json, compiled_and_stepwise_agree, views_keep_the_contract,
     unknown_views_get_the_default, views_do_not_change_instances, seats_keep_the_contract,
-    one_seat_is_the_same_jointly,
+    one_seat_is_the_same_jointly, overlays_are_repeatable,
 )  # fmt: skip
 """All of them, in the order in which the conformance suite applies them."""

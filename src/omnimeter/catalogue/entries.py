@@ -20,6 +20,7 @@ class Kind(StrEnum):
     PROTOCOL = "protocol"
     PAYOFF = "payoff"
     ADJUSTMENT = "adjustment"
+    ELEMENT = "element"
     REPRODUCTION = "reproduction"
 
     @property

@@ -46,7 +46,7 @@ def resolve(kind: Kind, name: str) -> Any:
     return part
 
 
-def _objection(kind: Kind, part: object) -> str:
+def _objection(kind: Kind, part: object) -> str:  # noqa: PLR0911 - one for each kind
     """Why an object cannot be a part of some kind; empty when it can."""
     match kind:
         case Kind.ENVIRONMENT | Kind.PROTOCOL:
@@ -65,6 +65,9 @@ def _objection(kind: Kind, part: object) -> str:
             return f"{wanted}, and this does not" if missing else ""
         case Kind.REPRODUCTION:
             return "" if callable(part) else "it cannot be called"
+        case Kind.ELEMENT:
+            fits = isinstance(part, type) and _has_method(part, "act")
+            return "" if fits else "it is not a class with a method act"
 
 
 def _has_method(part: object, method: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from omnimeter.cli import audit, catalogue, compare, prepare, report, reproduce, run, test
+from omnimeter.cli import audit, catalogue, compare, measure, prepare, report, reproduce, run, test
 
 
 class _Help:
@@ -47,6 +47,7 @@ app.command("prepare", cls=_Command)(prepare.prepare)
 app.command("test", cls=_Command)(test.test)
 app.command("compare", cls=_Command)(compare.compare)
 app.command("audit", cls=_Command)(audit.audit)
+app.command("measure", cls=_Command)(measure.measure)
 app.command("reproduce", cls=_Command)(reproduce.reproduce)
 app.command("report", cls=_Command)(report.report)
 

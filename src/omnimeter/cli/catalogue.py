@@ -19,7 +19,7 @@ def list_parts(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help="environment, agent, protocol, payoff, adjustment or reproduction; "
+            help="environment, agent, protocol, payoff, adjustment, element or reproduction; "
             "all if left out.",
         ),
     ] = None,

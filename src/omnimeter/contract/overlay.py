@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,14 @@ class Graph:
         return len(self.successors)
 
 
+class Belief(NamedTuple):
+    """What an agent believes of a square: a value, ``True``, or ``False`` if it does not hold."""
+
+    square: int
+    name: str
+    value: Value
+
+
 def _unchanged() -> NDArray[np.int64]:
     return np.zeros((0, 4), dtype=np.int64)
 
@@ -75,6 +84,7 @@ class Overlay:
             the order of time.
         duration: The number t of time steps, from 1 on.
         names: The name of each square; by default its coordinates, or its number.
+        knowledge: The initial beliefs of agents that the environment tells them, if it does.
 
     Raises:
         InvalidInputError: The parts do not fit.
@@ -86,6 +96,7 @@ class Overlay:
     changes: NDArray[np.int64] = field(default_factory=_unchanged)
     duration: int = 1
     names: Sequence[str] = ()
+    knowledge: Sequence[Belief] | None = None
 
     @classmethod
     def of(

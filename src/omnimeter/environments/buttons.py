@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
 from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.overlay import Graph, Overlay
 from omnimeter.kernels import (
     EnvironmentKernels,
     KernelEnvironment,
@@ -199,6 +200,27 @@ class Buttons(KernelEnvironmentClass):
     def complexity_range(self) -> tuple[float, float]:
         """The complexity of the example, twice."""
         return (self.complexity(Instance(EXAMPLES[self.example])),) * 2
+
+    def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:  # noqa: ARG002
+        """The scenes, each with what is in its cells and what each button pays at a time."""
+        data = instance.data
+        number = len(data["scenes"])
+        ways = {"chance": range(number), "never": ()}  # otherwise some button leads to the next
+        successors = [
+            [*ways.get(data["order"], ((scene + 1) % number,))] for scene in range(number)
+        ]
+        moments = [
+            [
+                {f"cell {cell}": content for cell, content in enumerate(scene, 1)}
+                | {
+                    f"reward of B{button}": reward * data["shrink"] ** time
+                    for button, reward in enumerate(pays, 1)
+                }
+                for scene, pays in zip(data["scenes"], data["pays"], strict=True)
+            ]
+            for time in range(1, steps + 1)
+        ]
+        return Overlay.of(Graph(successors), moments[0], moments[1:])
 
     def scene(
         self,

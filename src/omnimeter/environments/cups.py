@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from math import ceil, floor
 from typing import Any, Literal, NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
 from omnimeter.contract.agent import IntArray
+from omnimeter.contract.overlay import Graph, Overlay
 from omnimeter.kernels import EnvironmentKernels, KernelEnvironment, KernelEnvironmentClass, kernel
 
 
@@ -61,6 +63,9 @@ KERNELS = EnvironmentKernels(CupsState, reset, step, observe)
 
 MIN_CUPS, MAX_CUPS = 3, 1000
 """The paper asks for more than two; no agent finds one good pattern among 2^1000."""
+
+MAX_SQUARES = 50_000
+"""States that are enumerated at most; the colours of more than 12 cups have more."""
 
 LETTERS = "BW"
 """Black and white in the data of an instance."""
@@ -139,6 +144,36 @@ class Cups(KernelEnvironmentClass):
     def complexity_range(self) -> tuple[float, float]:
         """The smallest and the largest number of cups that there can be."""
         return (MIN_CUPS, MAX_CUPS)
+
+    def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:  # noqa: ARG002
+        """The states that can be reached: the colours, and whose turn it is, which is not seen.
+
+        Each has the cups that are white, and the reward of coming there.
+        """
+        first = [LETTERS.index(letter) for letter in instance.data["colours"]]
+        cups, turns = len(first), len(first) + (instance.data["rule"] == "rest")
+        bits = [1 << cup for cup in range(cups)]
+        numbers = {(sum(white * bit for white, bit in zip(first, bits, strict=True)), 0): 0}
+        successors: list[list[int]] = []
+        for colours, turn in (states := list(numbers)):
+            after = (turn + 1) % turns
+            switched = bits[after] if after < cups else 0
+            successors.append([])
+            for bit in bits:
+                state = (colours ^ bit ^ switched, after)
+                if state not in numbers:
+                    numbers[state] = len(numbers)
+                    states.append(state)
+                successors[-1].append(numbers[state])
+            if len(numbers) > MAX_SQUARES:
+                message = f"{cups} cups have more than {MAX_SQUARES:,} states."
+                raise InvalidInputError(message, "Measure at most 11 cups.")
+        squares = [
+            {"reward": (-1, 0, 1)[1 + (colours == (1 << cups) - 1) - (colours == 0)]}
+            | {f"white {cup}": True for cup, bit in enumerate(bits, 1) if colours & bit}
+            for colours, _ in states
+        ]
+        return replace(Overlay.of(Graph(successors), squares), duration=steps)
 
     def scene(  # the cups are all there is to see
         self,

@@ -1,14 +1,16 @@
-"""What several environment classes share: reachability, weighted draws, nearest complexities."""
+"""What several environment classes share: reachability, random runs, weighted draws."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from omnimeter.contract.agent import FloatArray
+from omnimeter.kernels import KernelEnvironment
 
 Successors = Sequence[Sequence[int]]
 """For each node of a directed graph the nodes that it leads to."""
@@ -39,6 +41,17 @@ def reverse(successors: Successors) -> list[list[int]]:
 def is_strongly_connected(successors: Successors) -> bool:
     """Whether a path leads from every node to every other."""
     return not unreachable(successors) and not unreachable(reverse(successors))
+
+
+def random_run(
+    environment: KernelEnvironment, rng: np.random.Generator, steps: int
+) -> Iterator[Any]:
+    """The state of an environment at the times 1 to ``steps``, in which a random agent acts."""
+    environment.start(rng)
+    yield environment.state
+    for _ in range(steps - 1):
+        environment.step(int(rng.integers(environment.actions)))
+        yield environment.state
 
 
 def weighted_index(rng: np.random.Generator, cumulative: FloatArray) -> int:

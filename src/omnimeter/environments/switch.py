@@ -23,6 +23,7 @@ from omnimeter.contract import (
 from omnimeter.contract.overlay import Overlay, Value
 from omnimeter.interaction.wrapping import wrap_environments
 from omnimeter.kernels import EnvironmentKernels, KernelEnvironment, generator_state
+from omnimeter.measures import overlay_difference
 
 DRAWS = 100
 """How many environments are drawn to go on with, until one fits the first."""
@@ -170,10 +171,9 @@ class Switch(EnvironmentClass):
         """
         try:
             one, other = (made.overlay(part, rng, 1) for made, part in self._parts(instance))
-            both = continued(one, other)
+            return overlay_difference(one, other).total / one.adjacency.size
         except InvalidInputError:
             return None
-        return float((both.at(2) != both.codes).sum(axis=1).mean())
 
 
 class _Switched(Environment):

@@ -53,8 +53,8 @@ METRICS = (
     ),
 )
 
-GROUPS = 8
-"""So many degrees of perturbation have rows of their own; more are put together into this many."""
+GROUPS = 4
+"""So many degrees of perturbation of one class have rows of their own; more are put together."""
 
 
 class Levels(NamedTuple):
@@ -211,15 +211,13 @@ class Perturbation(FixedProtocol):
         return planned
 
     @cached_property
-    def degrees(self) -> list[float | str]:
-        """The degree of the perturbation of the environment in each exercise, or its name."""
-        degrees: list[float | str] = []
+    def degrees(self) -> list[float | None]:
+        """The degree of the perturbation in each exercise, where it is known."""
+        degrees: list[float | None] = []
         for number, each in enumerate(self.planned):
             difference = getattr(each.environment_class, "difference", None)
             rng = stream(self.seed, "overlay", number).generator()
-            degree = None if difference is None else difference(each.instance, rng)
-            name = str(each.spec.parameters.get("second", "")) if difference else "none"
-            degrees.append(name or each.spec.label if degree is None else float(degree))
+            degrees.append(None if difference is None else difference(each.instance, rng))
         return degrees
 
     def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
@@ -239,10 +237,10 @@ class Perturbation(FixedProtocol):
         """The mean payoff with its 95 % interval, what was lost and regained, and the degrees."""
         score = super().score(outcomes)
         parts = {**score.parts, **summary(outcomes)}
-        known = [each for each in outcomes if each.payoff is not None]
+        paid = {each.exercise.number: each for each in outcomes if each.payoff is not None}
+        members = [(group, [paid[k] for k in own if k in paid]) for group, own in self.groups]
         parts["degrees"] = [
-            {**group, **summary(members), **self._mean(members)}
-            for group, members in self._groups(known)
+            {**group, **summary(own), **self._mean(own)} for group, own in members if own
         ]
         return replace(score, parts=parts)
 
@@ -254,22 +252,28 @@ class Perturbation(FixedProtocol):
         ends = estimate.low, estimate.high
         return {"count": len(payoffs), "value": estimate.value, "interval": ends}
 
-    def _groups(self, outcomes: Sequence[Outcome]) -> list[tuple[dict[str, Any], list[Outcome]]]:
-        """The outcomes of each degree of perturbation, in ascending order."""
-        groups: dict[float | str, list[Outcome]] = {}
-        for each in outcomes:
-            groups.setdefault(self.degrees[each.exercise.number], []).append(each)
-        names = [degree for degree in groups if isinstance(degree, str)]
-        numbers = sorted({each for each in self.degrees if not isinstance(each, str)})
-        parts = min(len(numbers), GROUPS)  # of all planned exercises: the same for every agent
-        rows: list[tuple[dict[str, Any], list[Outcome]]] = []
-        for part in np.array_split(np.array(numbers), parts) if parts else ():
-            members = [each for degree in part for each in groups.get(float(degree), ())]
-            if members:
-                own = [float(self.degrees[each.exercise.number]) for each in members]
-                ends = dict.fromkeys(f"{degree:.3g}" for degree in (part[0], part[-1]))
-                rows.append(({"degree": fmean(own), "label": " to ".join(ends)}, members))
-        return rows + [({"label": name}, groups[name]) for name in names]
+    @cached_property
+    def groups(self) -> list[tuple[dict[str, Any], list[int]]]:
+        """The exercises of each second class or, of a single one, of similar degrees."""
+        degrees = self.degrees
+        ordered = sorted({each for each in degrees if each is not None})
+        if self.parts > 1 or None in degrees:
+            seconds = [each.parameters.get("second", each.label) for each in self.specs]
+            names = [e if isinstance(e, str) else Spec.from_json(e).label for e in seconds]
+            parts = [list(range(k, self.exercises, self.parts)) for k in range(self.parts)]
+        else:
+            ranges = np.array_split(np.array(ordered), min(len(ordered), GROUPS))
+            names = [""] * len(ranges)
+            parts = [[k for k, each in enumerate(degrees) if each in own] for own in ranges]
+        groups: list[tuple[dict[str, Any], list[int]]] = []
+        for name, numbers in zip(names, parts, strict=True):
+            known = [each for k in numbers if (each := degrees[k]) is not None]
+            ends = [f"{end(known):.3g}" for end in (min, max) if known]
+            label = f"{' to '.join(dict.fromkeys(ends))} {name}".strip()
+            groups.append(
+                ({"label": label, **({"degree": fmean(known)} if known else {})}, numbers)
+            )
+        return sorted(groups, key=lambda group: float(group[0].get("degree", inf)))
 
     def settings(self) -> dict[str, str]:
         """The change, and how levels are measured."""

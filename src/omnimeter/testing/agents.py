@@ -85,8 +85,15 @@ class AgentSuite:
         from omnimeter.environments.buttons import Buttons
         from omnimeter.environments.cups import Cups
         from omnimeter.environments.lambda_class import Lambda
+        from omnimeter.environments.pworld import PWorld
 
-        return [Buttons("bananas"), Buttons("balanced"), Cups(3, 5), Lambda(cells=4, actions=3)]
+        return [
+            Buttons("bananas"),
+            Buttons("balanced"),
+            Cups(3, 5),
+            Lambda(cells=4, actions=3),
+            PWorld(size=5, targets=2, lookalikes=3),
+        ]
 
     def priors(self) -> list[EnvironmentClass]:
         """Those in which an agent with an offline phase is tried too, after it."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, single
+from omnimeter.contract.overlay import Graph, Overlay
 from omnimeter.environments.automata.complexity import complexity
 from omnimeter.environments.automata.dynamics import KERNELS, Automaton, AutomatonState
 from omnimeter.environments.automata.population import Example, Population, population
@@ -163,6 +165,17 @@ class Automata(KernelEnvironmentClass):
     def complexity_range(self) -> tuple[float, float]:
         """From the simplest two states up to almost all automata with the largest size."""
         return self._population.complexity_range
+
+    def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:  # noqa: ARG002
+        """The states, each with its observation and its reward, which never change."""
+        state = self.build(instance).state
+        squares = [
+            {"observation": int(shown), "reward": float(reward)}
+            for shown, reward in zip(state.shown, state.rewards, strict=True)
+        ]
+        names = [f"state {number}" for number in range(1, len(squares) + 1)]
+        overlay = Overlay.of(Graph(instance.data["transitions"]), squares, names=names)
+        return replace(overlay, duration=steps)
 
     def scene(
         self, instance: Instance, observation: Observation, reward: float = 0.0

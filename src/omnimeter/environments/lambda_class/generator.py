@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, UnknownNameError
+from omnimeter.contract.overlay import Graph, Overlay
 from omnimeter.environments.lambda_class import dynamics, patterns
 from omnimeter.environments.lambda_class.complexity import (
     FEW_TRIES,
@@ -30,6 +31,7 @@ from omnimeter.environments.lambda_class.space import (
     read_space,
 )
 from omnimeter.environments.lambda_class.views import VIEWS, View, kernels_of, scene, space_of
+from omnimeter.environments.shared import random_run
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
 
 Variant = Literal["implemented", "conceptual"]
@@ -306,6 +308,25 @@ class Lambda(KernelEnvironmentClass):
         Ask the class that ``with_views`` returned: only that one knows the view.
         """
         return scene(instance, self.seat_views, np.atleast_1d(observation).tolist(), reward)
+
+    def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:
+        """The cells, with Good, Evil, further objects and the reward in each.
+
+        A random agent takes rewards in the first seat meanwhile; agents are not propositions.
+        """
+        environment = self.build(instance)
+        paths = paths_of(instance.data["space"])
+        objects = [f"object {number}" for number in range(1, len(instance.data["objects"]) + 1)]
+        moments = []
+        for state in random_run(environment, rng, steps):
+            cells = [{"reward": float(reward)} for reward in state.rewards]
+            others = state.places[dynamics.FIRST_SEAT + len(self.seat_views) :]
+            places = [*state.places[: dynamics.FIRST_SEAT], *others]
+            for name, place in zip(["good", "evil", *objects], places, strict=True):
+                cells[place][name] = True
+            moments.append(cells)
+        names = [f"cell {number}" for number in range(1, len(paths) + 1)]
+        return Overlay.of(Graph(paths.tolist()), moments[0], moments[1:], names)
 
 
 def checked_rules(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from omnimeter.contract import (
     Observation,
 )
 from omnimeter.contract.agent import FloatArray, single
+from omnimeter.contract.overlay import Graph, Overlay
 from omnimeter.environments.mdp import scene as scenes
 from omnimeter.environments.mdp.dynamics import FARTHEST, KERNELS, MDPState
 from omnimeter.environments.mdp.files import StoredMDPs, read_file
@@ -145,6 +146,41 @@ class FiniteMDPs(KernelEnvironmentClass):
         """The number of transitions that are possible in the class, twice."""
         possible = float(self._distribution.possible.sum())
         return possible, possible
+
+    def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:  # noqa: ARG002
+        """The states, each with its name and the mean reward of each action, which never change.
+
+        Those that cannot be reached from an initial state are left out.
+        """
+        known, data = self._distribution, instance.data
+        rows = zip(data["successors"], data["probabilities"], strict=True)
+        leads = [
+            [
+                {to: p for to, p in zip(*action, strict=True) if p > 0}
+                for action in zip(*row, strict=True)
+            ]
+            for row in rows
+        ]
+        reached = dict.fromkeys(np.flatnonzero(known.initial).tolist())
+        for state in (waiting := list(reached)):
+            following = {to for action in leads[state] for to in action} - reached.keys()
+            reached |= dict.fromkeys(following)
+            waiting += following
+        numbers = {state: number for number, state in enumerate(sorted(reached))}
+        names = self.state_names()
+        squares: list[dict[str, Any]] = []
+        for state in numbers:
+            squares.append({"state": names[state]})
+            for number, (name, action) in enumerate(
+                zip(self.action_names(), leads[state], strict=True)
+            ):
+                means = (p * known.rewards[state, number, to] for to, p in action.items())
+                squares[-1][f"reward of {name}"] = round(float(sum(means)), 12)
+        successors = [
+            sorted({numbers[to] for action in leads[state] for to in action}) for state in numbers
+        ]
+        overlay = Overlay.of(Graph(successors), squares, names=[names[state] for state in numbers])
+        return replace(overlay, duration=steps)
 
     def scene(
         self, instance: Instance, observation: Observation, reward: float = 0.0

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, Space
+from omnimeter.contract.overlay import Lattice, Overlay
+from omnimeter.environments.shared import random_run
 from omnimeter.environments.torus.complexity import LETTERS, complexity, path_of
 from omnimeter.environments.torus.dynamics import (
+    EVIL_X,
+    GOOD_X,
     KERNELS,
     SEES_EVIL,
     SEES_GOOD,
@@ -128,6 +132,31 @@ class Torus(KernelEnvironmentClass):
     def complexity_range(self) -> tuple[float, float]:
         """From L against L up to two paths of the largest length as they mostly are."""
         return self._population.lowest, self._population.highest
+
+    def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:
+        """The cells by x and y, with Good, Evil, the limits next to each, and what it would pay."""
+        size = self.size
+        along = np.arange(size)
+        paid = nearness_table(size).reshape(size, size)  # [up, right]
+        limits = np.zeros((size, size, 4), dtype=np.int64)
+        limits[0, :, 0] = limits[-1, :, 1] = limits[:, -1, 2] = limits[:, 0, 3] = 1
+        moments = np.zeros((steps, size, size, 7), dtype=np.int64)
+        rewards = np.zeros((steps, size, size))
+        for time, state in enumerate(random_run(self.build(instance), rng, steps)):
+            for column, index, sign in ((0, GOOD_X, 1), (1, EVIL_X, -1)):
+                x, y = state.places[index : index + 2]
+                moments[time, x, y, column] = 1
+                right, up = (x - along[:, np.newaxis]) % size, (y - along) % size
+                rewards[time] += sign * paid[up, right]
+            moments[time, :, :, 2:6] = limits
+        values, codes = np.unique(rewards.round(12), return_inverse=True)
+        moments[..., 6] = codes.reshape(rewards.shape) + 1
+        columns: dict[str, Any] = dict.fromkeys(
+            ("good", "evil", "limit left", "limit right", "limit up", "limit down"), (True,)
+        )
+        columns["reward"] = values.tolist()
+        lattice = Lattice((size, size), torus=True)
+        return Overlay.from_moments(lattice, columns, moments.reshape(steps, size * size, 7))
 
     def scene(  # the paths are hidden
         self,
