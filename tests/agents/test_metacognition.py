@@ -107,6 +107,8 @@ def test_it_starts_afresh_at_once_if_it_avoids_something() -> None:
     """Once a reward was below 0, and has to be expected to have changed as well."""
     adjusted = told([-1.0] + [1.0] * 50 + [2.0] * 3)
     assert sorted(adjusted) == [(EXPLORATION, -1.0), (LEARNING_RATE, -1.0), (MEMORY, 1.0)]
+    adjusted = told([-1.0] + [1.0] * 50 + [2.0] * 3, masked=False)
+    assert adjusted == [(EXPLORATION, 0.5), (LEARNING_RATE, -1.0)]
 
 
 # In the grid

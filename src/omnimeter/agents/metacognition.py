@@ -38,7 +38,7 @@ MOST_PAIRS = 2**16  # pairs of observation and action; of more, several share th
 
 ACTIONS, ROW, PAIR, TURNS, SINCE, LATE, STAGE, STAGE_TURN, GOODS, AVOIDS, PENDING = range(11)
 WAIT_MEAN, WAIT_SPREAD, WAIT_COUNT, MEAN, SPREAD, COUNT, SUM, PER_TURN, BEFORE = range(9)
-TOLERANCE, LIMIT, LENGTH, EXPLORE, RATE, SLOWER = range(6)
+TOLERANCE, LIMIT, LENGTH, EXPLORE, RATE, SLOWER, MASKED = range(7)
 WATCHING, EXPLORING, SETTLING = range(3)
 """The stages: no response; exploring more; starting afresh, until the new policy has settled."""
 
@@ -260,8 +260,8 @@ def observe(state: Any, reward: Any, observation: Any, seen: Any) -> Any:  # noq
         alarm |= detect(state, WAIT, wait)
         alarm |= detect(state, AVERAGE, average)
         if alarm:
-            avoids = state.counts[SIZE] > 0.5 and state.numbers[AVOIDS] == 1
-            stage = SETTLING if avoids else EXPLORING
+            changed = state.counts[SIZE] > 0.5 and state.settings[MASKED] > 0.0
+            stage = SETTLING if changed and state.numbers[AVOIDS] == 1 else EXPLORING
     if stage != state.numbers[STAGE]:
         respond(state, stage)
     return reward
@@ -318,6 +318,7 @@ class Monitored(Agent):
         learning_rate: The learning rate while it explores more; by default as it is.
         length: The number of turns of a response.
         slower: How many times as long as before good rewards may take after exploring.
+        masked: Whether to start afresh at once where rewards below 0 are known.
     """
 
     def __new__(
@@ -329,6 +330,7 @@ class Monitored(Agent):
         learning_rate: float | None = None,
         length: int = 1000,
         slower: float = 5.0,
+        masked: bool = True,
     ) -> Any:
         """An agent around the learner."""
         positive = {"tolerance": tolerance, "limit": limit, "length": length, "slower": slower}
@@ -342,7 +344,7 @@ class Monitored(Agent):
             learning_rate is None or 0 < rate <= 1, problem, "Give a number above 0, at most 1."
         )
         inner = adapt(make(Kind.AGENT, given_spec(Kind.AGENT, agent)))
-        settings = (tolerance, limit, float(length), exploration, rate, slower)
+        settings = (tolerance, limit, float(length), exploration, rate, slower, float(masked))
         return wrap_agent(inner, MONITOR, _Begun(settings))
 
 

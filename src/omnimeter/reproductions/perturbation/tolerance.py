@@ -73,6 +73,9 @@ MONITORS: Sequence[Mapping[str, float]] = (
 )
 """For these settings of the monitor too; the others are its defaults."""
 
+UNMASKED: Mapping[str, float] = {"masked": False}
+"""And without the response to rewards that may be masked."""
+
 
 # The cases and their degrees.
 
@@ -317,7 +320,9 @@ def sensitivity(runs: int, cases: Sequence[Case], report: Report = silent) -> li
     rows = []
     learners = [dict(zip(RANGE, values, strict=True)) for values in product(*RANGE.values())]
     combined: list[tuple[Mapping[str, float], Mapping[str, float]]]
-    combined = [(each, {}) for each in learners] + [(CHOSEN, each) for each in MONITORS]
+    combined = [(each, {}) for each in learners] + [
+        (CHOSEN, each) for each in (*MONITORS, UNMASKED)
+    ]
     for number, (parameters, settings) in enumerate(combined):
         report("a range of parameters", number / len(combined))
         result = Experiment.of(cases, runs, parameters, settings)
@@ -428,7 +433,7 @@ def statements(
         return estimate
 
     best, chosen = searched[0], _row_of(searched, CHOSEN)
-    others = [row for row in range_rows if row["monitor"]]
+    *others, unmasked = [row for row in range_rows if row["monitor"]]
     range_rows = [row for row in range_rows if not row["monitor"]]
     known = [row for row in range_rows if row["ratio"] is not None]
     last = result.before[:, 1]
@@ -512,7 +517,9 @@ def statements(
             f"With {len(others)} other settings ({'; '.join(row['monitor'] for row in others)}) "
             f"the ratio has r from {_span(others, 'ratio')}; the monitored learner has "
             f"{_span(others, 'large-monitored')} of the ideal after large perturbations, "
-            f"{_span(others, 'small-monitored')} after the others.",
+            f"{_span(others, 'small-monitored')} after the others. If it never starts afresh at "
+            f"once (masked=false), r is {_span([unmasked], 'ratio')}, and it has "
+            f"{_span([unmasked], 'large-monitored')} and {_span([unmasked], 'small-monitored')}.",
             None,
         ),
     ]  # fmt: skip
@@ -525,8 +532,10 @@ def _row_of(
 
 
 def _span(rows: Sequence[Mapping[str, Any]], name: str) -> str:
-    values = [row[name] for row in rows]
-    return f"{min(values):.2f} to {max(values):.2f}"
+    """The least and the greatest value of a field, where it is known."""
+    values = [row[name] for row in rows if row[name] is not None]
+    ends = sorted({f"{pick(values):.2f}" for pick in (min, max)}, key=float) if values else ["none"]
+    return " to ".join(ends)
 
 
 def reproduce(
