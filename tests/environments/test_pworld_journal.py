@@ -254,9 +254,7 @@ def test_journals_that_cannot_be_used_are_explained(tmp_path: Path) -> None:
         Journal(tmp_path / "world.db", batch=0)
 
 
-def test_other_databases_are_named_by_url(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_databases_are_named_by_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"sqlite:///{tmp_path / 'world.db'}"
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "sqlalchemy", None)

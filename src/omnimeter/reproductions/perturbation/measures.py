@@ -2,57 +2,41 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
-from omnimeter.contract import Lattice, Overlay
+import numpy as np
+
+from omnimeter.contract import Overlay
+from omnimeter.environments.corners import Corners
 from omnimeter.measures import Belief, inconsistency, measure
 from omnimeter.reproductions import shared
+from omnimeter.reproductions.perturbation.tolerance import INITIAL, Rewards, all_cases
 from omnimeter.reproductions.shared import Report, Reproduced, Statement, silent
-
-SIDE = 8
-
-BEFORE = [(10, -10), (25, 5), (35, 15), (19, 21), (15, 35), (5, 25)]
-"""The reward structures before the perturbation: the rewards in (1, 1) and in (8, 8)."""
-
-AFTER = [(25, 5), (35, 15), (19, 21), (15, 35), (5, 25), (-10, 10)]
-"""Those after it; after [19, 21] it is [21, 19] in its place."""
 
 PRINTED = {"difference": 2.0, "distance": 5.5, "variability": 0.36}
 
 
-def world(rewards: tuple[int, int]) -> Overlay:
-    """The overlay of a reward structure: X, Y and the reward R of each square."""
-    paid = {(1, 1): rewards[0], (SIDE, SIDE): rewards[1]}
-    places = product(range(1, SIDE + 1), repeat=2)
-    squares = [{"X": x, "Y": y, "R": paid.get((x, y), 0)} for x, y in places]
-    return Overlay.of(Lattice((SIDE, SIDE)), squares)
+def world(rewards: Rewards) -> Overlay:
+    """The overlay of a reward structure: x, y and the reward of each square."""
+    corners, rng = Corners(rewards=list(rewards)), np.random.default_rng(0)
+    return corners.overlay(corners.draw(rng), rng, 1)
 
 
 def beliefs(overlay: Overlay) -> list[Belief]:
     """What an agent believes of the rewards that has learned them all in this world."""
-    column = list(overlay.columns).index("R")
-    labels = overlay.columns["R"]
+    column = list(overlay.columns).index("reward")
+    labels = overlay.columns["reward"]
     codes = overlay.codes[:, column].tolist()
-    return [Belief(square, "R", labels[code - 1]) for square, code in enumerate(codes)]
-
-
-def perturbations() -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The reward structures before and after, where they differ: 32 pairs."""
-    pairs = [
-        (before, (21, 19) if before == after == (19, 21) else after)
-        for before, after in product(BEFORE, AFTER)
-    ]
-    return [(before, after) for before, after in pairs if before != after]
+    return [Belief(square, "reward", labels[code - 1]) for square, code in enumerate(codes)]
 
 
 def _figures() -> dict[str, float]:
-    first = measure(world(BEFORE[0]), knowledge=[])
+    first = measure(world(INITIAL[0]), knowledge=[])
     varies, empty = first.variability, first.inconsistency
     assert varies is not None  # a grid is connected
     assert empty is not None  # there is a knowledge base, an empty one
     contradictions = [
-        inconsistency(world(after), beliefs(world(before))) for before, after in perturbations()
+        inconsistency(world(case.after), beliefs(world(case.before))) for case in all_cases()
     ]
     pairs = first.size * (first.size - 1)
     return {
