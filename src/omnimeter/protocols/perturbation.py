@@ -258,8 +258,7 @@ class Perturbation(FixedProtocol):
         degrees = self.degrees
         ordered = sorted({each for each in degrees if each is not None})
         if self.parts > 1 or None in degrees:
-            seconds = [each.parameters.get("second", each.label) for each in self.specs]
-            names = [e if isinstance(e, str) else Spec.from_json(e).label for e in seconds]
+            names = self._seconds()
             parts = [list(range(k, self.exercises, self.parts)) for k in range(self.parts)]
         else:
             ranges = np.array_split(np.array(ordered), min(len(ordered), GROUPS))
@@ -274,6 +273,15 @@ class Perturbation(FixedProtocol):
                 ({"label": label, **({"degree": fmean(known)} if known else {})}, numbers)
             )
         return sorted(groups, key=lambda group: float(group[0].get("degree", inf)))
+
+    def _seconds(self) -> list[str]:
+        """What tells the second classes apart: their labels, or parameters of the same class."""
+        seconds = [each.parameters.get("second", each.label) for each in self.specs]
+        labels = [e if isinstance(e, str) else Spec.from_json(e).label for e in seconds]
+        ids = {label.partition("(")[0] for label in labels}
+        if len(ids) > 1 or len(set(labels)) == 1:
+            return labels
+        return [label.partition("(")[2].removesuffix(")") or "default" for label in labels]
 
     def settings(self) -> dict[str, str]:
         """The change, and how levels are measured."""

@@ -15,7 +15,7 @@ from omnimeter.reports.text import decimals, interval, metric, number, printable
 SHOWN = ("loss", "recovered", "recovery")
 """The metrics for which a terminal has room; JSON has all of them."""
 
-HEADINGS = ("Agent", "Degree", "Score", "95 % interval", "Exercises")
+HEADINGS = ("Agent", "Degree", "Score", "95 % interval")
 
 
 def _groups(result: Result) -> Iterator[tuple[ScoreRow, Mapping[str, Any]]]:
@@ -39,8 +39,10 @@ def degree_table(result: Result) -> Table | None:
             Cell(row.label, {"agent": printable(row.label)}),
             Cell(group["label"], {"degree": group.get("degree"), "label": group["label"]}),
             Cell(number(group["value"], places), {"score": group["value"]}, "strong"),
-            Cell(interval(low, high, places), {"low": low, "high": high}),
-            Cell(str(group["count"]), {"exercises": group["count"]}),
+            Cell(
+                interval(low, high, places),
+                {"low": low, "high": high, "exercises": group["count"]},
+            ),
             *(
                 Cell(metric(group.get(each.name), each.kind), {each.name: group.get(each.name)})
                 for each in metrics
@@ -58,7 +60,7 @@ def degree_figure(result: Result) -> CurveFigure | None:
         if "degree" in group:
             points[row.label].append((group["degree"], group["value"], *group["interval"]))
     curves = [Curve(label, *zip(*known, strict=True)) for label, known in points.items() if known]
-    if max((len(curve.places) for curve in curves), default=0) < 2:
+    if max((len(set(curve.places)) for curve in curves), default=0) < 2:
         return None
     return CurveFigure(
         "degrees",
