@@ -11,7 +11,15 @@ import pytest
 
 from omnimeter import api
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import Ending, InvalidInputError, Outcome, Spec, Trace
+from omnimeter.contract import (
+    Ending,
+    Fault,
+    FaultKind,
+    InvalidInputError,
+    Outcome,
+    Spec,
+    Trace,
+)
 from omnimeter.environments.cups import Cups
 from omnimeter.execution import evaluate
 from omnimeter.payoffs import LaterAverage
@@ -42,13 +50,20 @@ def rewards(*pieces: tuple[float, int]) -> Any:
         ([(1.0, 20), (0.0, 30), (1.0, 20)], {"share": 0.5}, Levels(1, 0, 1, 35)),
         ([(1.0, 20), (0.0, 30), (0.5, 20)], {}, Levels(1, 0, 0.5, None)),
         ([(1.0, 20), (0.0, 30), (0.5, 20)], {"reference": "end"}, Levels(1, 0, 0.5, 39)),
-        ([(1.0, 20), (0.0, 50)], {"reference": "end"}, Levels(1, 0, 0, None)),
+        ([(1.0, 20), (0.0, 50)], {"reference": "end"}, Levels(1, 0, 0, 0)),
+        ([(1.0, 20), (0.5, 50)], {"reference": "end"}, Levels(1, 0.5, 0.5, 0)),
         ([(1.0, 20), (2.0, 50)], {}, Levels(1, 2, 2, 0)),
         ([(-3.0, 20), (-5.0, 20), (-3.0, 30)], {}, Levels(-3, -5, -3, 29)),
     ],
 )
 def test_levels(pieces: Any, options: Any, expected: Levels) -> None:
     assert levels(rewards(*pieces), 20, 10, **options) == expected
+
+
+def test_levels_that_differ_by_rounding_are_the_same() -> None:
+    measured = levels(np.full(1000, 0.1), 500, 50)
+    assert measured.recovery == 0
+    assert measured.before == pytest.approx(0.1)
 
 
 def trace(given: Any, planned: int, lowest: float = -1.0) -> Trace:
@@ -149,8 +164,31 @@ def test_wrong_parameters_are_refused(parameters: dict[str, Any], message: str) 
 
 def test_an_agent_must_be_perturbed_at_that_moment() -> None:
     agent = Spec("perturbed-v1", {"agent": "random-v1", "at": 5, "noise": 1.0})
-    with pytest.raises(InvalidInputError, match="after 5 interactions, not after 50"):
-        made(environment_class="gc", at=50).propose(agent, [])
+    around = Spec("monitored-v1", {"agent": agent.to_json()})
+    for each in (agent, around):
+        with pytest.raises(InvalidInputError, match="after 5 interactions, not after 50"):
+            made(environment_class="gc", at=50).propose(each, [])
+
+
+def test_failing_where_it_goes_badly_gains_nothing_in_any_row() -> None:
+    """Half of the exercises fail: rows by degree are as wide as the score, and none recovered."""
+    protocol = made(environment_class="torus", then=["torus", "torus(size=9)"], at=10, exercises=40)
+    fault = Fault(FaultKind.AGENT_ERROR, "lost")
+    outcomes = [
+        Outcome(each, *((0.5, 20) if each.number % 4 < 2 else (None, 15)), 0.0, 0, 0,
+                Ending.BUDGET, fault=None if each.number % 4 < 2 else fault,
+                remarks={"levels": Levels(0, 0, 0, 0)._asdict()} if each.number % 4 < 2 else {})
+        for each in protocol.propose(Spec("a"), [])
+    ]  # fmt: skip
+    score = protocol.score(outcomes)
+    assert score.parts["recovered"] == 0.5
+    assert len(score.parts["degrees"]) == 2
+    for row in score.parts["degrees"]:
+        assert row["count"] == 10
+        low, high = row["interval"]
+        assert low < 0
+        assert high > 0.6
+        assert row["recovered"] == 0.5
 
 
 # From Python

@@ -109,4 +109,11 @@ def _as_options(text: str) -> str:
         if each.opts[0].startswith("--")
     }
     parameter = rf"(?<![\w(,-])({'|'.join(options)})=(?:True\b)?(?=([\w-]?))"
-    return re.sub(parameter, lambda match: options[match[1]] + " " * bool(match[2]), text)
+
+    def translated(match: re.Match[str]) -> str:
+        before = text[: match.start()]
+        if before.count("(") > before.count(")"):  # of a part, as in switch(first=gc, at=3)
+            return str(match[0])
+        return str(options[match[1]]) + " " * bool(match[2])
+
+    return re.sub(parameter, translated, text)

@@ -215,6 +215,13 @@ class EnvironmentClass(ABC):
         message = f"{type(self).__name__} cannot be divided into squares: it has no overlay."
         raise InvalidInputError(message, "Choose a class of cells or states, as lambda or grid.")
 
+    def degree(self, before: Instance, after: Instance) -> float | None:  # noqa: ARG002
+        """How strong the change of one environment into another is, where the class says so.
+
+        Otherwise it is the number of propositions in which a square of both overlays differs.
+        """
+        return None
+
     # Extension: adaptive tests, which choose by complexity (section 3.9).
 
     def complexity_range(self) -> tuple[float, float]:

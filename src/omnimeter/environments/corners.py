@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache, cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -171,6 +172,11 @@ class Corners(KernelEnvironmentClass):
         ]
         return replace(Overlay.of(Lattice((side, side)), squares), duration=steps)
 
+    def degree(self, before: Instance, after: Instance) -> float:
+        """The degree of perturbation (6), which compares ideal policies and signs of rewards."""
+        (_, *old), (_, *new) = before.data["rewards"], after.data["rewards"]
+        return Perturbation((old[0], old[1]), (new[0], new[1]), before.data["size"]).degree
+
     def scene(
         self, instance: Instance, observation: Observation, reward: float = 0.0
     ) -> Mapping[str, Any]:
@@ -200,6 +206,39 @@ class IdealPolicy:
     toward_first: NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class Perturbation:
+    """Rewards that turn into others.
+
+    Attributes:
+        before: What is paid in both corners at first.
+        after: What is paid later.
+        size: The number of squares along each side.
+    """
+
+    before: tuple[float, float]
+    after: tuple[float, float]
+    size: int = 8
+
+    @cached_property
+    def policy_difference(self) -> int:
+        """D_o (equation 3): how many squares go toward the other corner, by the ideal policies."""
+        before, after = (ideal_policy(each, self.size) for each in (self.before, self.after))
+        return int((before.toward_first != after.toward_first).sum())
+
+    @cached_property
+    def degree(self) -> float:
+        """D_p = D_o / 16 + 3 V+ + V- (equation 6); in other sizes, a quarter of all squares for 16.
+
+        V+ is the number of rewards that were negative and become positive, V- the reverse.
+        """
+        pairs = list(zip(self.before, self.after, strict=True))
+        gained = sum(old < 0 < new for old, new in pairs)
+        lost = sum(new < 0 < old for old, new in pairs)
+        return 4 * self.policy_difference / self.size**2 + 3 * gained + lost
+
+
+@cache
 def ideal_policy(rewards: tuple[float, float], size: int = 8) -> IdealPolicy:
     """The policy with the greatest average reward per turn.
 

@@ -164,13 +164,20 @@ class Switch(EnvironmentClass):
         return overlay
 
     def difference(self, instance: Instance, rng: np.random.Generator) -> float | None:
-        """How many propositions of a square change at the switch, on average.
+        """The degree of the perturbation.
 
-        The overlay difference D_o (equation 3) of both environments as they begin, over the number
-        of squares; ``None`` where one of them has no overlay, or they have not the same squares.
+        What the class says, if both are of one; otherwise how many propositions of a square change
+        at the switch, on average: the overlay difference D_o (equation 3) of both environments as
+        they begin, over the number of squares. ``None`` where one of them has no overlay, or they
+        have not the same squares.
         """
+        parts = self._parts(instance)
+        if type(self.first) is type(self.second):
+            own = self.first.degree(*(part for _, part in parts))
+            if own is not None:
+                return own
         try:
-            one, other = (made.overlay(part, rng, 1) for made, part in self._parts(instance))
+            one, other = (made.overlay(part, rng, 1) for made, part in parts)
             return overlay_difference(one, other).total / one.adjacency.size
         except InvalidInputError:
             return None

@@ -29,10 +29,17 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.protocol import Design, Metric
-from omnimeter.estimation import mean
 from omnimeter.payoffs import LaterAverage
-from omnimeter.protocols.sample import FIRST_BLOCK, FixedProtocol, Planned, SpecLike, draw
+from omnimeter.protocols.sample import (
+    FIRST_BLOCK,
+    FixedProtocol,
+    Planned,
+    SpecLike,
+    draw,
+    mean_score,
+)
 
 METRICS = (
     Metric("before", "before", "The mean reward just before the change, over a window."),
@@ -53,6 +60,9 @@ METRICS = (
     ),
 )
 
+ROUNDING = 1e-9
+"""The part of a level that may be rounding."""
+
 GROUPS = 4
 """So many degrees of perturbation of one class have rows of their own; more are put together."""
 
@@ -65,7 +75,7 @@ class Levels(NamedTuple):
         after: That over the first window after it.
         final: That over the last window.
         recovery: The interactions after the change at the end of the first window in which the
-            level is regained; 0 if nothing was lost, ``None`` if it never is.
+            level is regained; 0 if nothing has to be, ``None`` if it never is.
     """
 
     before: float
@@ -97,9 +107,9 @@ def levels(
     after, final = float(running[0]), float(running[-1])
     goal = before if reference == "before" else final
     recovery: int | None = None
-    if before <= after:
+    if min(before, goal) <= after + ROUNDING * max(abs(before), abs(after)):
         recovery = 0
-    elif goal > after:
+    else:
         reached = np.flatnonzero(running >= after + share * (goal - after))
         recovery = window + int(reached[0]) if len(reached) else None
     return Levels(before, after, final, recovery)
@@ -237,20 +247,15 @@ class Perturbation(FixedProtocol):
         """The mean payoff with its 95 % interval, what was lost and regained, and the degrees."""
         score = super().score(outcomes)
         parts = {**score.parts, **summary(outcomes)}
-        paid = {each.exercise.number: each for each in outcomes if each.payoff is not None}
-        members = [(group, [paid[k] for k in own if k in paid]) for group, own in self.groups]
-        parts["degrees"] = [
-            {**group, **summary(own), **self._mean(own)} for group, own in members if own
-        ]
+        by_number = {each.exercise.number: each for each in outcomes}
+        parts["degrees"] = []
+        for group, numbers in self.groups:
+            own = [by_number[k] for k in numbers if k in by_number]
+            part = mean_score(own, 1, self.bounds())
+            if part.value is not None and part.interval is not None:
+                values = {"count": part.count, "value": part.value, "interval": part.interval[:2]}
+                parts["degrees"].append({**group, **summary(own), **values})
         return replace(score, parts=parts)
-
-    def _mean(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        payoffs = np.array([each.payoff for each in outcomes])
-        low, high = self.bounds()
-        support = min(low, payoffs.min()), max(high, payoffs.max())
-        estimate = mean(payoffs, support=support)
-        ends = estimate.low, estimate.high
-        return {"count": len(payoffs), "value": estimate.value, "interval": ends}
 
     @cached_property
     def groups(self) -> list[tuple[dict[str, Any], list[int]]]:
@@ -304,10 +309,13 @@ class Perturbation(FixedProtocol):
 
 def _check_moment(spec: Spec, at: int) -> None:
     """Check that what changes by itself does so when the protocol expects it."""
+    inner = spec.parameters.get("agent")
+    if isinstance(inner, str | dict):
+        _check_moment(given_spec(Kind.AGENT, inner), at)
     own = spec.parameters.get("at", at) if spec.id in ("switch-v1", "perturbed-v1") else at
     if own != at:
         message = f"{spec.label} changes after {own} interactions, not after {at}."
-        raise InvalidInputError(message, f"Give at={at} there, or another moment to the test.")
+        raise InvalidInputError(message, f"Give {at} there, or another moment to the test.")
 
 
 def _switch(first: Spec, second: SpecLike, at: int) -> Spec:
@@ -318,11 +326,16 @@ def _switch(first: Spec, second: SpecLike, at: int) -> Spec:
 
 
 def summary(outcomes: Sequence[Outcome]) -> Mapping[str, float]:
-    """What was lost and regained in some exercises; what is not known is left out."""
+    """What was lost and regained in some exercises; what is not known is left out.
+
+    An exercise that ended in a fault of the agent's own has not recovered.
+    """
     known = [Levels(**each.remarks["levels"]) for each in outcomes if "levels" in each.remarks]
     if not known:
         return {}
-    times = sorted(inf if each.recovery is None else each.recovery for each in known)
+    failed = sum(map(is_own_fault, outcomes))
+    regained = [inf if each.recovery is None else each.recovery for each in known]
+    times = sorted([*regained, *[inf] * failed])
     middle = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
     values = {
         "before": fmean(each.before for each in known),
