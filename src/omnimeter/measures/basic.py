@@ -355,6 +355,6 @@ def complexity(
     except (OverflowError, ValueError):  # the sum of opposite infinities is a ValueError
         result = inf
     if not isfinite(result):
-        message = f"The complexity with the weights {weight} is too large for a number."
+        message = f"The complexity with the weights {dict(weights or {})} is too large."
         raise InvalidInputError(message, "Give smaller weights.")
     return result
