@@ -89,6 +89,42 @@ def test_overlays_of_different_sizes_cannot_be_compared():
     one, two = (Overlay.of(Lattice((n,)), [{"p": True}] * n) for n in (2, 3))
     with pytest.raises(InvalidInputError, match="2 and 3 squares"):
         overlay_difference(one, two)
+    flat, square = (Overlay.of(Lattice(each), [{"p": True}] * 12) for each in ((2, 6), (3, 4)))
+    with pytest.raises(InvalidInputError, match=r"shapes \(2, 6\) and \(3, 4\)"):
+        overlay_difference(flat, square)
+
+
+def test_squares_correspond_by_name():
+    graph, squares = Graph([[1], [2], [0]]), [{"p": 1}, {"p": 2}, {"p": 3}]
+    one = Overlay.of(graph, squares, names=["a", "b", "c"])
+    moved = Overlay.of(graph, [squares[2], squares[0], squares[1]], names=["c", "a", "b"])
+    assert overlay_difference(one, moved).total == overlay_difference(moved, one).total == 0
+    assert overlay_difference(one, Overlay.of(graph, squares)).total == 0
+    with pytest.raises(InvalidInputError, match="Only one of the overlays has the square c"):
+        overlay_difference(one, Overlay.of(graph, squares, names=["a", "b", "d"]))
+
+
+def test_values_of_numpy_and_none_at_all():
+    def density(values):
+        return information_density(Overlay.of(Lattice((4,)), [{"tree": each} for each in values]))
+
+    assert density(np.array([True, False, False, False])) == 0.25
+    assert density([None, np.nan, np.float32("nan"), np.int64(0)]) == 0.25
+    overlay = Overlay.of(Lattice((1,)), [{"tree": np.True_}])
+    assert overlay.columns == {"tree": [True]}
+    assert inconsistency(overlay, [Belief(0, "tree", np.False_)]).of_beliefs == 1
+    for value in ([1], np.zeros(2)):
+        with pytest.raises(InvalidInputError, match="which cannot be a value"):
+            density([value] * 4)
+
+
+def test_impossible_squares_are_refused():
+    for shape in ((-2, -3), (2.5,), ("a",)):
+        with pytest.raises(InvalidInputError, match="A lattice cannot have the shape"):
+            Lattice(shape)
+    for successor in ("a", 0.5, 3, -1):
+        with pytest.raises(InvalidInputError, match=f"The square {successor!r} is a successor"):
+            Graph([[1], [0], [successor]])
 
 
 @pytest.mark.parametrize("second", [False, 4])
@@ -141,6 +177,15 @@ def test_complexity_leaves_zeros_out_and_takes_weights():
         complexity(values, weights={"sise": 1})
     with pytest.raises(InvalidInputError, match="mean"):
         complexity(values, "mean")
+    with pytest.raises(InvalidInputError, match="The weight of size is nan"):
+        complexity(values, weights={"size": np.nan})
+    for combine, weights in (
+        ("product", {"size": 400_000}),
+        ("product", {"size": 500, "volatility": 500}),
+        ("sum", {"size": 1e308, "volatility": -1e308}),
+    ):
+        with pytest.raises(InvalidInputError, match="is too large"):
+            complexity(values, combine, weights)
 
 
 def test_what_is_undefined_has_its_reason():

@@ -36,6 +36,7 @@ def test_a_class_has_the_means_of_its_instances():
     sizes = [each.size for each in result.instances]
     assert len(set(sizes)) > 1
     assert result.estimates["size"] == mean(sizes)
+    assert om.measure("cups", exercises=5, steps=1).estimates["size"].low >= 1
     assert set(result.estimates) == set(MEASURES)
     assert result.undefined["difference"] == (8, "No other overlay was given.")
     again = om.measure("cups(max_cups=5)", exercises=8, steps=3, seed=5)

@@ -7,7 +7,13 @@ from pyarrow import parquet
 
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.overlay import Graph, Lattice
-from omnimeter.measures import Belief, read_knowledge, read_overlay
+from omnimeter.measures import (
+    Belief,
+    inconsistency,
+    overlay_difference,
+    read_knowledge,
+    read_overlay,
+)
 
 
 @pytest.fixture
@@ -26,10 +32,10 @@ GRID = "y,x,time,tree,height\n2,1,1,,3\n1,1,1,true,\n1,2,1,false,low\n2,2,1,true
 def test_a_grid_over_time(write):
     overlay = read_overlay(write(GRID + "1,2,3,true,low\n1,2,4,true,\n"))
     assert overlay.adjacency == Lattice((2, 2))
-    assert list(overlay.names) == ["(1, 1)", "(1, 2)", "(2, 1)", "(2, 2)"]  # as the columns: y, x
-    assert overlay.columns == {"tree": [True], "height": ["3", "low"]}
-    assert overlay.codes.tolist() == [[1, 0], [0, 2], [0, 1], [1, 1]]
-    assert overlay.changes.tolist() == [[3, 1, 0, 1], [4, 1, 1, 0]]
+    assert list(overlay.names) == ["(1, 1)", "(1, 2)", "(2, 1)", "(2, 2)"]  # x, y
+    assert overlay.columns == {"tree": [True], "height": [3, "low"]}
+    assert overlay.codes.tolist() == [[1, 0], [0, 1], [0, 2], [1, 1]]
+    assert overlay.changes.tolist() == [[3, 2, 0, 1], [4, 2, 1, 0]]
     assert overlay.duration == 4
     assert read_overlay(write(GRID), torus=True).adjacency == Lattice((2, 2), torus=True)
 
@@ -42,6 +48,18 @@ def test_parquet_and_csv_are_the_same(write, tmp_path):
     assert one.columns == two.columns == {"wet": [True], "depth": [1.5, 2.0]}
     assert one.codes.tolist() == two.codes.tolist() == [[1, 1], [0, 0], [0, 2]]
     assert one.adjacency == two.adjacency == Lattice((3,))
+
+
+def test_axes_go_by_name_and_values_by_cell(write):
+    one = read_overlay(write("x10,x2,h\n1,1,3\n1,2,high\n1,3,\n2,1,\n2,2,\n2,3,3\n"))
+    two = read_overlay(write("x2,x10,h\n1,1,3\n1,2,\n2,1,3\n2,2,\n3,1,\n3,2,3.0\n"))
+    assert one.adjacency == two.adjacency == Lattice((3, 2))
+    assert overlay_difference(one, two).total == 1
+    beliefs = read_knowledge(write("x10,x2,h\n1,1,3\n2,3,3\n", "kb.csv"), one)
+    assert inconsistency(one, beliefs).of_beliefs == 0
+    mixed = read_overlay(write("x,p\n1,true\n2,false\n3,unknown\n4,1_0\n5,-1e1\n"))
+    assert mixed.columns == {"p": [True, "unknown", "1_0", -10.0]}
+    assert mixed.codes[:, 0].tolist() == [1, 0, 2, 3, 4]
 
 
 def test_named_squares_with_edges(write):
@@ -69,6 +87,10 @@ def test_named_squares_with_edges(write):
         ("square,p\na,true\n", "which squares are adjacent"),
         ("x\n1\n2\n", "no proposition"),
         ("x,p\n1,2,3\n", "not a table"),
+        ("x,y,p\n0,0,1\n100000000000,1,2\n", r"no row for the square \(0, 1\)"),
+        ("x,p\n1e300,true\n", r"row 1: x is 1e\+300"),
+        ("x,time,p\n1,1,true\n1,100000000000,\n", "100000000000 time steps, not 1 to"),
+        ("x,p,p\n1,true,true\n", "2 columns with the name 'p'"),
     ],
 )
 def test_what_is_wrong_in_a_table_is_said(write, text, message):

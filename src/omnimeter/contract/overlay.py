@@ -21,6 +21,9 @@ from omnimeter.contract.errors import InvalidInputError
 Value = str | int | float | bool
 Codes = NDArray[np.int32]
 
+LONGEST = 10**7
+"""The largest number of time steps."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
@@ -33,6 +36,11 @@ class Lattice:
 
     shape: tuple[int, ...]
     torus: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(_is_whole(length) and length >= 0 for length in self.shape):
+            message = f"A lattice cannot have the shape {self.shape}."
+            raise InvalidInputError(message, "Give the number of squares along each axis.")
 
     @property
     def size(self) -> int:
@@ -50,6 +58,12 @@ class Graph:
 
     successors: Sequence[Sequence[int]]
 
+    def __post_init__(self) -> None:
+        for each in (each for row in self.successors for each in row):
+            if not (_is_whole(each) and 0 <= each < self.size):
+                message = f"The square {each!r} is a successor, but there are {self.size}."
+                raise InvalidInputError(message, "Number squares from 0.")
+
     @property
     def size(self) -> int:
         """The number of squares."""
@@ -62,6 +76,25 @@ class Belief(NamedTuple):
     square: int
     name: str
     value: Value
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int | np.integer)
+
+
+def plain(name: str, value: object) -> Value:
+    """A value as Python has it; ``False`` where there is none: ``None``, or not a number.
+
+    Raises:
+        InvalidInputError: It cannot be a value, such as a list.
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None:
+        return False
+    if not isinstance(value, str | int | float):
+        message = f"{name} is {value!r}, which cannot be a value."
+        raise InvalidInputError(message, "Give True or False, a number, or a text.")
+    return value if value == value else False  # noqa: PLR0124 - NaN differs from itself
 
 
 def _unchanged() -> NDArray[np.int64]:
@@ -111,12 +144,15 @@ class Overlay:
         Args:
             adjacency: The squares, and which of them are adjacent.
             squares: What holds in each at time 1; ``True`` for a symbolic proposition. What is
-                ``False`` or missing does not hold.
+                ``False``, ``None``, not a number or missing does not hold.
             later: The same for the times 2, 3, ...
             names: The name of each square.
         """
         labels: dict[str, dict[Value, int]] = {}
-        moments = [squares, *later]
+        moments = [
+            [{name: plain(name, value) for name, value in square.items()} for square in moment]
+            for moment in (squares, *later)
+        ]
         for moment in moments:
             for square in moment:
                 for name, value in square.items():
@@ -165,13 +201,8 @@ class Overlay:
             )
         elif self.names and len(self.names) != squares:
             problem = f"There are {len(self.names)} names for {squares} squares."
-        elif self.duration < 1:
-            problem = f"The duration is {self.duration} time steps."
-        if not problem and isinstance(self.adjacency, Graph):
-            beyond = {each for row in self.adjacency.successors for each in row}
-            beyond = {each for each in beyond if not 0 <= each < squares}
-            if beyond:
-                problem = f"The square {min(beyond)} is a successor, but there are {squares}."
+        elif not 1 <= self.duration <= LONGEST:
+            problem = f"The duration is {self.duration} time steps, not 1 to {LONGEST:,}."
         if not problem:
             problem = self._problem_of_codes(squares)
         if problem:

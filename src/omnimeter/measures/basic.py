@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import fsum, prod
+from math import fsum, inf, isfinite, prod
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract.errors import InvalidInputError, UnknownNameError
-from omnimeter.contract.overlay import Belief, Overlay, Value
+from omnimeter.contract.overlay import Belief, Lattice, Overlay, Value, plain
 from omnimeter.measures.distances import UndefinedError, Variability, variability
 
 Form = Literal["mean", "sum"]
@@ -254,7 +254,8 @@ def inconsistency(overlay: Overlay, knowledge: Iterable[Belief]) -> Inconsistenc
 def _checked(overlay: Overlay, knowledge: Iterable[Belief]) -> dict[tuple[int, str], Value]:
     """What is believed of each square, if no two beliefs contradict each other."""
     beliefs: dict[tuple[int, str], Value] = {}
-    for square, name, value in knowledge:
+    for square, name, given in knowledge:
+        value = plain(name, given)
         if not 0 <= square < overlay.adjacency.size:
             message = (
                 f"There is a belief about square {square} of {overlay.adjacency.size} squares."
@@ -275,25 +276,36 @@ def _checked(overlay: Overlay, knowledge: Iterable[Belief]) -> dict[tuple[int, s
 def overlay_difference(first: Overlay, second: Overlay) -> Difference:
     """The difference D_o between two overlays at time 1 (3).
 
-    A proposition that one of them does not have does not hold there.
+    Squares correspond by name where both overlays have names, and by number otherwise. A
+    proposition that one of them does not have does not hold there.
 
     Raises:
-        InvalidInputError: They do not have the same number of squares.
+        InvalidInputError: They do not have the same squares.
     """
-    if first.adjacency.size != second.adjacency.size:
-        message = f"The overlays have {first.adjacency.size} and {second.adjacency.size} squares."
+    one, two, message = first.adjacency, second.adjacency, ""
+    if one.size != two.size:
+        message = f"The overlays have {one.size} and {two.size} squares."
+    elif isinstance(one, Lattice) and isinstance(two, Lattice) and one.shape != two.shape:
+        message = f"The overlays are lattices of the shapes {one.shape} and {two.shape}."
+    order = np.arange(one.size)
+    if not message and first.names and second.names:
+        if apart := sorted(set(first.names) ^ set(second.names)):
+            message = f"Only one of the overlays has the square {apart[0]}."
+        else:
+            order[np.argsort(first.names, kind="stable")] = np.argsort(second.names, kind="stable")
+    if message:
         raise InvalidInputError(message, "Compare overlays whose squares correspond to each other.")
     total = 0
     absent = np.zeros(first.adjacency.size, dtype=np.int64)
     for name in dict.fromkeys([*first.columns, *second.columns]):
         numbers: dict[Value | None, int] = {None: 0}
         columns = []
-        for overlay in (first, second):
+        for overlay, places in ((first, slice(None)), (second, order)):
             column = absent
             if name in overlay.columns:
                 labels = [None, *overlay.columns[name]]
                 common = np.array([numbers.setdefault(each, len(numbers)) for each in labels])
-                column = common[overlay.codes[:, list(overlay.columns).index(name)]]
+                column = common[overlay.codes[places, list(overlay.columns).index(name)]]
             columns.append(column)
         total += int(np.count_nonzero(columns[0] != columns[1]))
     return Difference(
@@ -319,17 +331,30 @@ def complexity(
         weights: Exponents in the product, coefficients in the sum; 1 where not given.
 
     Raises:
-        InvalidInputError: A weight of something else, or another way to combine.
+        InvalidInputError: A weight of something else or that is not finite, another way to
+            combine, or a complexity that is too large for a number.
     """
     for name in [*values, *(weights or {})]:
         if name not in FACTORS:
             raise UnknownNameError("factor of complexity", name, FACTORS)
-    weight = dict.fromkeys(FACTORS, 1.0) | dict(weights or {})
-    if combine == "sum":
-        return fsum(weight[name] * value for name, value in values.items())
-    if combine != "product":
+    if combine not in ("product", "sum"):
         raise InvalidInputError(
             f"Complexity cannot be combined as {combine!r}.", "Choose 'product' or 'sum'."
         )
+    weight = dict.fromkeys(FACTORS, 1.0) | dict(weights or {})
+    for name, number in weight.items():
+        if not isfinite(number):
+            raise InvalidInputError(f"The weight of {name} is {number}.", "Give a finite number.")
     factors = dict(values) | {"inconsistency": values.get("inconsistency", 0.0) + 1}
-    return float(prod(value ** weight[name] for name, value in factors.items() if value != 0))
+    try:
+        if combine == "sum":
+            result = fsum(weight[name] * value for name, value in values.items())
+        else:
+            powers = (value ** weight[name] for name, value in factors.items() if value != 0)
+            result = float(prod(powers))
+    except (OverflowError, ValueError):  # the sum of opposite infinities is a ValueError
+        result = inf
+    if not isfinite(result):
+        message = f"The complexity with the weights {dict(weights or {})} is too large."
+        raise InvalidInputError(message, "Give smaller weights.")
+    return result

@@ -96,7 +96,8 @@ def measure_class(
     for name in MEASURES:
         values = [each.values()[name] for each in instances]
         known = [value for value in values if value is not None]
-        estimates[name] = mean(known, support=(0.0, inf)) if known else None  # none is negative
+        least = 1.0 if name == "size" else 0.0
+        estimates[name] = mean(known, support=(least, inf)) if known else None
         if len(known) < len(values):
             reason = instances[values.index(None)].reasons[name]
             undefined[name] = (len(values) - len(known), reason)

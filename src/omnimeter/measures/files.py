@@ -4,7 +4,8 @@ A row says what holds in a square. Squares are named in the column ``square``, o
 by whole numbers in the columns ``x``, ``y``, ``z``, or ``x1``, ``x2``, and so on. In a column
 ``time``, counted from 1, the row says what holds from that time on. Every other column is a
 proposition (``true``, ``false``) or a named value; where it is empty or ``false``, it does not
-hold. A knowledge base is such a table too, but where it is empty, nothing is believed.
+hold. Each cell is read for itself: as true or false, a number, or text. A knowledge base is such a
+table too, but where it is empty, nothing is believed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count, zip_longest
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,9 @@ from omnimeter.contract.errors import InvalidInputError
 from omnimeter.contract.overlay import Belief, Graph, Lattice, Overlay, Value
 
 COORDINATE = re.compile(r"[xyz]|x[1-9]\d*")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+LARGEST = 10**15
+"""The largest coordinate or time that is read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +76,12 @@ def read_overlay(
             message = f"{path} places squares in a grid, and edges are given too."
             raise InvalidInputError(message, "Name squares in a column 'square' for edges.")
         shape = tuple((np.ptp(rows.places, axis=0) + 1).tolist())
-        order = np.ravel_multi_index((rows.places - rows.places.min(axis=0)).T, shape)
         if len(names) < prod(shape):
-            absent = np.setdiff1d(np.arange(prod(shape)), order)[0]
-            where = np.array(np.unravel_index(absent, shape)) + rows.places.min(axis=0)
-            message = f"{path} has no row for the square {_name(where)} of a grid of {shape}."
+            places = (_name(rows.places.min(axis=0) + _place(k, shape)) for k in count())
+            absent = next(place for place, name in zip_longest(places, names) if place != name)
+            message = f"{path} has no row for the square {absent} of a grid of {shape}."
             raise InvalidInputError(message, "Give every square of the grid a row.")
         adjacency = Lattice(shape, torus)
-        squares, names = order[squares], [names[k] for k in np.argsort(order)]
     columns, codes = {}, np.zeros((len(squares), len(rows.columns)), dtype=np.int64)
     for number, (name, column) in enumerate(rows.columns.items()):
         columns[name], codes[:, number] = _encoded(column)
@@ -133,7 +136,9 @@ def _table(path: str | Path) -> Any:
         if Path(path).suffix.lower() == ".parquet":
             table = parquet.read_table(path)
         else:
-            options = csv.ConvertOptions(strings_can_be_null=True)
+            with csv.open_csv(path) as file:
+                texts = dict.fromkeys(file.schema.names, pa.string())
+            options = csv.ConvertOptions(strings_can_be_null=True, column_types=texts)
             table = csv.read_csv(path, convert_options=options)
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}."
@@ -141,6 +146,10 @@ def _table(path: str | Path) -> Any:
     except pa.ArrowInvalid as error:
         message = f"{path} is not a table: {error}"
         raise InvalidInputError(message, "Give a CSV or Parquet file.") from error
+    names = table.column_names
+    if twice := [name for name in names if names.count(name) > 1]:
+        message = f"{path} has {names.count(twice[0])} columns with the name {twice[0]!r}."
+        raise InvalidInputError(message, "Give each column a name of its own.")
     if table.num_rows == 0:
         raise InvalidInputError(f"{path} has no rows.", "Give each square a row.")
     return table
@@ -151,8 +160,8 @@ def _read(path: str | Path) -> _Rows:
     table = _table(path)
     columns = {name: table.column(name) for name in table.column_names}
     axes = [name for name in columns if COORDINATE.fullmatch(name)]
-    count = table.num_rows
-    times = np.ones(count, dtype=np.int64)
+    axes.sort(key=lambda name: (len(name), name))
+    times = np.ones(table.num_rows, dtype=np.int64)
     if "time" in columns:
         times = _whole(columns.pop("time"), "time", path)
         if times.min() < 1:
@@ -177,24 +186,47 @@ def _name(place: NDArray[np.int64]) -> str:
     return f"({', '.join(map(str, place.tolist()))})"
 
 
+def _place(number: int, shape: Sequence[int]) -> NDArray[np.int64]:
+    """Where a square of a grid is, which may be too large for NumPy."""
+    place = []
+    for length in reversed(shape):
+        number, here = divmod(number, length)
+        place.append(here)
+    return np.array(place[::-1])
+
+
 def _whole(column: Any, name: str, path: str | Path) -> NDArray[np.int64]:
     """A column of whole numbers."""
-    values = column.to_pylist()
+    values = _values(column)
     for row, value in enumerate(values, start=1):
         if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
             message = f"{path}, row {row}: {name} is {value!r}, not a whole number."
             raise InvalidInputError(message, f"Give {name} in every row as a whole number.")
+        if abs(value) > LARGEST:
+            message = f"{path}, row {row}: {name} is {value}."
+            raise InvalidInputError(message, f"Give {name} as a number of up to {LARGEST:.0e}.")
     return np.array(values, dtype=np.int64)
 
 
 def _values(column: Any) -> list[Value | None]:
     """The values of a column; ``None`` where it is empty or not a number."""
-    return [
-        None if value is None or value != value  # noqa: PLR0124 - NaN differs from itself
-        else value if isinstance(value, str | int | float)
-        else str(value)
-        for value in column.to_pylist()
-    ]  # fmt: skip
+    return [_value(each) for each in column.to_pylist()]
+
+
+def _value(given: Any) -> Value | None:
+    if given is None or given != given:  # noqa: PLR0124 - NaN differs from itself
+        return None
+    if isinstance(given, bool | int | float):
+        return given
+    text = str(given)
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if not NUMBER.fullmatch(text):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 def _encoded(column: Any) -> tuple[list[Value], NDArray[np.int64]]:
