@@ -224,7 +224,7 @@ def test_a_database_that_vanishes_before_the_first_commit_is_not_made_anew(tmp_p
     path, away = tmp_path / "world.db", tmp_path / "away.db"
     expected = written(path, 20)
     journal = Journal(path)
-    advance(*begun(journal), 20)  # which would be the same run
+    advance(*begun(journal), 20)  # which is the same run
     path.rename(away)
     for problem in ("vanished", "no such file"):
         with pytest.raises(StoreError, match=problem):
@@ -234,6 +234,16 @@ def test_a_database_that_vanishes_before_the_first_commit_is_not_made_anew(tmp_p
     journal.commit()
     assert list(journal.events()) == expected
     assert len(journal.runs()) == 1
+
+
+def test_it_is_seen_in_the_next_turn_that_a_database_vanished(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "world.db")
+    world, source = begun(journal)
+    advance(world, source, 2)
+    assert not journal.committed
+    (tmp_path / "world.db").unlink()
+    with pytest.raises(StoreError, match="vanished"):
+        advance(world, source)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -68,10 +68,14 @@ class _Sqlite:
             return None
         return status.st_dev, status.st_ino
 
+    @property
+    def vanished(self) -> bool:
+        return self._file is None or self._identity() != self._file
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         # SQLite goes on writing into a file that was deleted or replaced.
-        if self._file is None or self._identity() != self._file:
+        if self.vanished:
             raise OSError("the file has vanished")
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -81,7 +85,7 @@ class _Sqlite:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
-        if self._identity() != self._file:
+        if self.vanished:
             raise OSError("the file has vanished")
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
@@ -99,6 +103,8 @@ class _Sqlite:
 
 class _Alchemy:
     """A connection to any database that SQLAlchemy knows, by its URL."""
+
+    vanished = False  # which shows when it is used
 
     def __init__(self, url: str) -> None:
         try:
@@ -240,10 +246,16 @@ class Journal:
         world.record = self.append
 
     def append(self, event: Event) -> None:
-        """Take an event; commit if a batch is complete, or the last commit was long ago."""
+        """Take an event; commit if a batch is complete, or the last commit was long ago.
+
+        In every turn it is seen whether the file is still there, so that a run stops at once.
+        """
         self._pending.append(event)
-        late = event.kind == TURN and monotonic() - self._latest > SECONDS
-        if late or len(self._pending) >= self.batch:
+        due = len(self._pending) >= self.batch
+        if event.kind == TURN:
+            lost = self._database is None or self._database.vanished
+            due = due or lost or monotonic() - self._latest > SECONDS
+        if due:
             self.commit()
 
     def commit(self) -> None:
