@@ -44,7 +44,16 @@ def test_a_search_is_read_from_a_recorded_trace_only():
     assert (trace.actions == 4).sum() == done.tp[-1] + done.fp[-1]
     assert trace.rewards.sum() == pytest.approx(done.tp[-1] - done.fp[-1] * 5 / 10)
     with pytest.raises(InvalidInputError, match="no actions"):
-        located(PWorld().draw(stream(0).generator()), replace(trace, actions=None))
+        located(PWorld().draw(stream(0).generator()), replace(trace, actions=None), 1)
+
+
+def test_what_is_covered_depends_on_perception_which_has_to_be_said():
+    world = PWorld(perception=3)
+    instance = world.draw(stream(1, "instance", 0).generator())
+    done, trace = searched(world, Sweep)
+    assert done.area[-1] > located(instance, trace, 1).area[-1]
+    with pytest.raises(TypeError, match="perception"):
+        located(instance, trace)
 
 
 def briefed(agent, world, number=0):
@@ -72,12 +81,17 @@ def test_a_sweep_of_lanes_is_about_as_short_as_can_be():
     assert np.mean(lengths) < 9 * 9 / 3
 
 
-@pytest.mark.parametrize("make", SEARCHERS)
-def test_other_tasks_and_classes_are_refused(make):
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [*zip(SEARCHERS, ["sweep", "rule-searcher", *["bayes-searcher"] * 2], strict=True)],
+)
+def test_other_tasks_and_classes_are_refused(make, name):
     rng = stream(0).generator()
     for world in (PWorld(task="map"), Cups()):
         briefing = world.build(world.draw(rng)).briefing()
-        with pytest.raises(InvalidInputError, match="can only locate targets") as error:
+        with pytest.raises(
+            InvalidInputError, match=f"agent {name} can only locate targets"
+        ) as error:
             make().begin(briefing, rng)
         assert "pworld-v1" in error.value.advice
     with pytest.raises(InvalidInputError, match="another one"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -95,8 +95,23 @@ def test_unknown_propositions_and_values_are_named() -> None:
         world.add_proposition(0, "three")
     with pytest.raises(InvalidInputError, match="Its values: 1, 2, 3"):
         world.add_proposition(0, "height", 4)
-    with pytest.raises(InvalidInputError, match="Squares are 0 to 8"):
-        world.remove_proposition(-1, "tree")
+    world.enter("frog", 4)
+    outside: list[Callable[[], object]] = [
+        lambda: world.remove_proposition(-1, "tree"),
+        lambda: world.value("tree", -1),
+        lambda: world.sense(9, 1),
+        lambda: world.enter("frog", 9999),
+        lambda: world.neighbour(9, 0),
+    ]
+    for each in outside:
+        with pytest.raises(InvalidInputError, match="Squares are 0 to 8"):
+            each()
+    assert world.positions == {"frog": 4}
+    with pytest.raises(InvalidInputError, match="There is no direction 7"):
+        world.move("frog", 7)
+    for act in (lambda: world.move("fog", 0), lambda: world.eat("fog")):
+        with pytest.raises(UnknownNameError, match="Did you mean 'frog'"):
+            act()
 
 
 def test_walls_block_and_eating_clears_what_is_edible() -> None:

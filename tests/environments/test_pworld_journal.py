@@ -6,17 +6,18 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from omnimeter.agents.simple import RandomAgent
-from omnimeter.contract import Budget, Exercise, InvalidInputError, Spec
+from omnimeter.api import evaluate
+from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.environments.pworld import Event, Journal, PWorld, World, replay
 from omnimeter.environments.pworld.elements import Walker, Weather
-from omnimeter.interaction import run_single
 
 WRITER = """
 import sys
@@ -29,6 +30,29 @@ for turn in range(int(sys.argv[2])):
     advance(world, source)
     print(journal.committed, world.turn, flush=True)
 journal.close()
+"""
+
+
+THIEF = """
+import os
+from pathlib import Path
+from omnimeter import Agent
+
+
+class Thief(Agent):
+    def __init__(self, place: str) -> None:
+        self.place = Path(place)
+
+    def begin(self, briefing, rng):
+        self.rng, self.turn = rng, 0
+
+    def act(self, reward, observation):
+        self.turn += 1
+        wanted = self.place.parent / "steal"
+        if self.turn == 400 and wanted.exists() and self.place.exists():
+            wanted.unlink()
+            self.place.rename(self.place.parent / "away.db")
+        return int(self.rng.integers(6))
 """
 
 
@@ -196,62 +220,102 @@ def test_a_database_that_fails_stops_the_run_and_is_resumed(tmp_path: Path, trou
     assert list(journal.events(until=40)) == expected
 
 
-def test_a_database_that_vanishes_before_the_first_commit_is_made_anew(tmp_path: Path) -> None:
-    path = tmp_path / "world.db"
+def test_a_database_that_vanishes_before_the_first_commit_is_not_made_anew(tmp_path: Path) -> None:
+    path, away = tmp_path / "world.db", tmp_path / "away.db"
     expected = written(path, 20)
     journal = Journal(path)
-    advance(*begun(journal), 20)  # which would be the same run
-    path.unlink()
-    with pytest.raises(StoreError, match="vanished"):
-        journal.commit()
+    advance(*begun(journal), 20)  # which is the same run
+    path.rename(away)
+    for problem in ("vanished", "no such file"):
+        with pytest.raises(StoreError, match=problem):
+            journal.commit()
+    assert not path.exists()
+    away.rename(path)
     journal.commit()
     assert list(journal.events()) == expected
+    assert len(journal.runs()) == 1
 
 
-def test_an_exercise_ends_with_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "world.db"
-    world = PWorld(volatility=0.1, variability=4, journal=str(path))
-    instance = world.draw(np.random.default_rng(0))
-    exercise = Exercise(
-        Spec("random-v1"), Spec("pworld-v1"), instance, Budget(interactions=800), 0, 0
-    )
-    (whole,) = run_single(world, RandomAgent, [exercise])
-    events = list(Journal(path).events())
-    for each in tmp_path.iterdir():
-        each.unlink()
-    commit, count = Journal.commit, iter(range(100))
+def test_it_is_seen_in_the_next_turn_that_a_database_vanished(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "world.db")
+    world, source = begun(journal)
+    advance(world, source, 2)
+    assert not journal.committed
+    (tmp_path / "world.db").unlink()
+    with pytest.raises(StoreError, match="vanished"):
+        advance(world, source)
 
-    def failing(journal: Journal) -> None:
-        if next(count) == 3:
-            path.rename(tmp_path / "away.db")
-        commit(journal)
 
-    monkeypatch.setattr(Journal, "commit", failing)
-    (part,) = run_single(world, RandomAgent, [exercise])
-    assert part.fault is not None
-    assert "vanished" in part.fault.message
-    assert 0 < len(part.rewards) < len(whole.rewards)
-    assert list(part.rewards) == list(whole.rewards[: len(part.rewards)])
-    monkeypatch.undo()
-    (tmp_path / "away.db").rename(path)
-    (again,) = run_single(world, RandomAgent, [exercise])
-    assert again.same_as(whole)
-    assert list(Journal(path).events()) == events
-    assert len(Journal(path).runs()) == 1
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_evaluation_stops_when_the_database_vanishes_and_goes_on_when_it_is_back(
+    tmp_path: Path, workers: int
+) -> None:
+    path, away = tmp_path / "world.db", tmp_path / "away.db"
+    (tmp_path / "thief.py").write_text(THIEF)
+    world = Spec("pworld-v1", {"volatility": 0.1, "variability": 4.0, "journal": str(path)})
+    thief = Spec(f"{tmp_path / 'thief.py'}:Thief", {"place": str(path)})
+    again = partial(
+        evaluate, thief, world, exercises=6, interactions=800, out=tmp_path / "out",
+        isolation="none", workers=workers,
+    )  # fmt: skip
+    (tmp_path / "steal").touch()
+    with pytest.raises(StoreError, match=r"vanished|no such file"):
+        again()
+    assert not path.exists()
+    kept = {run: list(Journal(away).events(run)) for run, *_ in Journal(away).runs()}
+    if workers == 1:
+        with pytest.raises(StoreError, match="no such file"):
+            again()
+        assert not path.exists()
+    away.rename(path)
+    (outcomes,) = again().outcomes.values()
+    assert [each.fault for each in outcomes] == [None] * 6
+    journal = Journal(path)
+    assert len(journal.runs()) == 6
+    for run, events in kept.items():
+        assert list(journal.events(run))[: len(events)] == events
+    keys = {each.exercise.instance.key for each in outcomes}
+    assert {name.split("-")[0] for _, name, _ in journal.runs()} == keys
 
 
 def test_journals_that_cannot_be_used_are_explained(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="unable to open"):
-        Journal(tmp_path / "no" / "world.db")
+        begun(Journal(tmp_path / "no" / "world.db"))
     (tmp_path / "text.db").write_text("This is not a database, but it is long enough for one.")
     with pytest.raises(StoreError, match="not a database"):
-        Journal(tmp_path / "text.db")
-    with pytest.raises(StoreError, match="There is no journal"):
-        list(replay(tmp_path / "none.db"))
-    with pytest.raises(StoreError, match=r"has no run 7.*Runs in it: none"):
-        Journal(tmp_path / "empty.db").overlay(run=7)
+        Journal(tmp_path / "text.db").runs()
+    begun(Journal(tmp_path / "short.db"))
+    with pytest.raises(StoreError, match=r"has no run 7.*Runs in it: 1"):
+        Journal(tmp_path / "short.db").overlay(run=7)
     with pytest.raises(InvalidInputError, match="batch is 0"):
         Journal(tmp_path / "world.db", batch=0)
+
+
+def test_reading_makes_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "none.db"
+    readers: list[Callable[[], object]] = [
+        Journal(path).overlay,
+        Journal(path).runs,
+        lambda: list(replay(path)),
+    ]
+    for read in readers:
+        with pytest.raises(StoreError, match="no such file"):
+            read()
+    assert not path.exists()
+    path.touch()
+    with pytest.raises(StoreError, match=r"no such table.*the journal of a run"):
+        Journal(path).runs()
+    assert path.stat().st_size == 0
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:secret@host/db", "mysql://me@host/d?password=secret"]
+)
+def test_a_password_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(InvalidInputError, match="PGPASSFILE") as error:
+        PWorld(journal=url)
+    assert "secret" not in str(error.value)
+    assert PWorld(journal=url.replace(":secret", "").split("?")[0])
 
 
 def test_other_databases_are_named_by_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +323,7 @@ def test_other_databases_are_named_by_url(tmp_path: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "sqlalchemy", None)
         with pytest.raises(InvalidInputError, match=r"omnimeter\[database\]"):
-            Journal(url)
+            Journal(url).runs()
     journal = Journal(url, batch=40)
     world, source = begun(journal)
     advance(world, source, 20)

@@ -54,7 +54,14 @@ def test_a_search_is_followed_turn_by_turn():
     assert result.counts(0) == Counts(0, 0, 1, 2)
     assert result.performance()[-1] == pytest.approx(1 * 0.5 / (8 * 4 / 6))
     assert result.performance(subtract=True)[[0, -1]] == pytest.approx([0.5 / (1 / 6), 0])
-    assert [result.turns_at(share) for share in (1 / 6, 0.5, 0.6, 0.9)] == [1, 3, 6, None]
+
+
+def test_time_goes_on_after_a_searcher_has_stopped():
+    result = search(OBJECTS, (2, 3), PATH, SAID)
+    assert result.performance_at(3) == pytest.approx(result.performance()[2])
+    assert result.performance_at(16) == pytest.approx(1 * 0.5 / (16 * 4 / 6))
+    assert result.performance_at(16, subtract=True) == 0
+    assert search(OBJECTS, (2, 3), [(0, 0)], []).performance_at(5) == 0
 
 
 def test_perceived_squares_are_covered_too():

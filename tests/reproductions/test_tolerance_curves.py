@@ -10,6 +10,7 @@ import pytest
 
 from omnimeter.contract import stream
 from omnimeter.environments.pworld import PWorld
+from omnimeter.measures.performance import search
 from omnimeter.reproductions.perturbation import curves
 from omnimeter.reproductions.perturbation.curves import ACCURACY, AGENTS, DIALS, METRICS
 
@@ -110,6 +111,23 @@ def test_statements_follow_from_the_curves():
     assert falling[1].reason == ""
     assert "M is a rate" in flat[1].reason
     assert not falling[6].holds  # PPV falls with R_V, too
+
+
+def test_stopping_early_does_not_raise_performance():
+    done = search({0: True, 5: True}, (8, 8), [(0, 0), (0, 0), (0, 1)], [1, -1])
+    assert curves.performed(done, np.array([1.0, 0.0]), 64)["M"] == done.performance_at(16)
+
+
+def test_values_without_an_interval_get_no_band(tmp_path, monkeypatch):
+    made = made_up(0.1)
+    made.results["size", 3].metrics["random", "M"][:] = 0.0
+    bands = []
+    monkeypatch.setattr(
+        curves.plots, "plot_band", lambda axes, x, band, *more, **options: bands.append(band)
+    )
+    curves.draw(made, 20, tmp_path)
+    assert bands[0][0, -1] == 0
+    assert np.isnan(bands[0][1:]).tolist() == [[False, False, False, True]] * 2
 
 
 def test_the_same_results_with_any_number_of_processes(monkeypatch):

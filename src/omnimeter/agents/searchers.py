@@ -7,6 +7,7 @@ positive reward, as there are, or when all squares were seen.
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from math import comb
@@ -44,7 +45,7 @@ class Sweep(Agent):
             InvalidInputError: It is not target location in a PWorld.
         """
         remarks = briefing.remarks
-        name = type(self).__name__.lower()
+        name = re.sub(r"(?<=.)([A-Z])", r"-\1", type(self).__name__).lower()
         require(
             remarks.get("task") == "locate" and ACTIVATION in remarks.get("columns", {}),
             f"The agent {name} can only locate targets; the task here is "

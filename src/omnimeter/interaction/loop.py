@@ -33,6 +33,7 @@ from omnimeter.contract import (
     Trace,
     single,
 )
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import FOREVER, nanoseconds
 from omnimeter.contract.spec import Stream
 from omnimeter.interaction.handles import (
@@ -462,7 +463,7 @@ def environment_fault(error: BaseException) -> Fault:
     """The fault of an environment that raised an exception: our failure, not the agent's."""
     if isinstance(error, AgentFault):
         return error.fault
-    if isinstance(error, KeyboardInterrupt):
-        raise error
+    if isinstance(error, KeyboardInterrupt | StoreError):
+        raise error  # which ends the evaluation: the exercise can be run again
     message = f"The environment raised {type(error).__name__}: {shown(error, str)}"
     return infrastructure_error(message, "".join(traceback.format_exception(error))).fault

@@ -134,10 +134,10 @@ class Search:
         right = self.tp - self.fp if subtract else self.tp
         return performance(right, self.tp / self.targets, np.arange(1, len(self) + 1), self.area)
 
-    def turns_at(self, area: float) -> int | None:
-        """The number of turns after which this share of the area was covered, if ever."""
-        reached = int(np.searchsorted(self.area, area - 1e-9))
-        return reached + 1 if reached < len(self) else None
+    def performance_at(self, turns: int, *, subtract: bool = False) -> float:
+        """M after so many turns, above 0; time goes on after the agent has stopped."""
+        last = min(turns, len(self))
+        return float(self.performance(subtract=subtract)[last - 1]) * last / turns if last else 0.0
 
 
 def search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import log2
 from typing import Any, Literal
@@ -66,9 +67,11 @@ class PWorld(EnvironmentClass):
         lookalikes: The number of other objects.
         accuracy: The value of accuracy R_V, from 0 to 1, which agents are told.
         elements: Further elements, by id or location: ``["walker-v1(rate=0.5)"]``.
-        journal: The path of an SQLite database, or the URL of another one, for all that happens;
-            changes nothing in the world.
+        journal: The path of an SQLite database, or the URL of another one without a password, for
+            all that happens; changes nothing in the world.
     """
+
+    writing = False  # whether a world has written to the journal
 
     def __init__(
         self,
@@ -104,6 +107,12 @@ class PWorld(EnvironmentClass):
             raise InvalidInputError(
                 f"{targets + lookalikes} objects do not fit into {size**2} squares.",
                 "Each is in a square of its own: give fewer targets and look-alikes.",
+            )
+        if journal is not None and re.search(r"//[^/@]*:[^/]*@|[?&]passw", journal):
+            raise InvalidInputError(
+                "The URL of the journal has a password, which would stand in all results.",
+                "Give it without, and the password as the database's driver reads it: "
+                "PostgreSQL's in the file that PGPASSFILE names.",
             )
         self.task, self.perception, self.journal = task, perception, journal
         if not 0 <= variability <= background / 2:
@@ -322,10 +331,11 @@ class PWorldEnvironment(Environment):
         if self._class.journal is not None:
             if self._journal is None:
                 self._journal = Journal(self._class.journal)
-            key = fingerprint(
-                [self._instance.key, self._class.elements, repr(rng.bit_generator.state)]
-            )
-            self._journal.begin(self.world, key)
+            source = fingerprint([self._class.elements, repr(rng.bit_generator.state)])
+            name = f"{self._instance.key}-{source}"
+            # One that vanished since the first world is not replaced by an empty one.
+            self._journal.begin(self.world, name, make=not self._class.writing)
+            self._class.writing = True
         self.world.enter("agent", self._instance.data["start"])
         self._class.populate(self.world, self._task.elements(), rng)
         self._task.start(self._instance)

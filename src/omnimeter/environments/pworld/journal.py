@@ -48,12 +48,12 @@ Row = Sequence[Any]
 
 
 class _Sqlite:
-    """A connection to an SQLite database in a file."""
+    """A connection to an SQLite database in a file, which is made on demand only."""
 
-    def __init__(self, path: str, timeout: float, exists: bool) -> None:
+    def __init__(self, path: str, timeout: float, make: bool) -> None:
         self._path = Path(path)
-        if exists and self._identity() is None:
-            raise OSError("the file has vanished")
+        if not make and self._identity() is None:
+            raise OSError("there is no such file")
         self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
         # Every commit is on the disk, and in this one file: with a write-ahead log, the last ones
         # would be in a second file, and lost when the first is moved away alone.
@@ -68,10 +68,14 @@ class _Sqlite:
             return None
         return status.st_dev, status.st_ino
 
+    @property
+    def vanished(self) -> bool:
+        return self._file is None or self._identity() != self._file
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         # SQLite goes on writing into a file that was deleted or replaced.
-        if self._file is None or self._identity() != self._file:
+        if self.vanished:
             raise OSError("the file has vanished")
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -81,7 +85,7 @@ class _Sqlite:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
-        if self._identity() != self._file:
+        if self.vanished:
             raise OSError("the file has vanished")
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
@@ -99,6 +103,8 @@ class _Sqlite:
 
 class _Alchemy:
     """A connection to any database that SQLAlchemy knows, by its URL."""
+
+    vanished = False  # which shows when it is used
 
     def __init__(self, url: str) -> None:
         try:
@@ -146,13 +152,13 @@ class Journal:
     Several runs, and several processes, may share a database.
 
     Args:
-        place: The path of an SQLite file, which is made if needed, or the URL of a database.
+        place: The path of an SQLite file, or the URL of a database.
         batch: The number of events that are written at once.
         timeout: How many seconds to wait for a database that is locked.
 
     Raises:
-        StoreError: The database cannot be opened.
-        InvalidInputError: The URL needs a package that is not installed.
+        StoreError: Also from its methods: the database cannot be used.
+        InvalidInputError: From its methods: the URL needs a package that is not installed.
     """
 
     _database: _Sqlite | _Alchemy | None = None
@@ -168,19 +174,18 @@ class Journal:
         self._candidates: list[int] = []  # runs of this name, the same so far
         self._latest = monotonic()
         self.committed = 0
-        with self._errors():
-            self._open()
 
-    def _open(self) -> _Sqlite | _Alchemy:
+    def _open(self, make: bool = False) -> _Sqlite | _Alchemy:
         if self._database is None:
             self._database = (
                 _Alchemy(self.place)
                 if "://" in self.place
-                else _Sqlite(self.place, self.timeout, exists=self.committed > 0)
+                else _Sqlite(self.place, self.timeout, make)
             )
-            with self._database.transaction():
-                for statement in _TABLES:
-                    self._database.write(statement)
+            if make:
+                with self._database.transaction():
+                    for statement in _TABLES:
+                        self._database.write(statement)
             if self.committed:
                 kept = self._database.rows(
                     "SELECT COUNT(*) FROM events WHERE run = :run AND number < :last",
@@ -210,11 +215,11 @@ class Journal:
         except Exception as error:  # each database has its own kind of errors
             self._disconnect()
             self._failed = True
-            kept = f"{self.committed} events of this run are in it"
-            message = (
-                f"The journal {self._shown} cannot be used: {error}. {kept}, "
-                f"{len(self._pending)} wait in memory."
-            )
+            message = f"The journal {self._shown} cannot be used: {error}."
+            if self._world is None:
+                raise StoreError(message, "Check that it is the journal of a run.") from error
+            message += f" {self.committed} events of this run are in it"
+            message += f", {len(self._pending)} wait in memory."
             advice = "Make it available and run the same again: it goes on after its last event."
             raise StoreError(message, advice) from error
 
@@ -223,12 +228,13 @@ class Journal:
         if database is not None:
             database.close()
 
-    def begin(self, world: World, name: str) -> None:
+    def begin(self, world: World, name: str, make: bool = True) -> None:
         """Write what happens in a world from now on.
 
         Args:
             world: The world, before its first event.
             name: What the run is called; it is resumed if one of that name begins the same.
+            make: Whether a file that does not exist is made.
         """
         self.commit()
         labels = json.dumps({each: list(values) for each, values in world.columns.items()})
@@ -236,14 +242,20 @@ class Journal:
         self._world = name, world.size, labels, packed
         self.committed = 0
         with self._errors():
-            self._candidates = self._runs_alike(self._open(), self._world)
+            self._candidates = self._runs_alike(self._open(make), self._world)
         world.record = self.append
 
     def append(self, event: Event) -> None:
-        """Take an event; commit if a batch is complete, or the last commit was long ago."""
+        """Take an event; commit if a batch is complete, or the last commit was long ago.
+
+        In every turn it is seen whether the file is still there, so that a run stops at once.
+        """
         self._pending.append(event)
-        late = event.kind == TURN and monotonic() - self._latest > SECONDS
-        if late or len(self._pending) >= self.batch:
+        due = len(self._pending) >= self.batch
+        if event.kind == TURN:
+            lost = self._database is None or self._database.vanished
+            due = due or lost or monotonic() - self._latest > SECONDS
+        if due:
             self.commit()
 
     def commit(self) -> None:
@@ -403,14 +415,12 @@ def replay(place: str | Path, run: int | None = None) -> Iterator[Moment]:
     """Show a run of a journal once more, turn by turn.
 
     Args:
-        place: The path or the URL of the journal; it must exist.
+        place: The path or the URL of the journal.
         run: The number of the run; by default the last.
 
     Raises:
         StoreError: There is no such journal or run.
     """
-    if "://" not in str(place) and not Path(place).is_file():
-        raise StoreError(f"There is no journal {place}.", "Check the path.")
     journal = Journal(place)
     try:
         yield from journal.moments(run)

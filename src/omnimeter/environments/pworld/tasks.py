@@ -320,13 +320,13 @@ def objects(instance: Instance) -> dict[int, str]:
     return {each["square"]: each["kind"] for each in instance.data["objects"]}
 
 
-def located(instance: Instance, trace: Trace, perception: int = 1) -> Search:
+def located(instance: Instance, trace: Trace, perception: int) -> Search:
     """What an agent identified and covered in task ``locate``, turn by turn.
 
     Args:
         instance: The world.
         trace: What happened, with actions and observations.
-        perception: How many steps away squares are perceived: these are covered.
+        perception: How many steps away squares are perceived in it: these are covered.
 
     Raises:
         InvalidInputError: Actions and observations were not recorded.

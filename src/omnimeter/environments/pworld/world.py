@@ -104,6 +104,7 @@ class World:
 
     def enter(self, element: str, square: int) -> None:
         """Put an element into a square."""
+        self._require(square)
         self.positions[element] = square
         self._happens(MOVE, element, square)
 
@@ -144,7 +145,7 @@ class World:
 
     def value(self, name: str, square: int) -> Value:
         """The value of a column in a square; ``False`` where it does not hold."""
-        code = int(self.codes[square, self.number(name)])
+        code = int(self.codes[self._require(square), self.number(name)])
         return self.columns[name][code - 1] if code else False
 
     def add_proposition(self, square: int, name: str, value: Value = True) -> None:
@@ -165,7 +166,7 @@ class World:
         """What holds in each square up to some steps away, the own square first."""
         return {
             each: holding(self.columns, self.codes[each].tolist())
-            for each in window(self.size, square, radius).tolist()
+            for each in window(self.size, self._require(square), radius).tolist()
             if each >= 0
         }
 
@@ -179,21 +180,34 @@ class World:
 
     def neighbour(self, square: int, direction: int) -> int | None:
         """The next square in a direction; ``None`` at a wall."""
-        row, column = divmod(square, self.size)
+        row, column = divmod(self._require(square), self.size)
+        if not 0 <= direction < len(STEPS):
+            message = f"There is no direction {direction}."
+            raise InvalidInputError(message, "0 to 3 are up, down, left and right.")
         row, column = row + STEPS[direction][0], column + STEPS[direction][1]
         inside = 0 <= row < self.size and 0 <= column < self.size
         return row * self.size + column if inside else None
 
+    def position(self, element: str) -> int:
+        """The square in which an element is.
+
+        Raises:
+            UnknownNameError: It has not entered any.
+        """
+        if element not in self.positions:
+            raise UnknownNameError("element", element, self.positions)
+        return self.positions[element]
+
     def move(self, element: str, direction: int) -> bool:
         """Move an element to the next square; whether it could: walls block."""
-        square = self.neighbour(self.positions[element], direction)
+        square = self.neighbour(self.position(element), direction)
         if square is not None:
             self.enter(element, square)
         return square is not None
 
     def eat(self, element: str) -> dict[str, Value]:
         """Clear the edible propositions of the square in which an element is; what they were."""
-        square = self.positions[element]
+        square = self.position(element)
         eaten = {
             name: value for name in self._edible if (value := self.value(name, square)) is not False
         }
@@ -207,10 +221,14 @@ class World:
         """Record the action that the agent chose."""
         self._happens(ACT, "agent", self.positions["agent"], code=action)
 
-    def _set(self, square: int, column: int, code: int) -> None:
+    def _require(self, square: int) -> int:
         if not 0 <= square < len(self.codes):
             message = f"There is no square {square} in a world of {self.size} x {self.size}."
             raise InvalidInputError(message, f"Squares are 0 to {len(self.codes) - 1}, by rows.")
+        return square
+
+    def _set(self, square: int, column: int, code: int) -> None:
+        self._require(square)
         if self.codes[square, column] != code:
             self.codes[square, column] = code
             self._happens(SET, square=square, column=column, code=code)

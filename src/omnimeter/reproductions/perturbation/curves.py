@@ -133,7 +133,7 @@ ISOLATED = tuple(dial.measure for dial in DIALS)
 LEAK = 0.05
 """A dial moves another measure by less than this share of what that one's own dial moves it."""
 
-METRICS = ("M", "M less FP", "final M", *RATES, "turns", "reward")
+METRICS = ("M", "M less FP", *RATES, "turns", "reward")
 
 Key = tuple[str, int]
 """A dial and the place of a world in its series."""
@@ -168,11 +168,10 @@ def measured(world: PWorld, instance: Instance, number: int) -> dict[str, float]
 
 def performed(done: Search, rewards: FloatArray, squares: int) -> dict[str, float]:
     """The metrics of one search, by name."""
-    early = min(len(done), round(EARLY * squares)) - 1
+    early = round(EARLY * squares)
     return {
-        "M": float(done.performance()[early]),
-        "M less FP": float(done.performance(subtract=True)[early]),
-        "final M": float(done.performance()[-1]),
+        "M": done.performance_at(early),
+        "M less FP": done.performance_at(early, subtract=True),
         **{rate: float(rates([done.counts()], rate)[0]) for rate in RATES},
         "turns": float(len(done)),
         # All targets and nothing else, for 1 each, in the same time.
@@ -376,7 +375,7 @@ def statements(curves: Curves) -> list[Statement]:
     changes = [curves.change(each, a) for each in (variability, volatility) for a in searchers]
     unmoved = [each for each in changes if contains_zero(each)]
     exactly = sum(each.low == each.high == 0 for each in unmoved)
-    smaller = [falls(size, agent, "final M") for agent in searchers]
+    smaller = [falls(size, agent) for agent in searchers]
     others = " and ".join(a for a, less in zip(searchers, smaller, strict=True) if not less)
     accurate = [("rules", "ppv"), ("Bayes", "ppv")]
     return [
@@ -388,10 +387,8 @@ def statements(curves: Curves) -> list[Statement]:
         ),
         Statement(
             "A large world is harder to search than a small one, other things equal.",
-            f"M at the end, from {join(curves.measures(size, 'size')[0, [0, -1]], '.0f', ' to ')} "
-            f"squares with as many targets for each: {listed(size, 'final M', searchers)}. Most of "
-            "it is lost at the beginning: the sweep has "
-            f"{join(curves.band(size, 'sweep', 'final M')[0], '.3f')}. Rule: all four fall.",
+            f"M from {join(curves.measures(size, 'size')[0, [0, -1]], '.0f', ' to ')} squares with "
+            f"as many targets for each: {listed(size, 'M', searchers)}. Rule: all four fall.",
             all(smaller),
             ""
             if all(smaller)
@@ -479,7 +476,9 @@ def draw(curves: Curves, repetitions: int, out: Path) -> dict[str, Path]:
             else:
                 x = curves.measures(dial, dial.measure).mean(axis=0)
                 for agent, colour in COLOURS.items():
-                    band = np.clip(curves.band(dial, agent, "M"), 0, highest)
+                    band = curves.band(dial, agent, "M")
+                    # The same value in all repetitions has no interval, and gets no band.
+                    band = np.where(np.isfinite(band), np.clip(band, 0, highest), np.nan)
                     plots.plot_band(axes, x, band, colour, marker="o", ms=3)
                     ends.append((float(band[0, -1]), agent, colour))
                 axes.set(ylim=(0, highest), ylabel="M")
