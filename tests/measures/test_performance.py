@@ -148,3 +148,16 @@ def test_fieller_is_exact_for_a_constant_denominator():
     half = 3.182446305284263 * np.std([1, 2, 3, 6], ddof=1) / 2
     assert interval.value == 1.5
     assert (interval.low, interval.high) == pytest.approx(((3 - half) / 2, (3 + half) / 2))
+
+
+def test_five_values_that_hide_a_rare_one_are_no_certainty() -> None:
+    """One value of ten is far away: among five there is often none, and no spread at all."""
+    rng, held, runs = np.random.default_rng(0), 0, 400
+    for _ in range(runs):
+        rare = (rng.random((5, 2)) < 0.1) * 10.0 - 1.0
+        (whole,) = tolerances([1.0, 2.0], 0.3 * rare + [3.0, 2.0])
+        held += whole.value.low <= -1 <= whole.value.high
+    assert held / runs > 0.95
+    (same,) = tolerances([1.0, 2.0], [[3.0, 2.0]] * 5)
+    assert same.reason
+    assert (same.value.low, same.value.high) == (-np.inf, np.inf)

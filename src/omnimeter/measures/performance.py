@@ -25,6 +25,10 @@ IntArray = NDArray[np.int64]
 # Identification.
 
 
+CARRIERS, ENOUGH = 2, 20
+"""An interval needs so many repetitions that carry the spread, or so many in all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many objects were rightly and wrongly taken for targets, and for something else.
@@ -286,7 +290,7 @@ def _tolerance(X: FloatArray, M: FloatArray, first: int, last: int, confidence: 
     elif not np.any(gains):
         reason = "performance is the same in both worlds in all repetitions"
     elif value.high == inf:
-        reason = "the interval of the change of performance contains 0"
+        reason = "the interval of the change of performance contains 0, or too few values carry it"
     return Tolerance(first, last, value, response, reason)
 
 
@@ -295,7 +299,9 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike, confidence: float = 0.95
 
     Those ratios q are in it for which the mean of numerator - q denominator is not significantly
     different from 0. They are an interval only if the denominator's mean is: otherwise the ends are
-    infinite, and where that mean is 0 the value is not a number.
+    infinite, and where that mean is 0 the value is not a number. They are infinite as well where
+    fewer than two of fewer than 20 repetitions carry the spread: five values that are all the same
+    but for a rare one would otherwise pass for certainty.
 
     Args:
         numerator: One value for each repetition.
@@ -311,7 +317,10 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike, confidence: float = 0.95
     spread = np.cov(above, below) / count * t_quantile(count - 1, confidence) ** 2
     aa, ab, bb = float(spread[0, 0]), float(spread[0, 1]), float(spread[1, 1])
     value = a / b if b else nan
-    if b * b <= bb:
+    residuals = above - value * below
+    squares = (residuals - residuals.mean()) ** 2
+    carried = float(squares.sum() ** 2) >= CARRIERS * float((squares**2).sum()) > 0
+    if b * b <= bb or not (carried or count >= ENOUGH):
         return Estimate(value, -inf, inf, confidence, count)
     centre, scale = a * b - ab, b * b - bb
     half = sqrt(max(centre**2 - scale * (a * a - aa), 0.0))
