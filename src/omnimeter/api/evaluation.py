@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -24,7 +25,7 @@ from omnimeter.contract import (
     UnknownNameError,
 )
 from omnimeter.contract.protocol import Memory
-from omnimeter.execution import Isolation, Observer, Options, Run, check
+from omnimeter.execution import Isolation, Observer, Options, Run, Sandboxing, check
 from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
 from omnimeter.execution.workers import is_isolated
@@ -42,8 +43,8 @@ class or an object of ``Agent``, an object with ``act`` or ``predict``, or a fun
 EnvironmentClassLike = str | Spec | EnvironmentClass | type[EnvironmentClass]
 """A spec of an environment class, or a Python class or object."""
 
-PREPARE_TIMEOUT = 86_400.0
-"""Seconds after which an offline phase is ended: a day."""
+LONGEST_RUN = 86_400.0
+"""Seconds after which an exercise or an offline phase is ended: a day."""
 
 Progress = Observer | bool
 """An observer; or whether to print one line per agent to the standard error."""
@@ -106,24 +107,35 @@ def running_options(
     isolation: str = "auto",
     action_timeout: float = 10.0,
     memory_limit: int | None = 2048,
-    prepare_timeout: float = PREPARE_TIMEOUT,
+    prepare_timeout: float = LONGEST_RUN,
+    begin_timeout: float = 60.0,
+    exercise_timeout: float = LONGEST_RUN,
+    sandbox: str = "auto",
+    fault_limit: int = 10,
 ) -> Options:
-    """How to run, which does not change the result.
+    """How to run, which does not change the result; the parameters are those of ``evaluate``.
 
     Raises:
-        InvalidInputError: There are no workers.
-        UnknownNameError: There is no such isolation.
+        InvalidInputError: There are no workers, or a limit is not possible.
+        UnknownNameError: There is no such isolation or sandbox.
     """
     if workers < 1:
         raise InvalidInputError(f"There cannot be {workers} workers.", "Give workers=1 or more.")
     if isolation not in set(Isolation):
         raise UnknownNameError("isolation", isolation, list(Isolation))
+    if sandbox not in set(Sandboxing):
+        raise UnknownNameError("sandbox", sandbox, list(Sandboxing))
+    if fault_limit < 1:
+        message = f"The fault_limit={fault_limit} cannot be used."
+        raise InvalidInputError(message, "Give fault_limit=1 or more.")
     limits = Limits(
         seconds_per_action=action_timeout,
         memory_mb=memory_limit,
+        seconds_to_begin=begin_timeout,
         seconds_to_prepare=prepare_timeout,
+        seconds_per_exercise=exercise_timeout,
     )
-    return Options(workers, Isolation(isolation), limits)
+    return Options(workers, Isolation(isolation), limits, Sandboxing(sandbox), fault_limit)
 
 
 class Session:
@@ -264,7 +276,12 @@ def evaluate(
     isolation: str = "auto",
     action_timeout: float = 10.0,
     memory_limit: int | None = 2048,
-    prepare_timeout: float = PREPARE_TIMEOUT,
+    prepare_timeout: float = LONGEST_RUN,
+    begin_timeout: float = 60.0,
+    exercise_timeout: float = LONGEST_RUN,
+    sandbox: str = "auto",
+    fault_limit: int = 10,
+    privileged: bool = False,
     progress: Progress = False,
 ) -> Result:
     """Let agents take exercises in drawn environments, and score them, as ``omnimeter run`` does.
@@ -315,6 +332,12 @@ def evaluate(
         action_timeout: Seconds after which an isolated agent that hangs is ended.
         memory_limit: Megabytes that an isolated agent may use.
         prepare_timeout: Seconds after which the offline phase of an isolated agent is ended.
+        begin_timeout: Seconds that an isolated agent may take to be loaded and to begin.
+        exercise_timeout: Seconds of real time after which an exercise is ended in any case.
+        sandbox: Whether the processes of isolated agents are contained by the operating system:
+            ``auto`` (as far as this machine can), ``required`` or ``none``.
+        fault_limit: After how many faults of its own in a row an agent takes no more exercises.
+        privileged: Whether agents may have views that tell what others have to find out.
         progress: An observer, or whether to print how far it is.
 
     Returns:
@@ -347,7 +370,18 @@ def evaluate(
         "seed": seed,
     }
     evaluation, things = plan(agents, environment_class, battery, given, joint=joint, traces=traces)
-    how = running_options(workers, isolation, action_timeout, memory_limit, prepare_timeout)
+    evaluation = replace(evaluation, privileged=privileged)
+    how = running_options(
+        workers,
+        isolation,
+        action_timeout,
+        memory_limit,
+        prepare_timeout,
+        begin_timeout,
+        exercise_timeout,
+        sandbox,
+        fault_limit,
+    )
     return Session(evaluation, things, out, how).run(progress)
 
 
@@ -361,7 +395,8 @@ def prepare(
     again: bool = False,
     isolation: str = "auto",
     memory_limit: int | None = 2048,
-    prepare_timeout: float = PREPARE_TIMEOUT,
+    prepare_timeout: float = LONGEST_RUN,
+    sandbox: str = "auto",
 ) -> list[Prepared]:
     """Carry out the offline phase of agents, as ``omnimeter prepare`` does.
 
@@ -379,6 +414,7 @@ def prepare(
         isolation: As for ``evaluate``.
         memory_limit: As for ``evaluate``.
         prepare_timeout: As for ``evaluate``.
+        sandbox: As for ``evaluate``.
 
     Returns:
         What each agent prepared, with the time that it took.
@@ -388,7 +424,10 @@ def prepare(
     objects.use({**things, **own})
     planned = BayesianRL(spec.to_json(), exercises=1, interactions=horizon, gamma=gamma, seed=seed)
     options = running_options(
-        isolation=isolation, memory_limit=memory_limit, prepare_timeout=prepare_timeout
+        isolation=isolation,
+        memory_limit=memory_limit,
+        prepare_timeout=prepare_timeout,
+        sandbox=sandbox,
     )
     return [
         carry_out_offline(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnimeter.api.evaluation import (
+    LONGEST_RUN,
     AgentLike,
     EnvironmentClassLike,
     Session,
@@ -220,6 +221,11 @@ def test(
     isolation: str = "auto",
     action_timeout: float = 10.0,
     memory_limit: int | None = 2048,
+    begin_timeout: float = 60.0,
+    exercise_timeout: float = LONGEST_RUN,
+    sandbox: str = "auto",
+    fault_limit: int = 10,
+    privileged: bool = False,
 ) -> UniversalTest:
     """Prepare a universal test, which begins when it is iterated over or ``run()``.
 
@@ -256,6 +262,11 @@ def test(
         isolation: Which agents get processes of their own, as in ``evaluate``.
         action_timeout: Seconds after which an isolated agent that hangs is ended.
         memory_limit: Megabytes that an isolated agent may use.
+        begin_timeout: As for ``evaluate``.
+        exercise_timeout: As for ``evaluate``.
+        sandbox: As for ``evaluate``.
+        fault_limit: As for ``evaluate``.
+        privileged: As for ``evaluate``.
 
     Raises:
         InvalidInputError: Something contradicts itself or cannot be used.
@@ -299,8 +310,17 @@ def test(
         "unbalanced": unbalanced or None,
     }
     parameters = {"environment_class": spec.to_json(), **_parameters(chosen, given), "seed": seed}
-    evaluation = Evaluation(Spec(chosen.protocol, parameters), specs, traces)
-    how = running_options(workers, isolation, action_timeout, memory_limit)
+    evaluation = Evaluation(Spec(chosen.protocol, parameters), specs, traces, privileged)
+    how = running_options(
+        workers,
+        isolation,
+        action_timeout,
+        memory_limit,
+        begin_timeout=begin_timeout,
+        exercise_timeout=exercise_timeout,
+        sandbox=sandbox,
+        fault_limit=fault_limit,
+    )
     return UniversalTest(chosen, evaluation, {**things, **own}, out, how)
 
 

@@ -4,6 +4,7 @@ from omnimeter.catalogue.entries import Entry, Kind, forget, listing
 from omnimeter.catalogue.making import Description, describe, make, resolve
 from omnimeter.catalogue.parameters import Parameter
 from omnimeter.catalogue.specs import (
+    files_of,
     given_spec,
     inner_part,
     parse,
@@ -14,7 +15,7 @@ from omnimeter.catalogue.specs import (
 )
 
 __all__ = [
-    "Description", "Entry", "Kind", "Parameter", "describe", "forget", "given_spec",
+    "Description", "Entry", "Kind", "Parameter", "describe", "files_of", "forget", "given_spec",
     "inner_part", "listing", "make", "parse", "read_spec", "resolve", "with_digest",
     "with_parameters", "write_spec",
 ]  # fmt: skip

@@ -180,7 +180,7 @@ def with_digest(spec: Spec) -> Spec:
         InvalidInputError: There is no such source, or the spec has a hash of other content.
     """
     check_digest(spec)
-    files = _files(spec)
+    files = files_of(spec)
     return replace(spec, digest=_digest_of(files)) if files else spec
 
 
@@ -190,7 +190,7 @@ def check_digest(spec: Spec) -> None:
     Raises:
         InvalidInputError: A file does not exist or has other content.
     """
-    files = _files(spec) if spec.digest else []
+    files = files_of(spec) if spec.digest else []
     if files and _digest_of(files) != spec.digest:
         names = " or ".join(files)
         message = f"{names} has changed since the spec with digest {spec.digest} was made"
@@ -198,7 +198,8 @@ def check_digest(spec: Spec) -> None:
         raise InvalidInputError(f"{message}.", advice)
 
 
-def _files(spec: Spec) -> list[str]:
+def files_of(spec: Spec) -> list[str]:
+    """The files that a part is made of, which its digest depends on: its source and its data."""
     location, data = read_location(spec.id), spec.parameters.get("file")
     files = [location.source] if location is not None and location.is_file else []
     # Without a digest, a file that does not exist is left to the part that has the parameter.

@@ -58,6 +58,37 @@ PrepareTimeout = Annotated[
 MemoryLimit = Annotated[
     int, typer.Option(metavar="MB", help="Megabytes that an isolated agent may use.")
 ]
+BeginTimeout = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", help="Seconds that an isolated agent may take to load and to begin."
+    ),
+]
+ExerciseTimeout = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", help="Seconds of real time after which an exercise is ended in any case."
+    ),
+]
+Sandbox = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Whether the system contains isolated agents: auto (as far as it can), required, "
+        "none; see: omnimeter doctor.",
+    ),
+]
+FaultLimit = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Faults of its own in a row after which an agent takes no more exercises.",
+    ),
+]
+Privileged = Annotated[
+    bool,
+    typer.Option("--privileged", help="Grant agents views that tell what others have to find out."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Reference = Annotated[
     str | None,

@@ -32,6 +32,7 @@ def prepare(
     isolation: options.Isolation = "auto",
     memory_limit: options.MemoryLimit = 2048,
     prepare_timeout: options.PrepareTimeout = 86_400,
+    sandbox: options.Sandbox = "auto",
     json: options.Json = False,
 ) -> None:
     """Carry out the offline phase of agents, and keep what they prepared.
@@ -57,6 +58,7 @@ def prepare(
             isolation=isolation,
             memory_limit=memory_limit,
             prepare_timeout=prepare_timeout,
+            sandbox=sandbox,
         )
     if json:
         print_json([{**each.to_json(), "key": each.key} for each in results])

@@ -42,7 +42,16 @@ EXERCISES = {
 }
 """The options that say what exercises there are."""
 
-EVALUATED = EXERCISES | {"agent", "battery", "tests", "payoff", "seed", "traces", "carry_memory"}
+EVALUATED = EXERCISES | {
+    "agent",
+    "battery",
+    "tests",
+    "payoff",
+    "seed",
+    "traces",
+    "carry_memory",
+    "privileged",
+}
 """The options that say what is evaluated; the others only say how to run it."""
 
 
@@ -200,6 +209,11 @@ def run(
     action_timeout: options.ActionTimeout = 10.0,
     memory_limit: options.MemoryLimit = 2048,
     prepare_timeout: options.PrepareTimeout = 86_400,
+    begin_timeout: options.BeginTimeout = 60.0,
+    exercise_timeout: options.ExerciseTimeout = 86_400,
+    sandbox: options.Sandbox = "auto",
+    fault_limit: options.FaultLimit = 10,
+    privileged: options.Privileged = False,
     json: options.Json = False,
 ) -> None:
     """Let agents take exercises in drawn environments, and score them.
@@ -252,7 +266,18 @@ def run(
             joint=joint,
             traces=traces,
         )
-    how = running_options(workers, isolation, action_timeout, memory_limit, prepare_timeout)
+        evaluation = replace(evaluation, privileged=privileged)
+    how = running_options(
+        workers,
+        isolation,
+        action_timeout,
+        memory_limit,
+        prepare_timeout,
+        begin_timeout,
+        exercise_timeout,
+        sandbox,
+        fault_limit,
+    )
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
     with busy("Drawing the exercises", hidden=json):  # errors are reported before anything is run
         session.check()

@@ -154,6 +154,11 @@ def test(
     isolation: options.Isolation = "auto",
     action_timeout: options.ActionTimeout = 10.0,
     memory_limit: options.MemoryLimit = 2048,
+    begin_timeout: options.BeginTimeout = 60.0,
+    exercise_timeout: options.ExerciseTimeout = 86_400,
+    sandbox: options.Sandbox = "auto",
+    fault_limit: options.FaultLimit = 10,
+    privileged: options.Privileged = False,
     json: options.Json = False,
 ) -> None:
     """Give agents a universal intelligence test; Ctrl-C ends it at any time with a valid score.
@@ -183,6 +188,11 @@ def test(
         "isolation": isolation,
         "action_timeout": action_timeout,
         "memory_limit": memory_limit,
+        "begin_timeout": begin_timeout,
+        "exercise_timeout": exercise_timeout,
+        "sandbox": sandbox,
+        "fault_limit": fault_limit,
+        "privileged": privileged,
     }
     first: dict[str, Any] = {
         "time": time,

@@ -303,6 +303,8 @@ class Outcome(JsonData):
         first_reward: The reward given before the first action.
         fault: Why it could not go on, if it could not.
         remarks: Further JSON-able facts, for example whether it ran compiled.
+        attempts: How often it was begun, this time included: a fault that is not the agent's is
+            run again.
     """
 
     exercise: Exercise
@@ -315,6 +317,7 @@ class Outcome(JsonData):
     first_reward: float = 0.0
     fault: Fault | None = None
     remarks: Mapping[str, Any] = field(default_factory=dict)
+    attempts: int = 1
 
 
 def is_own_fault(outcome: Outcome) -> bool:

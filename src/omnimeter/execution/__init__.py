@@ -2,5 +2,6 @@
 
 from omnimeter.execution.evaluation import Observer, Run, check, evaluate
 from omnimeter.execution.workers import Isolation, Options
+from omnimeter.interaction.sandbox import Sandboxing
 
-__all__ = ["Isolation", "Observer", "Options", "Run", "check", "evaluate"]
+__all__ = ["Isolation", "Observer", "Options", "Run", "Sandboxing", "check", "evaluate"]

@@ -38,6 +38,7 @@ from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentFault, AgentHandle, restore, view_of
 from omnimeter.interaction.process import AgentProcess, Limits
+from omnimeter.interaction.sandbox import Sandboxing
 
 Finished = tuple[Outcome, Trace | None]
 
@@ -305,11 +306,15 @@ class Options:
         workers: How many processes carry out exercises.
         isolation: Whether agents run in processes of their own.
         limits: What an agent in its own process may use.
+        sandboxing: Whether the processes of agents are contained.
+        fault_limit: After how many faults of its own in a row an agent takes no more exercises.
     """
 
     workers: int = 1
     isolation: Isolation = Isolation.AUTO
     limits: Limits = Limits()
+    sandboxing: Sandboxing = Sandboxing.AUTO
+    fault_limit: int = 10
 
 
 @dataclass(frozen=True)

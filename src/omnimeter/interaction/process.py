@@ -48,15 +48,18 @@ class Limits:
             ``None`` for no limit.
         seconds_to_begin: The longest that loading the agent and ``begin`` may take.
         seconds_to_prepare: The longest that an offline phase may take.
+        seconds_per_exercise: The longest that an exercise may take in real time, environment and
+            messages included.
     """
 
     seconds_per_action: float = 10.0
     memory_mb: int | None = 2048
     seconds_to_begin: float = 60.0
     seconds_to_prepare: float = 86_400.0
+    seconds_per_exercise: float = 86_400.0
 
     def __post_init__(self) -> None:
-        for name in ("seconds_per_action", "seconds_to_begin", "seconds_to_prepare"):
+        for name in (each for each in self.__dataclass_fields__ if each.startswith("seconds")):
             seconds = getattr(self, name)
             if not (isfinite(seconds) and seconds > 0):
                 message = f"The limit {name} is {seconds}."

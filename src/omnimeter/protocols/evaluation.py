@@ -26,11 +26,13 @@ class Evaluation(JsonData):
         protocol: The test.
         agents: The agents that take it.
         traces: Whether what happened is kept interaction by interaction.
+        privileged: Whether agents may have views that tell what others have to find out.
     """
 
     protocol: Spec
     agents: tuple[Spec, ...]
     traces: bool = False
+    privileged: bool = False
 
     def __post_init__(self) -> None:
         if not self.agents:
