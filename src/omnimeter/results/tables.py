@@ -119,6 +119,7 @@ OUTCOME_SCHEMA = pa.schema(
         ("fault", pa.string()),
         ("remarks", pa.string()),
         ("exercise", pa.string()),
+        ("attempts", pa.int64()),  # which older shards do not have
     ]
 )
 _FIELDS = [field.name for field in fields(Outcome)]
@@ -148,7 +149,7 @@ def read_outcomes(path: Path) -> Iterator[tuple[SortKey, Outcome]]:
     with open_shard(path) as shard:
         for row in _rows(shard):
             # Numbers come from their columns, since JSON has one NaN only.
-            data = {name: row[name] for name in _FIELDS}
+            data = {name: row[name] for name in _FIELDS if name in row}
             data |= {name: json.loads(row[name]) for name in ("exercise", "fault", "remarks")}
             order = (row["agent"], row["agent_key"], row["number"], row["key"])
             yield order, Outcome.from_json(data)
