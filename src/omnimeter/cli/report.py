@@ -43,4 +43,4 @@ def report(
         print_json({**data, "report": str(page), "directory": str(directory)})
         return
     print_result(result.judged)
-    console().print(f"report: {page}", soft_wrap=True)
+    console().print(f"report: {page}", soft_wrap=True, markup=False)

@@ -292,7 +292,8 @@ def run(
         print_json({**data, "report": str(page), "directory": str(session.out)})
     else:
         print_result(result.judged)
-        console().print(f"results: {session.out}\nreport: {page}", soft_wrap=True)
+        places = f"results: {session.out}\nreport: {page}"
+        console().print(places, soft_wrap=True, markup=False)
     leave([result])
 
 
