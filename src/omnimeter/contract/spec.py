@@ -175,8 +175,11 @@ class Spec(JsonData):
     @property
     def label(self) -> str:
         """The spec as the command line reads it: ``random-v1`` or ``random-v1(rate=10)``."""
-        pairs = [f"{name}={_text(value)}" for name, value in sorted(self.parameters.items())]
-        return clean_line(f"{self.id}({', '.join(pairs)})" if pairs else self.id)
+        pairs = [
+            f"{clean_line(name)}={_text(value)}" for name, value in sorted(self.parameters.items())
+        ]
+        name = clean_line(self.id)
+        return f"{name}({', '.join(pairs)})" if pairs else name
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -190,7 +193,8 @@ def _text(value: Any) -> str:
     bare = r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*"
     if isinstance(value, str) and re.fullmatch(bare, value):
         return value
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text if clean_line(text) == text else canonical_json(value)  # with \\u202e and the like
 
 
 def _is_spec(value: Any) -> bool:
