@@ -91,15 +91,12 @@ def test_an_agent_with_faults_of_its_own_is_last_and_marked_everywhere() -> None
 
 def test_a_program_reads_the_ranks() -> None:
     data = result_json(a_result(BROKEN))
-    assert [(each["rank"], each["own_faults"]) for each in data["scores"]] == [
-        (None, 2),
-        (1, 0),
-        (2, 0),
-    ]
+    assert data["ranking"] == ["fair-v1", "poor-v1"]
+    assert [each["own_faults"] for each in data["scores"]] == [2, 0, 0]
     assert "faults of its own" in data["remarks"][0]
-    seen = result_json(privileged(GOOD))["scores"]
-    assert [each["rank"] for each in seen] == [None, 1, 2]
-    assert [each.get("privileged") for each in seen] == ["model", None, None]
+    seen = result_json(privileged(GOOD))
+    assert seen["ranking"] == ["fair-v1", "poor-v1"]
+    assert [each.get("privileged") for each in seen["scores"]] == ["model", None, None]
 
 
 def test_faults_of_the_infrastructure_do_not_change_the_order() -> None:
@@ -114,7 +111,7 @@ def test_without_a_sound_agent_there_is_no_best() -> None:
     assert "the best score" not in sentence
     assert "No best score is named, because all agents had faults of their own." in sentence
     assert comparisons(result) == []
-    assert [each["rank"] for each in result_json(result)["scores"]] == [None, None]
+    assert result_json(result)["ranking"] == []
     (chosen,) = comparisons(result, POOR)  # as the user asked for
     assert chosen.verdict.name == "FAULTY"
     assert chosen.marks == ("†", "†")
