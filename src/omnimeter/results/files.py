@@ -53,8 +53,13 @@ def newer_format_error(path: Path, version: int) -> StoreError:
     return StoreError(message, "Update Omnimeter.")
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Write a file atomically; once this returns, it survives a crash of the machine.
+
+    Args:
+        path: The file.
+        content: What it will hold.
+        mode: Who may read and write it, as far as the user's mask lets them.
 
     Raises:
         StoreError: It could not be written; no part of it is left.
@@ -62,7 +67,10 @@ def write(path: Path, content: bytes) -> None:
     unfinished = path.with_name(path.name + UNFINISHED)
     with write_errors(path):
         try:
-            with unfinished.open("wb") as file:
+            unfinished.unlink(missing_ok=True)
+            # Made anew, so that a link that lies there under its name is not followed.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with os.fdopen(os.open(unfinished, flags, mode), "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -107,6 +115,7 @@ class Layout:
 
     Attributes:
         spec: What is evaluated; written once, before anything else.
+        seed: The secret seed that was drawn for it, for its owner only; written before the spec.
         lock: Held by the one process that writes.
         index: The SQLite index, which can always be rebuilt from the shards.
         provenance: The directory with one file for each time that the evaluation was written.
@@ -116,6 +125,7 @@ class Layout:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.spec = root / "spec.json"
+        self.seed = root / "seed.json"
         self.lock = root / "lock"
         self.index = root / "index.sqlite"
         self.provenance = root / "provenance"

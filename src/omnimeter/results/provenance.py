@@ -90,14 +90,22 @@ def git_output(directory: Path, *arguments: str) -> str | None:
     return result.stdout.strip()
 
 
-def write_spec(layout: Layout, spec: Mapping[str, Any]) -> None:
-    """Write the spec of a new evaluation.
+def write_spec(layout: Layout, spec: Mapping[str, Any], secret: int | None = None) -> None:
+    """Write the spec of a new evaluation and, before it, the seed that was drawn for it.
+
+    The spec only says that there is such a seed, so that it is missed where it gets lost.
 
     Raises:
         StoreError: It could not be written.
     """
     plain = json.loads(canonical_json(spec))
     content = {"format": FORMAT, "fingerprint": fingerprint(plain), "spec": plain}
+    if secret is None:
+        layout.seed.unlink(missing_ok=True)  # of an evaluation that never began
+    else:
+        seed = {"seed": secret, "fingerprint": fingerprint(secret)}
+        files.write(layout.seed, (json.dumps(seed, indent=2) + "\n").encode(), mode=0o600)
+        content["secret_seed"] = True
     files.write(layout.spec, (json.dumps(content, indent=2) + "\n").encode())
 
 
@@ -125,6 +133,29 @@ def read_spec(layout: Layout) -> dict[str, Any]:
         advice = "Restore the original file, or choose another directory with --out."
         raise StoreError(f"{layout.spec} is not as it was written.", advice)
     return spec
+
+
+def read_seed(layout: Layout) -> int | None:
+    """The seed that was drawn for an evaluation whose spec can be read; ``None`` if none was.
+
+    Raises:
+        StoreError: It is missing, cannot be read, or is not as it was written.
+    """
+    drawn = json.loads(layout.spec.read_bytes()).get("secret_seed", False)
+    if not drawn and not layout.seed.exists():
+        return None
+    try:
+        content = json.loads(layout.seed.read_bytes())
+        seed = int(content["seed"])
+        intact = drawn is True and content["fingerprint"] == fingerprint(seed)
+    except OSError as error:
+        raise read_error(error, layout.seed) from error
+    except (ValueError, KeyError, TypeError):
+        seed, intact = 0, False
+    if not intact:
+        advice = "Restore the original file: the exercises of this evaluation depend on it."
+        raise StoreError(f"{layout.seed} or spec.json is not as it was written.", advice)
+    return seed
 
 
 def check_same(layout: Layout, spec: Mapping[str, Any]) -> None:

@@ -16,7 +16,13 @@ from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import fingerprint
 from omnimeter.results import files, tables
 from omnimeter.results.files import Layout, read_error, shard_name, write_errors
-from omnimeter.results.provenance import check_same, current_provenance, read_spec, write_spec
+from omnimeter.results.provenance import (
+    check_same,
+    current_provenance,
+    read_seed,
+    read_spec,
+    write_spec,
+)
 
 # The columns of the index. SQLite has no NaN: such a payoff is NULL there.
 _COLUMNS = ("key", "agent", "agent_key", "number", "payoff", "ending")
@@ -158,6 +164,7 @@ class Record:
     Attributes:
         path: The directory of the evaluation.
         spec: What is evaluated, as plain JSON data.
+        seed: The secret seed that was drawn for it when it began, if one was.
 
     Raises:
         StoreError: Also from its methods: a file is missing, damaged or cannot be read.
@@ -167,6 +174,7 @@ class Record:
         self.path = Path(path)
         self._layout = Layout(self.path)
         self.spec: dict[str, Any] = read_spec(self._layout)
+        self.seed: int | None = read_seed(self._layout)
         self._keys: dict[str, frozenset[str]] = {}
 
     @property
@@ -290,14 +298,16 @@ def open_writer(
     spec: Mapping[str, Any],
     seeds: Iterable[int] = (),
     specs: Iterable[Spec] = (),
+    secret: int | None = None,
 ) -> Iterator[Writer]:
     """Create an evaluation or continue it; no other process can write it meanwhile.
 
     Args:
         path: The directory of the evaluation.
         spec: What is evaluated, as JSON-able data.
-        seeds: The root seeds, for the provenance.
+        seeds: The root seeds, for the provenance, as far as they are not secret.
         specs: The specs of the parts that are used, for the provenance.
+        secret: The seed that was drawn for it, if it is new; one that goes on has its own.
 
     Raises:
         StoreError: The directory is in use, damaged, of something else or cannot be written.
@@ -305,7 +315,8 @@ def open_writer(
     layout = Layout(Path(path))
     with write_errors(layout.root):
         names = {file.name for file in layout.root.iterdir()} if layout.root.exists() else set()
-    begun = {layout.lock.name, layout.spec.name + files.UNFINISHED}
+    begun = {layout.lock.name, layout.seed.name}
+    begun |= {path.name + files.UNFINISHED for path in (layout.seed, layout.spec)}
     if layout.spec.name not in names and names - begun:
         message = f"{layout.root} is not empty and holds no evaluation."
         raise StoreError(message, "Choose another directory with --out.")
@@ -314,7 +325,7 @@ def open_writer(
         if layout.spec.exists():
             check_same(layout, spec)
         else:
-            write_spec(layout, spec)
+            write_spec(layout, spec, secret)
         for directory in (layout.root, layout.provenance, layout.outcomes, layout.traces):
             files.make_directory(directory)
             with write_errors(directory):  # what a killed writer had begun
