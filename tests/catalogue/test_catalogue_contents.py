@@ -13,7 +13,7 @@ import omnimeter
 from omnimeter.catalogue import Kind, files_of, make, parse, unhashed, with_digest
 from omnimeter.contract import InvalidInputError, Spec
 
-AGENT = "from omnimeter import Agent\n{}class A(Agent):\n{}    def act(self, r, o): return 0\n"
+AGENT = "from omnimeter import Agent\nchoice = 0\n{}class A(Agent):\n{}    def act(self, r, o): return choice\n"
 
 
 @pytest.fixture(autouse=True)
@@ -96,8 +96,8 @@ def test_declared_weights_are_part_of_the_identity() -> None:
     def begin(self, briefing, rng):
         import numpy as np
         from pathlib import Path
-        self.choice = int(np.load(Path(__file__).parent / "net/weights.npz")["w"].argmax())
-    def act(self, reward, observation): return self.choice
+        global choice
+        choice = int(np.load(Path(__file__).parent / "net/weights.npz")["w"].argmax())
 """
     Path("net").mkdir()
 
@@ -107,7 +107,7 @@ def test_declared_weights_are_part_of_the_identity() -> None:
 
     def evaluated(out: str) -> omnimeter.Result:
         return omnimeter.evaluate(
-            "agent.py:A", "cups", exercises=2, interactions=50, seed=3, isolation="none", out=out
+            "agent.py:A", "cups", exercises=4, interactions=100, seed=3, isolation="none", out=out
         )
 
     first = trained([1, 0, 0])
@@ -153,8 +153,8 @@ def test_declaration_of_a_base_class_in_another_file() -> None:
         ('files = ("*.npz",)', "declares the file '[*].npz', which does not exist"),
         (f"files = ({str(Path(__file__))!r},)", "does not exist in its folder"),
         ('files = ("a\\0b",)', "does not exist"),
-        ("files = list_of()", "line 3: the declaration of files cannot be read"),
-        ("files = (1, 2)", "line 3: the declaration of files cannot be read"),
+        ("files = list_of()", "line 4: the declaration of files cannot be read"),
+        ("files = (1, 2)", "line 4: the declaration of files cannot be read"),
     ],
 )
 def test_wrong_declarations(declaration: str, message: str) -> None:
@@ -219,7 +219,7 @@ def test_installed_modules_do_not_count_their_neighbours() -> None:
 def test_what_cannot_be_hashed_is_reported() -> None:
     assert unhashed(parse(Kind.AGENT, "sys:exit")) == ["sys has no source file"]
     spec = agent("import importlib\nimportlib.import_module('a' + 'b')\n")
-    assert unhashed(spec) == ["agent.py, line 3, imports a module of a computed name"]
+    assert unhashed(spec) == ["agent.py, line 4, imports a module of a computed name"]
     assert unhashed(parse(Kind.AGENT, "no_such_module:A")) == []
     assert unhashed(parse(Kind.AGENT, "slowed(agent=agent.py:A,seconds=1)")) == unhashed(spec)
 

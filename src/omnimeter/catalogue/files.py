@@ -23,7 +23,7 @@ from typing import Any
 from omnimeter.catalogue.loading import Location, file_digest, read_location, read_source
 from omnimeter.catalogue.objects import is_object
 from omnimeter.contract import InvalidInputError, Spec
-from omnimeter.contract.spec import fingerprint
+from omnimeter.contract.spec import fingerprint, is_spec
 
 DECLARATION = "files"
 """The attribute of a class, or the constant of a module, that names the data it reads."""
@@ -75,14 +75,14 @@ def unhashed(spec: Spec) -> list[str]:
 
 
 def _with_inner(spec: Spec) -> Iterator[Spec]:
-    """A spec, and those of parts from files in its parameters."""
+    """A spec, and those of other parts in its parameters."""
     yield spec
     values: list[Any] = list(spec.parameters.values())
     while values:
         value = values.pop()
         if isinstance(value, Mapping):
-            if isinstance(value.get("id"), str) and value.get("digest"):
-                yield Spec(value["id"], value.get("parameters", {}), value["digest"])
+            if is_spec(value) and isinstance(value["id"], str):
+                yield Spec(value["id"], value.get("parameters", {}), value.get("digest", ""))
             values += value.values()
         elif isinstance(value, list | tuple):
             values += value

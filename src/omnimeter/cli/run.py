@@ -279,7 +279,8 @@ def run(
         fault_limit,
     )
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
-    with busy("Drawing the exercises", hidden=json):  # errors are reported before anything is run
+    # Errors are reported before anything is run.
+    with busy("Drawing the exercises", hidden=json, compiling=True):
         session.check()
     protocol = evaluation.make_protocol()
     print_warning(protocol.describe())
