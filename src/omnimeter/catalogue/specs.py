@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from omnimeter.catalogue.entries import Kind, find
-from omnimeter.catalogue.loading import file_digest, read_location
+from omnimeter.catalogue.files import contents
+from omnimeter.catalogue.loading import read_location
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
-from omnimeter.contract.spec import canonical_json, fingerprint, read_json
+from omnimeter.contract.spec import canonical_json, read_json
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -172,16 +173,14 @@ def given_spec(kind: Kind, given: str | dict[str, Any]) -> Spec:
 
 
 def with_digest(spec: Spec) -> Spec:
-    """The spec with a hash of its files: the source of the part, and the data that it reads.
-
-    Data is in the file that a parameter ``file`` names.
+    """The spec with a hash of its files: sources, and the data that it reads.
 
     Raises:
         InvalidInputError: There is no such source, or the spec has a hash of other content.
     """
     check_digest(spec)
-    files = files_of(spec)
-    return replace(spec, digest=_digest_of(files)) if files else spec
+    digest = contents(spec).digest
+    return replace(spec, digest=digest) if digest else spec
 
 
 def check_digest(spec: Spec) -> None:
@@ -190,26 +189,15 @@ def check_digest(spec: Spec) -> None:
     Raises:
         InvalidInputError: A file does not exist or has other content.
     """
-    files = files_of(spec) if spec.digest else []
-    if files and _digest_of(files) != spec.digest:
-        names = " or ".join(files)
+    made_of = contents(spec) if spec.digest else None
+    if made_of is not None and made_of.digest not in ("", spec.digest):
+        first, *others = made_of.files.values()
+        if len(others) > 2:
+            others = [f"one of the {len(others)} files that it loads"]
+        names = " or ".join((first, *others))
         message = f"{names} has changed since the spec with digest {spec.digest} was made"
         advice = "Restore the file, or start again: an edited part is another part."
         raise InvalidInputError(f"{message}.", advice)
-
-
-def files_of(spec: Spec) -> list[str]:
-    """The files that a part is made of, which its digest depends on: its source and its data."""
-    location, data = read_location(spec.id), spec.parameters.get("file")
-    files = [location.source] if location is not None and location.is_file else []
-    # Without a digest, a file that does not exist is left to the part that has the parameter.
-    read = isinstance(data, str) and (bool(spec.digest) or Path(data).is_file())
-    return [*files, str(data)] if read else files
-
-
-def _digest_of(files: Sequence[str]) -> str:
-    digests = [file_digest(file) for file in files]
-    return digests[0] if len(digests) == 1 else fingerprint(digests)
 
 
 def with_parameters(spec: Spec, assignments: Iterable[str]) -> Spec:

@@ -76,10 +76,12 @@ def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
     if hidden:
         yield
         return
+    from rich.markup import escape
+
     from omnimeter.interaction import compilation
 
     def tell(message: str) -> None:
-        out.print(f"[dim]{message}[/dim]")
+        out.print(f"[dim]{escape(message)}[/dim]")
 
     compilation.announcements.append(tell)
     try:

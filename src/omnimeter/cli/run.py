@@ -282,7 +282,8 @@ def run(
         fault_limit,
     )
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
-    with busy("Drawing the exercises", hidden=json):  # errors are reported before anything is run
+    # Errors are reported before anything is run.
+    with busy("Drawing the exercises", hidden=json, compiling=True):
         session.check()
     print_warnings(session)
     with bars(session.protocol, hidden=json) as observer:

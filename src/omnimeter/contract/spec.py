@@ -183,7 +183,7 @@ class Spec(JsonData):
 
 def _text(value: Any) -> str:
     """A value as the catalogue reads it back; the spec of another part is written as its label."""
-    if _is_spec(value):
+    if is_spec(value):
         return Spec(**value).label
     # A bare word is read as itself: it is neither a number nor a mark of the notation.
     bare = r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*"
@@ -192,7 +192,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _is_spec(value: Any) -> bool:
+def is_spec(value: Any) -> bool:
     """Whether a parameter is the spec of another part, as plain data."""
     names = set(value) if isinstance(value, Mapping) else set()
     return "id" in names and names <= {"id", "parameters", "digest"}
@@ -205,7 +205,7 @@ def _without_folders(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     data = {name: _without_folders(each) for name, each in value.items()}
-    return data | {"id": re.split(r"[/\\]", data["id"])[-1]} if _is_spec(value) else data
+    return data | {"id": re.split(r"[/\\]", data["id"])[-1]} if is_spec(value) else data
 
 
 @dataclass(frozen=True, slots=True)

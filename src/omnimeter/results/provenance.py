@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from omnimeter.catalogue import unhashed
 from omnimeter.contract import Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import canonical_json, fingerprint
@@ -42,6 +43,8 @@ def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) ->
     package = Path(__file__).resolve().parents[1]
     # An installed copy may be inside the user's own repository, which says nothing about ours.
     own = git_output(package, "ls-files", "--error-unmatch", "__init__.py")
+    specs = list(specs)
+    not_hashed = sorted({text for spec in specs for text in unhashed(spec)})
     revisions = {"omnimeter": _revision(package) if own else None, "project": _revision(Path())}
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -54,6 +57,7 @@ def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) ->
         },
         "seeds": list(seeds),
         "specs": [spec.to_json() for spec in specs],
+        **({"unhashed": not_hashed} if not_hashed else {}),
     }
 
 
