@@ -146,8 +146,9 @@ class Result:
         """Every agent against one of them, on the same exercises or repetitions.
 
         Args:
-            reference: The agent to compare with; by default the best. With a reference that was
-                chosen beforehand there are fewer comparisons, so intervals are shorter.
+            reference: The agent to compare with; by default the best without faults of its own,
+                and without a privileged view if there is one. With a reference that was chosen
+                beforehand there are fewer comparisons, so intervals are shorter.
 
         Raises:
             InvalidInputError: The reference took no part.
@@ -230,6 +231,8 @@ class Result:
                 "seconds": each.last_time / 1e9,
                 "ending": str(each.ending),
                 "fault": None if each.fault is None else str(each.fault.kind),
+                "privileged": each.remarks.get("privileged", ""),
+                "attempts": each.attempts,
             }
             for agent, outcomes in self.judged.outcomes.items()
             for each in outcomes
@@ -256,13 +259,15 @@ class Result:
         record: Any = self.record
         judged = self.judged
         timed = time_report(judged)
-        drawn = figures_of(judged, record, score_rows(judged), self.differences, timed)
+        rows = score_rows(judged)
+        drawn = figures_of(judged, record, rows, self.differences, timed)
         figures = {each.name: each for each in drawn}
         if name not in figures:
             raise InvalidInputError(
                 f"This evaluation has no figure {name!r}.", f"Known: {', '.join(figures)}."
             )
-        places = {label: place for place, label in enumerate(self.agents)}
+        names = {row.label: row.name for row in rows}
+        places = {names[label]: place for place, label in enumerate(self.agents)}
         return matplotlib_figure(figures[name], places)
 
     def report(self, path: str | Path | None = None) -> Path:
@@ -322,11 +327,10 @@ class Result:
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{remarks}"
 
     def _remarks(self) -> list[str]:
-        from omnimeter.reports.summary import privilege_sentence, reproducibility_sentence
+        from omnimeter.reports import summary
 
         remarks = [self.judged.design.warning] * bool(self.judged.design.warning) + self.warnings
-        for sentence in (reproducibility_sentence(self.judged), privilege_sentence(self.judged)):
-            remarks += [sentence] * bool(sentence)
+        remarks += summary.remarks(self.judged)
         remarks += ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
         return remarks + ["Not all exercises are done."] * (not self.complete)
 

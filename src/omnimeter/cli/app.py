@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from omnimeter.cli import audit, catalogue, compare, measure, prepare, report, reproduce, run, test
+from omnimeter.cli.display import be_printable
 
 
 class _Help:
@@ -81,14 +82,16 @@ def main() -> None:
     2 wrong input; 3 done, but some exercises ended in a fault; 4 the store cannot be used;
     130 interrupted.
     """
+    be_printable()
     try:
         app()
     except Exception as error:
         from omnimeter.contract import OmnimeterError
+        from omnimeter.contract.text import clean
 
         if _settings["debug"]:
             traceback.print_exception(error)
-        code, message = 1, f"{type(error).__name__}: {error}"
+        code, message = 1, clean(f"{type(error).__name__}: {error}")
         advice = "This is a bug of Omnimeter; `omnimeter --debug ...` shows where it happened."
         if isinstance(error, OmnimeterError):
             code, message, advice = (

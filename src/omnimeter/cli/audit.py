@@ -41,11 +41,13 @@ def audit(
 
     Leaves with 1 when something that the class claims does not hold.
     """
+    from rich.markup import escape
+
     from omnimeter.api import audit as examine
 
     spec = options.class_with(name, settings)
     with progress(hidden=json) as bars:
-        task = bars.add_task(f"Auditing {spec.label}", total=100, note="")
+        task = bars.add_task(f"Auditing {escape(spec.label)}", total=100, note="")
 
         def tell(news: str | float) -> None:
             if isinstance(news, str):
@@ -105,4 +107,4 @@ def _print(label: str, result: Audit) -> None:
     if complexities := result.settings.get("complexities", ()):
         named = listed(f"{complexity:g}" for complexity in complexities)
         where = f" at {'complexity' if len(complexities) == 1 else 'complexities'} {named}"
-    console().print(table, f"\n[bold]{label}[/bold]{where} {verdict}.")
+    console().print(table, f"\n[bold]{escape(label)}[/bold]{where} {verdict}.")

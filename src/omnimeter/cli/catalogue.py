@@ -108,11 +108,13 @@ def _print(description: Any) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from omnimeter.contract.text import clean, clean_line
+
     out = console()
     source = ", ".join(filter(None, (description.package, description.location)))
-    out.print(f"[bold]{description.id}[/bold]  [dim]{source}[/dim]\n")
+    out.print(f"[bold]{escape(clean_line(description.id))}[/bold]  [dim]{escape(source)}[/dim]\n")
     # Paragraphs as single lines, so that the terminal breaks them where it needs to.
-    paragraphs = description.doc.replace("``", "").partition("\nRaises:")[0].split("\n\n")
+    paragraphs = clean(description.doc).replace("``", "").partition("\nRaises:")[0].split("\n\n")
     lines = [each if each.startswith((" ", "-")) else " ".join(each.split()) for each in paragraphs]
     out.print("\n\n".join(lines), markup=False)
     if not description.parameters:
@@ -122,7 +124,7 @@ def _print(description: Any) -> None:
         table.add_column(heading, no_wrap=heading == "parameter")
     for each in description.parameters:
         default = "required" if each.required else repr(each.default)
-        doc = each.doc.replace("``", "")
+        doc = clean(each.doc).replace("``", "")
         table.add_row(*map(escape, (each.name, each.annotation, default, doc)))
     out.print()
     out.print(table)

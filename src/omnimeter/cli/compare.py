@@ -94,7 +94,7 @@ def compare(
         return
     print_table(comparison_table(result.judged, result.compare(chosen)))
     if sentence := reliability_sentence(reliability_of(result.judged)):
-        console().print(f"\n{sentence}")
+        console().print(f"\n{sentence}", markup=False)
     print_troubles(result.judged)
 
 

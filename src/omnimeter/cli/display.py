@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -28,6 +30,13 @@ def console(*, errors: bool = False) -> Console:
     return Console(stderr=errors, highlight=False, soft_wrap=False, emoji=False)
 
 
+def be_printable() -> None:
+    """Let every character be printed: what the terminal does not have is written as its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def print_json(data: Any) -> None:
     """One JSON object on the standard output, for programs."""
     typer.echo(json.dumps(data, indent=2))
@@ -36,10 +45,12 @@ def print_json(data: Any) -> None:
 @contextmanager
 def busy(doing: str, *, hidden: bool = False, compiling: bool = False) -> Iterator[None]:
     """A spinner on the standard error, and what is compiled meanwhile if ``compiling``."""
+    from rich.markup import escape
+
     out = console(errors=True)
     with (
         announced(out, hidden=hidden or not compiling),
-        nullcontext() if hidden else out.status(doing),
+        nullcontext() if hidden else out.status(escape(doing)),
     ):
         yield
 
@@ -76,12 +87,13 @@ def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
     if hidden:
         yield
         return
-    from rich.markup import escape
+    from rich.text import Text
 
+    from omnimeter.contract.text import clean
     from omnimeter.interaction import compilation
 
     def tell(message: str) -> None:
-        out.print(f"[dim]{escape(message)}[/dim]")
+        out.print(Text(clean(message), "dim"))
 
     compilation.announcements.append(tell)
     try:
@@ -98,8 +110,11 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
     """
     from time import monotonic
 
+    from rich.markup import escape
+
     from omnimeter.contract import Outcome, Spec
     from omnimeter.execution import Observer
+    from omnimeter.reports.scores import standing_of
     from omnimeter.reports.text import interval, number
 
     class Bars(Observer):
@@ -108,8 +123,11 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
             self.noted = dict.fromkeys(agents, 0.0)
             self.tasks = {}
             for agent in agents:
-                label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
-                self.tasks[agent] = shown.add_task(label, total=expected, note="")
+                self.tasks[agent] = shown.add_task(self.name(agent), total=expected, note="")
+
+        def name(self, agent: Spec) -> str:
+            label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
+            return escape(label + standing_of(self.outcomes[agent]).mark)
 
         def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
             self.outcomes[agent].extend(outcomes)
@@ -124,7 +142,7 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
                 note += f" (any time {interval(ends[0], ends[1], 3, signed=True)})"
             if faults := sum(score.faults.values()):
                 note += f" [red]{faults} faults[/red]"
-            shown.update(self.tasks[agent], note=note)
+            shown.update(self.tasks[agent], description=self.name(agent), note=note)
             self.noted[agent] = monotonic()
 
     with progress(hidden=hidden) as shown:

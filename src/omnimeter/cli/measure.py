@@ -71,6 +71,8 @@ def measure(
     json: options.Json = False,
 ) -> None:
     """Measure environments as overlays: size, density, variability, volatility, complexity."""
+    from rich.markup import escape
+
     from omnimeter import api
     from omnimeter.catalogue import Kind, parse
     from omnimeter.measures import read_knowledge, read_overlay
@@ -105,7 +107,7 @@ def measure(
     results = {}
     with progress(hidden=json) as bars:
         for spec in specs:
-            task = bars.add_task(f"Measuring {spec.label}", total=exercises, note="")
+            task = bars.add_task(f"Measuring {escape(spec.label)}", total=exercises, note="")
 
             def tell(share: float, task: Any = task) -> None:
                 bars.update(task, completed=round(share * exercises))

@@ -41,6 +41,7 @@ def prepare(
     when an agent fails.
     """
     from omnimeter.api import prepare as carry_out
+    from omnimeter.contract.text import clean
 
     example = "omnimeter prepare --agent opps-ds --prior gc"
     if not agent:
@@ -69,7 +70,8 @@ def prepare(
             else:
                 said = ", ".join(f"{name}={_shown(value)}" for name, value in each.content.items())
                 text = f"{each.wall_s:.3g} s, {each.key}" + (f": {said}" if said else "")
-            console().print(f"{each.agent.label}: {text}", soft_wrap=True, highlight=False)
+            line = clean(f"{each.agent.label}: {text}")
+            console().print(line, soft_wrap=True, highlight=False, markup=False)
     if any(each.fault is not None for each in results):
         raise typer.Exit(3)
 

@@ -44,4 +44,4 @@ def report(
         return
     print_result(result.judged)
     print_seed(result)
-    console().print(f"report: {page}", soft_wrap=True)
+    console().print(f"report: {page}", soft_wrap=True, markup=False)

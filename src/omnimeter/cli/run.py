@@ -296,7 +296,8 @@ def run(
     else:
         print_result(result.judged)
         print_seed(result)
-        console().print(f"results: {session.out}\nreport: {page}", soft_wrap=True)
+        places = f"results: {session.out}\nreport: {page}"
+        console().print(places, soft_wrap=True, markup=False)
     leave([result])
 
 

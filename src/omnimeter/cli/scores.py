@@ -113,8 +113,7 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
 
     from omnimeter.reports.summary import (
         bounded_sentence,
-        privilege_sentence,
-        reproducibility_sentence,
+        remarks,
         stopped_sentence,
     )
 
@@ -124,8 +123,7 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
     for sentence in (
         bounded_sentence(result),
         stopped_sentence(result, compared),
-        reproducibility_sentence(result),
-        privilege_sentence(result),
+        *remarks(result),
     ):
         if sentence:
             out.print(f"[yellow]{escape(sentence)}[/yellow]")
@@ -152,7 +150,7 @@ def print_scores(result: Result, compared: Sequence[Comparison]) -> None:
         console().print()
         print_table(metrics)
     if compared:
-        console().print(f"\nAgainst [bold]{escape(compared[0].reference.label)}[/bold]:")
+        console().print(f"\nAgainst [bold]{escape(compared[0].reference_name)}[/bold]:")
         print_table(difference_table(compared))
 
 

@@ -16,6 +16,7 @@ from omnimeter.cli.display import announced, console
 from omnimeter.contract import ClockKind, Outcome, Protocol, Score, Spec
 from omnimeter.execution import Observer
 from omnimeter.execution.harness import HarnessCost
+from omnimeter.reports.scores import standing_of
 from omnimeter.reports.text import counted, duration, grouped, interval, number
 
 if TYPE_CHECKING:
@@ -212,18 +213,21 @@ def _numbers(progress: AgentProgress, width: int) -> list[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    score = Text("   ")
+    score, mark = Text("   "), standing_of(progress.outcomes).mark
     if progress.score.value is None:
         score.append("no score yet", "dim")
     else:
-        score.append(number(progress.score.value, 3, signed=True), "bold green")
+        style = "" if mark else "bold green"
+        score.append(number(progress.score.value, 3, signed=True), style)
         # Where there is one, that which holds even if what is seen here is the reason for stopping.
         if ends := progress.score.parts.get("watched") or progress.score.interval:
             score.append(f"  95 % interval {interval(ends[0], ends[1], 3, signed=True)}")
     if faults := sum(progress.score.faults.values()):
         score.append("  " + counted(faults, "fault"), "red")
     name = Text(progress.agent.label, "bold")
-    name.truncate(max(1, min(LONGEST_LABEL, width - score.cell_len)), overflow="ellipsis")
+    free = min(LONGEST_LABEL, width - score.cell_len) - len(mark)
+    name.truncate(max(1, free), overflow="ellipsis")
+    name.append(mark)
 
     done, total, unit = progress.share
     details = [f"{grouped(done)} of {grouped(total)}"]

@@ -227,8 +227,11 @@ def test(
 
 def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool) -> list[Result]:
     """Give tests one after the other, until one is interrupted, and print their results."""
+    from rich.markup import escape
+
     from omnimeter.cli.scores import print_warnings, scores_json
     from omnimeter.cli.session import display
+    from omnimeter.reports.scores import score_rows
     from omnimeter.reports.summary import characterise
 
     try:
@@ -265,22 +268,32 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
             _print(test, result, page, reference)
         if not result.complete:
             break
-    verdicts = []
+    verdicts, marks = [], {}
     if len(results) > 1:
         timed, untimed = (each.judged.scores for each in results)
         verdicts = [characterise(agent, timed[agent], untimed[agent]) for agent in timed]
+        marks = {
+            row.label: row.standing.mark for each in results for row in score_rows(each.judged)
+        }
     if json and len(tests) == 1:
         print_json(printed[0])
     elif json:
         said = [
-            {"agent": each.agent.label, "verdict": str(each.kind), "reason": each.reason}
+            {
+                "agent": each.agent.label,
+                "verdict": str(each.kind),
+                "reason": each.reason,
+                **({"mark": marks[each.agent.label]} if marks[each.agent.label] else {}),
+            }
             for each in verdicts
         ]
         both = dict(zip(("timed", "untimed"), printed, strict=False))
         print_json({**both, "verdicts": said})
     else:
         for each in verdicts:
-            console().print(f"\n[bold]{each.agent.label}: {each.kind}.[/bold] {each.reason}")
+            mark = marks[each.agent.label]
+            who = escape(f"{each.agent.label}{mark}: {each.kind}.")
+            console().print(f"\n[bold]{who}[/bold] {escape(each.reason)}")
     return results
 
 
@@ -295,4 +308,4 @@ def _print(test: UniversalTest, result: Result, page: Path, reference: Spec | No
     remarks = map(harness_sentence, test.harness)
     print_test(result.judged, result.compare(reference), *remarks)
     print_seed(result)
-    out.print(f"results: {test.out}\nreport: {page}", soft_wrap=True)
+    out.print(f"results: {test.out}\nreport: {page}", soft_wrap=True, markup=False)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from omnimeter.contract.text import clean
+
 
 class OmnimeterError(Exception):
     """Something that the user can fix; the command line prints it and exits with ``exit_code``.
@@ -17,9 +19,9 @@ class OmnimeterError(Exception):
     exit_code = 2
 
     def __init__(self, message: str, advice: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.advice = advice
+        self.message = clean(message)
+        self.advice = clean(advice)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.advice}".strip()

@@ -16,6 +16,7 @@ from omnimeter.contract.environment import Instance
 from omnimeter.contract.errors import InvalidInputError
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import JsonData, Spec, Stream, fingerprint, stream
+from omnimeter.contract.text import clean_detail, clean_message
 
 NANOSECONDS = 1_000_000_000
 FOREVER = 2**63 - 1  # a time or a number of interactions that is never reached
@@ -128,11 +129,17 @@ class Fault(JsonData):
         kind: Whose fault it was.
         message: What happened, for the user.
         detail: The traceback, or the last output of the agent, for the agent's author.
+
+    Both are texts of agents: what could do harm where it is shown is not kept (section 8).
     """
 
     kind: FaultKind
     message: str
     detail: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", clean_message(self.message))
+        object.__setattr__(self, "detail", clean_detail(self.detail))
 
 
 class Ending(StrEnum):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from omnimeter.contract.errors import InvalidInputError
+from omnimeter.contract.text import clean_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -175,7 +176,7 @@ class Spec(JsonData):
     def label(self) -> str:
         """The spec as the command line reads it: ``random-v1`` or ``random-v1(rate=10)``."""
         pairs = [f"{name}={_text(value)}" for name, value in sorted(self.parameters.items())]
-        return f"{self.id}({', '.join(pairs)})" if pairs else self.id
+        return clean_line(f"{self.id}({', '.join(pairs)})" if pairs else self.id)
 
     def __hash__(self) -> int:
         return hash(self.key)

@@ -19,7 +19,7 @@ from omnimeter.estimation import (
 )
 from omnimeter.protocols import Result
 from omnimeter.protocols.sample import cycle_means
-from omnimeter.reports.scores import EXERCISE, score_rows, unit_values
+from omnimeter.reports.scores import EXERCISE, score_rows, standing_of, unit_values
 
 ERROR_RATE = 0.05
 """How often a difference may be claimed, over all comparisons, between equal agents."""
@@ -58,6 +58,7 @@ class Comparison:
         bounded: Whether the interval only rests on the possible payoffs (``Estimate.bounded``).
         watched: The ends of the interval that holds even if what was seen was the reason for
             stopping, for all comparisons at once; ``None`` for a test that was not stopped.
+        marks: The marks of agent and reference (``omnimeter.reports.scores.Standing``).
     """
 
     agent: Spec
@@ -72,6 +73,17 @@ class Comparison:
     simultaneous: int = 1
     bounded: bool = False
     watched: tuple[float, float] | None = None
+    marks: tuple[str, str] = ("", "")
+
+    @property
+    def name(self) -> str:
+        """The agent's label with its mark."""
+        return self.agent.label + self.marks[0]
+
+    @property
+    def reference_name(self) -> str:
+        """The reference's label with its mark."""
+        return self.reference.label + self.marks[1]
 
     @property
     def finding(self) -> str:
@@ -94,12 +106,14 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
 
     Args:
         result: The result of an evaluation.
-        reference: The agent to compare with; by default the best without faults of its own.
+        reference: The agent to compare with; by default the best without faults of its own, and
+            without a privileged view if there is one. Without any nothing is compared.
 
     Raises:
         InvalidInputError: The reference took no part.
     """
-    ranked = [row.agent for row in score_rows(result) if row.value is not None]
+    standings = {row.agent: row.standing for row in score_rows(result) if row.value is not None}
+    ranked = list(standings)
     payoffs: dict[Spec, _Payoffs] = {
         agent: {(unit, ""): value for unit, value in result.values.get(agent, {}).items()}
         if result.values
@@ -115,11 +129,11 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
             f"{reference.label} took no part in this evaluation.",
             "Compare with one of: " + ", ".join(agent.label for agent in payoffs) + ".",
         )
-    if not ranked:
-        return []
     faulty = {agent for agent, done in result.outcomes.items() if any(map(is_own_fault, done))}
-    best = next((agent for agent in ranked if agent not in faulty), ranked[0])
+    best = next((agent for agent in ranked if agent not in faulty), None)
     chosen = best if reference is None else reference
+    if not ranked or chosen is None:
+        return []
     others = [agent for agent in ranked if agent != chosen]
     pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
     strata = {} if result.values else result.strata
@@ -149,8 +163,9 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
         numbers = difference, low, high, count, p_value
         unit = result.design.unit
         bounded = estimate is not None and estimate.bounded and not sequential
+        marks = standings[agent].mark, standing_of(result.outcomes[chosen]).mark
         compared.append(
-            Comparison(agent, chosen, *numbers, verdict, unit, len(pairs), bounded, watched)
+            Comparison(agent, chosen, *numbers, verdict, unit, len(pairs), bounded, watched, marks)
         )
     return compared
 

@@ -119,7 +119,9 @@ class Decision:
         """The decision in a sentence or two."""
         where = f"Under {self.bounds}, " if self.bounds else "Without bounds, "
         if not self.candidates:
-            return f"{where}no setting is left."
+            reasons = Counter(reason for _, reason in self.discarded)
+            why = "; ".join(f"{count} for {reason}" for reason, count in reasons.items())
+            return f"{where}no setting is left{f' ({why})' if why else ''}."
         first, *others = [each.label for each in self.best]
         how = f"{first} is the best"
         if others:

@@ -36,9 +36,13 @@ def degree_table(result: Result) -> Table | None:
     def cells(row: ScoreRow, group: Mapping[str, Any]) -> tuple[Cell, ...]:
         low, high = group["interval"]
         return (
-            Cell(row.label, {"agent": printable(row.label)}),
+            Cell(row.name, {"agent": printable(row.label)}),
             Cell(group["label"], {"degree": group.get("degree"), "label": group["label"]}),
-            Cell(number(group["value"], places), {"score": group["value"]}, "strong"),
+            Cell(
+                number(group["value"], places),
+                {"score": group["value"]},
+                "strong" * bool(row.rank),
+            ),
             Cell(
                 interval(low, high, places),
                 {"low": low, "high": high, "exercises": group["count"]},
@@ -55,10 +59,10 @@ def degree_table(result: Result) -> Table | None:
 
 def degree_figure(result: Result) -> CurveFigure | None:
     """The score against the degree; ``None`` where there are not at least two that are numbers."""
-    points: dict[str, list[tuple[float, ...]]] = {row.label: [] for row in score_rows(result)}
+    points: dict[str, list[tuple[float, ...]]] = {row.name: [] for row in score_rows(result)}
     for row, group in _groups(result):
         if "degree" in group:
-            points[row.label].append((group["degree"], group["value"], *group["interval"]))
+            points[row.name].append((group["degree"], group["value"], *group["interval"]))
     curves = [Curve(label, *zip(*known, strict=True)) for label, known in points.items() if known]
     if max((len(set(curve.places)) for curve in curves), default=0) < 2:
         return None

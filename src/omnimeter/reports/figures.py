@@ -151,7 +151,7 @@ def _curve(
 
 def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
     """The score of each agent with its interval; ``None`` when no agent has one."""
-    dots = tuple(Dot(row.label, row.value, _drawable(row.low), _drawable(row.high)) for row in rows)
+    dots = tuple(Dot(row.name, row.value, _drawable(row.low), _drawable(row.high)) for row in rows)
     if all(dot.value is None for dot in dots):
         return None
     repetitions = max(row.repetitions for row in rows)
@@ -167,7 +167,7 @@ def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
 def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
     """How far each agent is from the reference; ``None`` when none is known."""
     dots = tuple(
-        Dot(each.agent.label, each.difference, _drawable(each.low), _drawable(each.high))
+        Dot(each.name, each.difference, _drawable(each.low), _drawable(each.high))
         for each in compared
         if each.difference is not None
     )
@@ -189,7 +189,7 @@ def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
             note += f" {_HOLLOW}"
     kind = "95 % interval, all of which hold at once" if len(compared) > 1 else "95 % interval"
     caption = (
-        f"Mean difference from {compared[0].reference.label}, {unit} by {unit}, with its {kind}. "
+        f"Mean difference from {compared[0].reference_name}, {unit} by {unit}, with its {kind}. "
         f"Left of the line is worse. {note}"
     )
     return DotFigure("differences", title, caption, axis, dots)
@@ -204,7 +204,7 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
     """
     curves = tuple(
         _curve(
-            row.label,
+            row.name,
             (each.complexity for each in row.complexities),
             (each.value for each in row.complexities),
             ((each.low, each.high) for each in row.complexities),
@@ -234,7 +234,7 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
     return CurveFigure(
         "complexity",
         "Payoff against complexity",
-        caption + behind([row.label for row in rows]),
+        caption + behind([row.name for row in rows]),
         "Complexity of the environment",
         "Mean payoff",
         curves,
@@ -278,6 +278,7 @@ def learning_figure(
     moments = np.unique(spaced.round().astype(np.int64))
     # Count, mean and sum of squared deviations at each moment, updated value by value (Welford).
     sums: dict[str, FloatArray] = {}
+    names = {row.agent: row.name for row in rows}
     for key, trace in traces:
         known = moments <= lengths.get(key, -1)
         if trace.fault is not None or not known.any():
@@ -286,15 +287,15 @@ def learning_figure(
             values = average_along(trace.rewards, trace.times, moments)
         else:
             values = running_averages(trace.rewards)[np.minimum(moments, len(trace))]
-        label = exercises[key].agent.label
-        count, mean, squares = sums.setdefault(label, np.zeros((3, len(moments))))
+        name = names[exercises[key].agent]
+        count, mean, squares = sums.setdefault(name, np.zeros((3, len(moments))))
         count += known
         before = np.where(known, values - mean, 0.0)
         mean += before / np.maximum(count, 1)
         squares += before * (values - mean)
-    order = [row.label for row in rows]
+    order = list(names.values())
     places = moments / (NANOSECONDS if timed else 1)
-    curves = tuple(_mean_curve(label, places, sums[label]) for label in order if label in sums)
+    curves = tuple(_mean_curve(name, places, sums[name]) for name in order if name in sums)
     if max((len(curve.places) for curve in curves), default=0) < 2:
         return None
     return CurveFigure(
@@ -331,7 +332,7 @@ def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure
         mean = sum(payoffs) / count if count else None
         if count > most:  # evenly by rank, which leaves the distribution as it is
             payoffs = [payoffs[round(place * (count - 1) / (most - 1))] for place in range(most)]
-        strips.append(Strip(row.label, tuple(payoffs), mean, count))
+        strips.append(Strip(row.name, tuple(payoffs), mean, count))
     if not any(strip.payoffs for strip in strips) or max(row.repetitions for row in rows) == 1:
         return None
     thinned = any(len(strip.payoffs) < strip.count for strip in strips)
@@ -367,8 +368,8 @@ def course_figures(result: Result, rows: Sequence[ScoreRow]) -> list[CurveFigure
             for place, each in enumerate(course)
         ]
         lengths, unknown = [each.length for each in course], [(None, None)] * len(course)
-        scores.append(_curve(row.label, lengths, [each.value for each in course], ends))
-        levels.append(_curve(row.label, lengths, [each.level for each in course], unknown))
+        scores.append(_curve(row.name, lengths, [each.value for each in course], ends))
+        levels.append(_curve(row.name, lengths, [each.level for each in course], unknown))
     if not scores:
         return []
     if any(low is not None for curve in scores for low in curve.lows):
@@ -383,7 +384,7 @@ def course_figures(result: Result, rows: Sequence[ScoreRow]) -> list[CurveFigure
     timed = result.design.length_unit == "seconds"
     across = "Length of a repetition, in " + ("the agent's own time" if timed else "interactions")
     scale = Scale.SECONDS if timed else Scale.AMOUNTS
-    grey = behind([row.label for row in rows])
+    grey = behind([row.name for row in rows])
     course_figure = CurveFigure(
         "course",
         "Score in the course of the test",

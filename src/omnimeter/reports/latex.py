@@ -22,6 +22,7 @@ from omnimeter.reports.decisions import (
 )
 from omnimeter.reports.plotting import save_figure
 from omnimeter.reports.settings import Setting, on_one_machine, time_text
+from omnimeter.reports.summary import standing_sentences
 from omnimeter.reports.tables import (
     Table,
     difference_table,
@@ -51,6 +52,7 @@ _LATEX = {
     MISSING: "--",
     MINUS: "$-$",
     "∞": r"$\infty$",
+    "†": r"\dag{}",
 }
 
 _SIGNS = {"≤": r"$\leq$", "µ": r"$\mu$", "±": r"$\pm$", "…": r"\ldots{}"}
@@ -86,8 +88,10 @@ def latex_table(result: Result) -> str:
 
     text = tabular(score_table(result))
     if compared := comparisons(result):
-        reference = escaped(compared[0].reference.label)
+        reference = escaped(compared[0].reference_name)
         text += f"\n% Differences from {reference}\n{tabular(difference_table(compared))}"
+    for sentence in standing_sentences(result):
+        text += f"\n\\par {escaped(sentence)}\n"
     return text
 
 

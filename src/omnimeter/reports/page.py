@@ -256,7 +256,7 @@ class Contents:
             where there are any.
         setting: What was measured.
         provenance: How the results were made, once for each session that wrote any.
-        places: The place of each agent, by label, which decides on its colour and marker.
+        places: The place of each agent, by name, which decides on its colour and marker.
         estimate: What the score estimates.
         reliability: How reliably an adaptive test tells its agents apart; empty if not known.
         warning: What one must know before reading a score; mostly empty.
@@ -302,6 +302,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     adaptive = design.unit == REPETITION
     outcomes = [each for done in result.outcomes.values() for each in done]
     rows, compared = score_rows(result), comparisons(result)
+    names = {row.agent: row.name for row in rows}
     # The exercises that were taken or, before any was, those that would come first.
     exercises = [each.exercise for each in outcomes] or list(
         protocol.propose(evaluation.agents[0], [])
@@ -330,8 +331,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, len(outcomes)),
-        summary.reproducibility_sentence(result),
-        summary.privilege_sentence(result),
+        *summary.remarks(result),
     ]
     agents = evaluation.agents
     who = agents[0].label if len(agents) == 1 else f"{len(agents)} agents"
@@ -364,7 +364,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         faults=fault_table(outcomes),
         setting=_setting(evaluation, exercises, _drawn_seed(record, result)),
         provenance=[_provenance(session) for session in record.provenance()],
-        places={agent.label: place for place, agent in enumerate(result.scores)},
+        places={names[agent]: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,
         design=design,
         estimate=" ".join(sentence for sentence in estimate if sentence),
@@ -462,7 +462,9 @@ def render(contents: Contents) -> str:
     rows, places = contents.rows, contents.places
     # With few agents each has the marker of the figures, as a character.
     signs = zip(places, enumerate("●■▲◆▼✚", 1), strict=False) if style.few(len(places)) else ()
-    longest_first = sorted(places, key=len, reverse=True)
+    by_name = dict(signs)
+    labels = {row.label: row.name for row in rows}
+    longest_first = sorted({*places, *labels}, key=len, reverse=True)
     page: str = environment.get_template("report.html.j2").render(
         contents=contents,
         figures={each.name: each for each in contents.figures},
@@ -473,7 +475,7 @@ def render(contents: Contents) -> str:
         colours=style.NAMES,
         most_faults=40,
         score_places=text.decimals(n for row in rows for n in (row.value, row.low, row.high)),
-        signs=dict(signs),
+        signs=by_name | {label: by_name[name] for label, name in labels.items() if name in by_name},
         verdicts={verdict.name.lower(): sign for verdict, sign in _VERDICTS.items()},
         repetitions=contents.design.unit == REPETITION,
     )

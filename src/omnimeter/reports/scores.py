@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isnan
 from typing import Any
 
 import numpy as np
 
 from omnimeter.contract import Outcome, Spec
+from omnimeter.contract.exercise import is_own_fault
 from omnimeter.estimation import Estimate, Support, intraclass, mean
 from omnimeter.protocols import Result
 
@@ -36,6 +37,44 @@ def unit_values(result: Result, agent: Spec) -> dict[int, float]:
         for each in result.outcomes.get(agent, ())
         if each.payoff is not None
     }
+
+
+PRIVILEGED, FAULTY = "*", "†"
+"""Written after the name of an agent that had a privileged view, or faults of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether an agent is ranked with the others, and the mark that says why it is not.
+
+    Agents with faults of their own come last: their faults decide which exercises count. Before
+    them come agents with a privileged view, which are references for the rest.
+
+    Attributes:
+        own_faults: How many of its exercises ended in faults of its own.
+        exercises: How many exercises have an outcome.
+        privileged: The view by which it was told what others have to find out, if it was.
+    """
+
+    own_faults: int = 0
+    exercises: int = 0
+    privileged: str = ""
+
+    @property
+    def order(self) -> tuple[bool, bool]:
+        """Sorts agents before their scores do."""
+        return self.own_faults > 0, bool(self.privileged)
+
+    @property
+    def mark(self) -> str:
+        """What is written after the agent's name; mostly empty."""
+        return PRIVILEGED * bool(self.privileged) + FAULTY * (self.own_faults > 0)
+
+
+def standing_of(outcomes: Sequence[Outcome]) -> Standing:
+    """Whether an agent with these outcomes is ranked with the others."""
+    views = (str(each.remarks["privileged"]) for each in outcomes if "privileged" in each.remarks)
+    return Standing(sum(map(is_own_fault, outcomes)), len(outcomes), next(views, ""))
 
 
 BINS = 8
@@ -123,6 +162,8 @@ class ScoreRow:
         complexities: The mean payoff at each complexity.
         repetitions: From how many repetitions; 0 where exercises are independent of each other.
         parts: Further named numbers, such as the secondary metrics.
+        standing: Whether it is ranked with the others.
+        rank: Its rank, from 1 on; ``None`` without a score and for agents that are ranked apart.
     """
 
     agent: Spec
@@ -136,15 +177,26 @@ class ScoreRow:
     complexities: tuple[ComplexityMean, ...]
     repetitions: int = 0
     parts: Mapping[str, Any] = field(default_factory=dict)
+    standing: Standing = Standing()
+    rank: int | None = None
 
     @property
     def label(self) -> str:
         """The agent as a person writes it."""
         return self.agent.label
 
+    @property
+    def name(self) -> str:
+        """The label with its mark."""
+        return self.label + self.standing.mark
+
 
 def score_rows(result: Result) -> list[ScoreRow]:
-    """The scores of all agents, the best first; agents without a score come last."""
+    """The scores of all agents, the best first.
+
+    Then come agents with a privileged view, those with faults of their own, and, among each of
+    them last, those without a score (``Standing``).
+    """
     bins = complexity_bins(each for done in result.outcomes.values() for each in done)
     repetitions = repetition_count(result)
     rows = []
@@ -165,9 +217,25 @@ def score_rows(result: Result) -> list[ScoreRow]:
                 complexities=complexity_means(outcomes, bins, result.support, repetitions),
                 repetitions=len(result.values.get(agent, ())) if repetitions else 0,
                 parts=score.parts,
+                standing=standing_of(outcomes),
             )
         )
-    return sorted(rows, key=lambda row: (inf if row.value is None else -row.value, row.label))
+    rows.sort(
+        key=lambda row: (
+            row.standing.order,
+            inf if row.value is None else -row.value,
+            row.label,
+        )
+    )
+    first = rows[0].standing if rows else Standing()
+    if first.own_faults:
+        return rows
+    return [
+        replace(row, rank=place)
+        if row.value is not None and row.standing.order == first.order
+        else row
+        for place, row in enumerate(rows, 1)
+    ]
 
 
 def reliability_of(result: Result) -> Estimate | None:

@@ -19,7 +19,7 @@ from omnimeter.contract.spec import fingerprint
 from omnimeter.estimation import Estimate, Support, mean
 from omnimeter.protocols import Result
 from omnimeter.protocols.times import Machine, Times, measured_times
-from omnimeter.reports.scores import unit_values
+from omnimeter.reports.scores import Standing, unit_values
 from omnimeter.reports.text import MISSING, counted, duration, grouped, listed
 
 TOLERANCE = 1.2
@@ -69,6 +69,11 @@ class Setting:
     def label(self) -> str:
         """The agent as a person writes it."""
         return self.agent.label
+
+    @property
+    def standing(self) -> Standing:
+        """Whether it is ranked with the others, and the mark that says why it is not."""
+        return Standing(self.faults, privileged=self.privileged)
 
     @property
     def parameters(self) -> str:

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isclose
 
-from omnimeter.contract import ClockKind, Score, Spec
+from omnimeter.contract import ClockKind, FaultKind, Score, Spec
 from omnimeter.contract.protocol import Design
 from omnimeter.estimation import Estimate
 from omnimeter.protocols import Result
 from omnimeter.reports.comparisons import Comparison, Verdict
-from omnimeter.reports.scores import EXERCISE, REPETITION, ScoreRow
+from omnimeter.reports.scores import (
+    EXERCISE,
+    FAULTY,
+    PRIVILEGED,
+    REPETITION,
+    ScoreRow,
+    standing_of,
+)
 from omnimeter.reports.text import (
     counted,
     decimals,
@@ -41,21 +48,25 @@ def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
     places = decimals(n for row in scored for n in (row.value, row.low, row.high))
     sentences = []
     for order, row in enumerate(scored[:NAMED]):
-        text = f"{row.label} scored {number(row.value, places)}"
+        text = f"{row.name} scored {number(row.value, places)}"
         if row.low is not None and row.high is not None:
             what = "" if order else f"{percent(row.confidence)} interval "
             text += f" ({what}{interval(row.low, row.high, places)})"
         sentences.append(text)
-    if len(scored) > 1:
+    if len(scored) > 1 and scored[0].rank is not None:
         sentences[0] += ", the best score"
-    if rest := len(scored) - len(sentences):
-        sentences.append(f"{counted(rest, 'more agent')} scored less")
-    return ["; ".join(sentences) + "."]
+    if rest := scored[NAMED:]:
+        less = "scored less" if rest[-1].rank is not None else "are in the table"
+        sentences.append(f"{counted(len(rest), 'more agent')} {less}")
+    text = "; ".join(sentences) + "."
+    if len(scored) > 1 and all(row.standing.own_faults for row in scored):
+        text += " No best score is named, because all agents had faults of their own."
+    return [text]
 
 
 def comparison_sentence(comparison: Comparison) -> str:
     """What one comparison shows."""
-    agent, reference = comparison.agent.label, comparison.reference.label
+    agent, reference = comparison.name, comparison.reference_name
     size = comparison.difference
     common = counted(comparison.count, comparison.unit)
     if comparison.verdict is Verdict.TOO_FEW or size is None:
@@ -123,14 +134,14 @@ def comparison_sentences(compared: Sequence[Comparison]) -> list[str]:
         for verdict in (Verdict.BETTER, Verdict.WORSE)
         if amounts[verdict]
     ]
-    if same := [each.agent.label for each in compared if each.verdict is Verdict.NOT_SHOWN]:
+    if same := [each.name for each in compared if each.verdict is Verdict.NOT_SHOWN]:
         named = listed(same) if len(same) < NAMED else f"{len(same)} of them"
         parts.append(f"for {named} no difference is shown")
     if few := amounts[Verdict.TOO_FEW]:
         parts.append(f"for {few} there are too few {compared[0].unit}s in common")
     if faulty := amounts[Verdict.FAULTY]:
         parts.append(f"{faulty} cannot be compared because of their own faults")
-    reference = compared[0].reference.label
+    reference = compared[0].reference_name
     return [f"Of {len(compared)} agents compared with {reference}, {'; '.join(parts)}."]
 
 
@@ -276,26 +287,76 @@ def reproducibility_sentence(result: Result) -> str:
     )
 
 
-def privilege_sentence(result: Result) -> str:
-    """Names the agents that were told what others have to find out; mostly empty."""
-    views = {
-        each.remarks["privileged"]: None
-        for done in result.outcomes.values()
-        for each in done
-        if "privileged" in each.remarks
-    }
-    sentences = []
-    for view in views:
-        names = [
-            agent.label
-            for agent, done in result.outcomes.items()
-            if any(each.remarks.get("privileged") == view for each in done)
-        ]
+def standing_sentences(result: Result) -> list[str]:
+    """What the marks of agents mean: a privileged view, or faults of their own; mostly empty.
+
+    Where they are ranked: ``omnimeter.reports.scores.Standing``.
+    """
+    standings = {agent: standing_of(done) for agent, done in result.outcomes.items()}
+    views: dict[str, list[str]] = {}
+    for agent, each in standings.items():
+        if each.privileged:
+            views.setdefault(each.privileged, []).append(agent.label + PRIVILEGED)
+    sentences = [
+        f"{listed(names)} had the view {view}, which tells what other agents have to find out: "
+        "a reference, not a rival."
+        for view, names in views.items()
+    ]
+    faulty = [
+        f"{agent.label + FAULTY}: {each.own_faults} of {each.exercises} exercises ended in faults "
+        "of its own"
+        for agent, each in standings.items()
+        if each.own_faults
+    ]
+    if faulty:
+        rest = [f"{counted(len(faulty) - NAMED, 'more agent')} had some"] * (len(faulty) > NAMED)
         sentences.append(
-            f"{listed(names)} had the view {view}, which tells what other agents have to find out: "
-            "a reference, not a rival."
+            f"{'; '.join(faulty[:NAMED] + rest)}. Agents with faults of their own are ranked below "
+            "all others, because the faults decide which exercises count."
         )
-    return " ".join(sentences)
+    return sentences
+
+
+def sandbox_sentence(result: Result) -> str:
+    """Names the untrusted agents that ran without a sandbox; mostly empty."""
+    names = [
+        agent.label
+        for agent, done in result.outcomes.items()
+        if any(each.remarks.get("sandbox") == "none" for each in done)
+    ]
+    if not names:
+        return ""
+    who = listed(names) if len(names) <= NAMED else counted(len(names), "agent")
+    return (
+        f"Without a sandbox: {who} could have read and changed what this user can. Trust the "
+        "result as far as you trust the agent; omnimeter doctor says how to get a sandbox."
+    )
+
+
+def attempts_sentence(result: Result) -> str:
+    """Says how many exercises were begun more than once, and of which agents; mostly empty."""
+    again = {
+        agent.label: count
+        for agent, done in result.outcomes.items()
+        if (count := sum(each.attempts > 1 for each in done))
+    }
+    if not again:
+        return ""
+    names = list(again)
+    who = listed(names) if len(names) <= NAMED else counted(len(names), "agent")
+    were = "was" if sum(again.values()) == 1 else "were"
+    return f"{counted(sum(again.values()), 'exercise')} of {who} {were} attempted again."
+
+
+def remarks(result: Result) -> list[str]:
+    """What to know of agents before reading their scores; mostly empty."""
+    sentences = [
+        reproducibility_sentence(result),
+        *standing_sentences(result),
+        sandbox_sentence(result),
+        attempts_sentence(result),
+    ]
+    return [sentence for sentence in sentences if sentence]
 
 
 def precision_sentence(result: Result) -> str:
@@ -400,6 +461,9 @@ def characterise(agent: Spec, timed: Score, untimed: Score) -> Characterisation:
         timed: Its score where time counts (Definition 18).
         untimed: Its score where it does not (Definition 19).
     """
+    if any(set(score.faults) - {FaultKind.INFRASTRUCTURE} for score in (timed, untimed)):
+        reason = "Faults of its own decided which of its exercises count."
+        return Characterisation(agent, Character.UNKNOWN, reason)
     if timed.interval is None or untimed.interval is None or None in (timed.value, untimed.value):
         reason = "One of the tests has no score, or no interval."
         return Characterisation(agent, Character.UNKNOWN, reason)

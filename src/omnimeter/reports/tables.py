@@ -19,6 +19,7 @@ from omnimeter.protocols.times import FEATURES
 from omnimeter.reports.comparisons import Comparison, comparisons
 from omnimeter.reports.scores import REPETITION, ScoreRow, score_rows
 from omnimeter.reports.settings import Setting
+from omnimeter.reports.summary import remarks
 from omnimeter.reports.text import (
     MISSING,
     decimals,
@@ -72,8 +73,8 @@ class Table:
         )
 
 
-def _agent(label: str) -> Cell:
-    return Cell(label, {"agent": printable(label)})
+def _agent(label: str, name: str) -> Cell:
+    return Cell(name, {"agent": printable(label)})
 
 
 def score_table(result: Result, *, interactions: bool = False) -> Table:
@@ -97,13 +98,18 @@ def score_table(result: Result, *, interactions: bool = False) -> Table:
         length = row.interactions
         shown = number(length, decimals([length]) if length else 0)
         return (
-            _agent(row.label),
-            Cell(number(row.value, places), {"score": row.value}, "strong"),
+            _agent(row.label, row.name),
+            # What is ranked apart is not printed in bold.
+            Cell(number(row.value, places), {"score": row.value}, "strong" * bool(row.rank)),
             Cell(interval(row.low, row.high, places), ends),
             *[Cell(str(row.repetitions), {"repetitions": row.repetitions})] * adaptive,
             Cell(str(row.count), {"exercises": row.count}),
             *[Cell(shown, {"interactions": length})] * interactions,
-            Cell(faults or "none", kinds, "error" if faults else "dim"),
+            Cell(
+                faults or "none",
+                {**kinds, "privileged": row.standing.privileged},
+                "error" if faults else "dim",
+            ),
         )
 
     return Table(tuple(headings), tuple(map(cells, rows)))
@@ -124,7 +130,8 @@ def metric_table(result: Result) -> Table | None:
         return Cell(metric(value, each.kind), {each.name: value})
 
     cells = (
-        (_agent(row.label), *(cell(m, row.parts.get(m.name)) for m in metrics)) for row in rows
+        (_agent(row.label, row.name), *(cell(m, row.parts.get(m.name)) for m in metrics))
+        for row in rows
     )
     return Table(("Agent", *(each.heading for each in metrics)), tuple(cells))
 
@@ -143,7 +150,7 @@ def difference_table(compared: Sequence[Comparison]) -> Table:
         size = number(each.difference, places, signed=True)
         ends = interval(each.low, each.high, places, signed=True)
         cells = (
-            _agent(each.agent.label),
+            _agent(each.agent.label, each.name),
             Cell(size, {"difference": each.difference}, "strong"),
             Cell(ends, {"low": each.low, "high": each.high}),
             Cell(str(each.count), {"count": each.count}),
@@ -180,10 +187,11 @@ def comparison_table(result: Result, compared: Sequence[Comparison]) -> Table:
 def settings_table(settings: Sequence[Setting]) -> Table:
     """All settings of a problem with their times, the best first (figure 9 of the paper, in full).
 
-    Published scores have a column where there are any.
+    Settings with a privileged view or with faults of their own are marked and come last. Published
+    scores have a column where there are any.
     """
     scored = [(each, each.score) for each in settings if each.score is not None]
-    scored.sort(key=lambda one: -one[1].value)
+    scored.sort(key=lambda one: (one[0].standing.order, -one[1].value))
     published = any(each.published for each, _ in scored)
     places = max(2, decimals(n for _, one in scored for n in (one.low, one.high)))
     rows = []
@@ -192,9 +200,16 @@ def settings_table(settings: Sequence[Setting]) -> Table:
         offline, online = each.times.offline, each.times.mean
         rows.append(
             (
-                Cell(each.algorithm, {"problem": each.problem, "agent": each.agent.id}),
+                Cell(
+                    each.algorithm + each.standing.mark,
+                    {"problem": each.problem, "agent": each.agent.id},
+                ),
                 Cell(each.parameters, {"parameters": canonical_json(each.agent.parameters)}),
-                Cell(number(score.value, places), {"score": score.value}, "strong"),
+                Cell(
+                    number(score.value, places),
+                    {"score": score.value},
+                    "" if each.standing.mark else "strong",
+                ),
                 Cell(interval(score.low, score.high, places), ends),
                 Cell(str(score.count), {"n": score.count}),
                 Cell(
@@ -262,6 +277,8 @@ def _write_records(rows: Iterable[Iterable[Cell]], path: Path) -> None:
 def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]:
     """The scores and comparisons for a program; agents in the order of the evaluation.
 
+    The rank of an agent that is ranked apart, or has no score, is ``None``.
+
     Args:
         result: The result of an evaluation.
         reference: The agent to compare with; by default the best.
@@ -269,6 +286,7 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
     rows = {row.agent: row for row in score_rows(result)}
     return {
         "complete": result.complete,
+        "remarks": remarks(result),
         **({"warning": result.design.warning} if result.design.warning else {}),
         "scores": [_score_json(rows[agent], result) for agent in result.scores],
         "comparisons": [
@@ -300,7 +318,11 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
         "bounded": bool(ends and ends.bounded),
         "count": row.count,
         "faults": dict(row.faults),
+        "rank": row.rank,
+        "own_faults": row.standing.own_faults,
     }
+    if row.standing.privileged:
+        data["privileged"] = row.standing.privileged
     if any(
         each.remarks.get("reproducible") is False for each in result.outcomes.get(row.agent, ())
     ):

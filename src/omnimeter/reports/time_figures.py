@@ -24,6 +24,7 @@ from omnimeter.reports.settings import (
     settings_of,
     time_text,
 )
+from omnimeter.reports.text import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,6 +109,15 @@ class BoundsFigure:
     places: tuple[str, ...]
 
 
+def _marked(settings: Sequence[Setting]) -> str:
+    """Which settings are no rivals of the others, as an end of a caption; mostly empty."""
+    why = {
+        "with a privileged view": [each.label for each in settings if each.privileged],
+        "with faults of their own": [each.label for each in settings if each.faults],
+    }
+    return "".join(f" Settings {what}: {listed(who)}." for what, who in why.items() if who)
+
+
 def time_figure(
     settings: Sequence[Setting], online: bool = False, phi: str | Feature | None = None
 ) -> TimeFigure | None:
@@ -128,10 +138,11 @@ def time_figure(
             if each.algorithm == algorithm and each.times.decisions
             if (time := chosen(each.times)) is not None and each.score is not None
         ]
-        highest = max((score.value for _, score, _ in known), default=0.0)
+        sound = [score.value for _, score, each in known if not each.faults]
+        highest = max(sound, default=None)
         points = tuple(
             Point(
-                each.label,
+                each.label + each.standing.mark,
                 time,
                 score.value,
                 score.low if isfinite(score.low) else None,
@@ -150,6 +161,7 @@ def time_figure(
         f"{'its' if what.startswith('offline') else 'the'} {what}. The full mark is the best "
         "setting of its algorithm on these MDPs."
     )
+    caption += _marked(settings)
     instant = INSTANT if not online and max(times) > INSTANT else 0.0
     if min(times) <= instant:
         how = f"up to {time_text(instant)}" if instant else "of 0"
@@ -263,7 +275,7 @@ def time_report(result: Result) -> TimeReport | None:
         time_figure(scaled),
         time_figure(scaled, online=True),
     ]
-    sound = [each for each in scaled if not each.faults]
+    sound = [each for each in scaled if not each.standing.mark]
     note = ""
     if sound and len(set.intersection(*(set(each.returns) for each in sound))) > 1:
         graphs.append(bounds_figure(bounds_grid(settings, mix=True), scaled))
