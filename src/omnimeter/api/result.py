@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnimeter.catalogue import Kind, objects, parse
 from omnimeter.contract import InvalidInputError, Outcome, Score, Spec, Trace
+from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import fingerprint
 from omnimeter.protocols import Evaluation
 from omnimeter.protocols import Result as Judged
@@ -60,7 +61,10 @@ class MemoryRecord:
     ) -> None:
         """Keep outcomes and traces; see ``omnimeter.results.Writer``."""
         for outcome in outcomes:
-            self._outcomes.setdefault(outcome.exercise.key, outcome)
+            key = outcome.exercise.key
+            if supersedes(outcome, self._outcomes.setdefault(key, outcome)):
+                self._outcomes[key] = outcome
+                self._traces.pop(key, None)
         self._traces.update(traces or {})
 
 
