@@ -213,7 +213,7 @@ def test_people_can_open_the_shards(tmp_path: Path) -> None:
     assert math.isnan(row["payoff"])
     assert row["total"] == math.inf
     footer = json.loads(pq.read_metadata(outcome_shard).metadata[b"omnimeter"])
-    assert footer["version"] == 1
+    assert footer["version"] == 2
     assert footer["keys"] == [failed.exercise.key]
 
     (trace_shard,) = (tmp_path / "traces").iterdir()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from omnimeter.catalogue import Kind, objects, parse
 from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec, Trace
 from omnimeter.contract.errors import StoreError
+from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.workers import Isolation, is_isolated
 from omnimeter.protocols import Evaluation
@@ -63,7 +64,10 @@ class MemoryRecord:
     ) -> None:
         """Keep outcomes and traces; see ``omnimeter.results.Writer``."""
         for outcome in outcomes:
-            self._outcomes.setdefault(outcome.exercise.key, outcome)
+            key = outcome.exercise.key
+            if supersedes(outcome, self._outcomes.setdefault(key, outcome)):
+                self._outcomes[key] = outcome
+                self._traces.pop(key, None)
         self._traces.update(traces or {})
 
 

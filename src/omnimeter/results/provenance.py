@@ -20,7 +20,7 @@ from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files
 from omnimeter.results.files import Layout, newer_format_error, read_error
 
-FORMAT = 1  # the version of the layout that this package writes
+FORMAT = 2  # the version of the layout that this package writes; 1 had no key
 _ABSENT = object()
 
 
@@ -117,7 +117,7 @@ def read_spec(layout: Layout) -> dict[str, Any]:
     """The spec of an evaluation.
 
     Raises:
-        StoreError: There is none, or it is not as it was written.
+        StoreError: There is none, it is not as it was written, or it has no key or that of another.
     """
     try:
         content = json.loads(layout.spec.read_bytes())
@@ -133,9 +133,13 @@ def read_spec(layout: Layout) -> dict[str, Any]:
         version, spec, intact = FORMAT, {}, False
     if version > FORMAT:
         raise newer_format_error(layout.spec, version)
-    if not intact:
+    key = files.read_key(layout)
+    if not intact or (key is not None and key.spec != fingerprint(spec)):
         advice = "Restore the original file, or choose another directory with --out."
         raise StoreError(f"{layout.spec} is not as it was written.", advice)
+    if key is None and version > 1:
+        message = f"{layout.key} is missing, which the results are verified by."
+        raise StoreError(message, "Copy it from where the evaluation was made.")
     return spec
 
 
