@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import isfinite
+from math import ceil, isfinite
 from time import perf_counter_ns
 from typing import Any, Self
 
@@ -34,6 +34,8 @@ from omnimeter.interaction.handles import (
     read_view,
     shown,
 )
+from omnimeter.interaction.launcher import TOO_MUCH_MEMORY
+from omnimeter.interaction.sandbox import Launch, Mechanism, Sandbox
 from omnimeter.interaction.wire import Message, WireError
 
 
@@ -89,16 +91,21 @@ class _ChildFailure(Exception):  # noqa: N818 - the caller decides whose error i
 class _Child:
     """A process in a session of its own that answers each message with one of its own."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch.__enter__()
+        try:
+            self._process = subprocess.Popen(
+                launch.command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=launch.environment,
+                start_new_session=True,
+            )
+        except BaseException:
+            launch.__exit__()
+            raise
         self.pid = self._process.pid  # also the number of its group
         self._pipes: list[Any] = [self._process.stdin, self._process.stdout, self._process.stderr]
         self._requests, self._replies, self._prints = [pipe.fileno() for pipe in self._pipes]
@@ -112,6 +119,7 @@ class _Child:
         self._turn = 0
         self.answered = True  # if not, it is still busy with the last message
         self.longest_line = wire.LONGEST_LINE
+        self._send(launch.plan, perf_counter_ns() + nanoseconds(LAST_MOMENT))
 
     @property
     def alive(self) -> bool:
@@ -199,6 +207,8 @@ class _Child:
             code = self._process.wait(LAST_MOMENT)
         except subprocess.TimeoutExpired:
             return _ChildFailure("closed its channel")
+        if code == TOO_MUCH_MEMORY:
+            return _ChildFailure(OUT_OF_MEMORY)
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         with suppress(ValueError):  # a number without a name
             how = how if code >= 0 else f"signal {signal.Signals(-code).name}"
@@ -210,12 +220,16 @@ class _Child:
         return self._tail.decode(errors="replace")
 
     def kill(self) -> str:
-        """End the process and all of its group at once; give the end of its output."""
+        """End the process and all that came from it at once; give the end of its output."""
+        self._process.terminate()  # the launcher ends when all others have ended
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LAST_MOMENT)
         # The group outlives its first process, which may have been waited for a moment ago. Its
         # number is not given to another process so soon.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
+        self._launch.__exit__()
         for _ in range(_MOST_CHUNKS):
             output = self.output()
         for pipe in self._pipes:
@@ -239,16 +253,15 @@ agent prints is seen at once, even if it hangs or crashes."""
 GRACE = 200_000_000
 """Nanoseconds in which an agent whose time was over must become free again."""
 
+LIFE = 10
+"""How many times the processor time of the longest exercise and offline phase a process may use,
+which serves for many exercises."""
+
 TRANSPORT = 20_000_000
 """Nanoseconds that an answer given in time may be on its way."""
 
-_VARIABLES = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",  # the order of a set of texts is the same in every process
-}
+OUT_OF_MEMORY = "used too much memory"
+"""What a child did whose processes together used more memory than they may."""
 
 
 class AgentProcess(AgentHandle):
@@ -264,6 +277,7 @@ class AgentProcess(AgentHandle):
         carry: Whether the same agent takes all exercises, as long as its process lives.
         prior: What the agent was told in an offline phase, if it has had one.
         prepared: What it prepared then.
+        sandbox: What contains the process.
     """
 
     def __init__(
@@ -275,9 +289,11 @@ class AgentProcess(AgentHandle):
         carry: bool = False,
         prior: Prior | None = None,
         prepared: Mapping[str, Any] | None = None,
+        sandbox: Sandbox = Sandbox(),  # noqa: B008 - a frozen value
     ) -> None:
         self.spec = spec
         self.limits = limits
+        self.sandbox = sandbox
         self._command = command
         self._carry = carry
         self._begun = False
@@ -405,7 +421,7 @@ class AgentProcess(AgentHandle):
     def _start(self) -> _Child:
         """Agree on the wire format. No agent is loaded before, so no fault is an agent's."""
         try:
-            child = self._child = _Child(self._command, {**os.environ, **_VARIABLES})
+            child = self._child = _Child(self._launch())
         except (OSError, ValueError) as error:
             message = f"The agent's process cannot be started: {error}"
             raise infrastructure_error(message) from error
@@ -430,6 +446,17 @@ class AgentProcess(AgentHandle):
             raise infrastructure_error(message, fault.detail) from trouble
         return child
 
+    def _launch(self) -> Launch:
+        """How the process is started."""
+        if self.sandbox.mechanism is Mechanism.NONE:
+            return Launch(self._command)
+        limits = {}
+        seconds = self.limits.seconds_to_prepare + self.limits.seconds_per_exercise
+        limits["RLIMIT_CPU"] = LIFE * ceil(seconds)
+        if self.limits.memory_mb is not None:
+            limits["memory"] = self.limits.memory_mb << 20
+        return Launch(self._command, self.sandbox, self.spec, limits)
+
     def _request(self, kind: str, message: Message, seconds: float, doing: str) -> Message:
         """The answer to a message, of the expected kind and within a hard limit."""
         reply = self._exchange(message, perf_counter_ns() + nanoseconds(seconds))
@@ -453,9 +480,7 @@ class AgentProcess(AgentHandle):
         if given == "refused" and kind in ("view", "ready", "prepared"):
             raise InvalidInputError(wire.text_of(reply, "message"), wire.text_of(reply, "advice"))
         if given == "memory":
-            limit = self.limits.memory_mb
-            used = "ran out" if limit is None else f"used more than {limit} MB"
-            raise agent_error(f"The agent {used} of memory.", _quoted(self._end()))
+            raise self._failed(OUT_OF_MEMORY)
         if given != "fault" or self._child is None:
             raise self._failed(str(WireError(f"{given!r} is no answer here")))
         details = wire.text_of(reply, "detail"), _quoted(self._child.output())
@@ -466,6 +491,9 @@ class AgentProcess(AgentHandle):
         return AgentFault(Fault(FaultKind.TIME_OUT, message, _quoted(self._end())))
 
     def _failed(self, doing: str) -> AgentFault:
+        if doing == OUT_OF_MEMORY:
+            limit = self.limits.memory_mb
+            doing = "ran out of memory" if limit is None else f"used more than {limit} MB of memory"
         return agent_error(f"The agent {doing}.", _quoted(self._end()))
 
     def _settle(self) -> None:
