@@ -17,7 +17,7 @@ import shutil
 import signal
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -51,7 +51,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def _call(name: str, *arguments: Any) -> int:
     """Call a function of the C library; raises ``OSError`` with its name if it fails."""
     converted = [
-        each.encode() if isinstance(each, str) else ctypes.c_ulong(each) if isinstance(each, int)
+        each.encode()
+        if isinstance(each, str)
+        else ctypes.c_ulong(each)
+        if isinstance(each, int)
         else each
         for each in arguments
     ]
@@ -188,9 +191,8 @@ def _restrict(plan: dict[str, Any]) -> None:
             file = os.open(place, os.O_PATH)
         except FileNotFoundError:
             continue
-        if not os.path.isdir(place):
-            access &= of_files
-        _call("syscall", SYS_LANDLOCK + 1, ruleset, 1, struct.pack("=Qi", access & every, file), 0)
+        allowed = access & every & (every if os.path.isdir(place) else of_files)
+        _call("syscall", SYS_LANDLOCK + 1, ruleset, 1, struct.pack("=Qi", allowed, file), 0)
         os.close(file)
     _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _call("syscall", SYS_LANDLOCK + 2, ruleset, 0)
@@ -290,7 +292,9 @@ def _in_common(process: str) -> int:
         lines = Path("/proc", process, "smaps_rollup").read_text().splitlines()[1:]
     except OSError:
         return 0
-    sizes = {name: int(rest.split()[0]) for name, _, rest in (each.partition(":") for each in lines)}
+    sizes = {
+        name: int(rest.split()[0]) for name, _, rest in (each.partition(":") for each in lines)
+    }
     return max(0, sizes.get("Anonymous", 0) - sizes.get("Pss_Anon", 0)) * 1024
 
 
@@ -303,48 +307,26 @@ def _build_root(plan: dict[str, Any]) -> None:
     _call("syscall", SYS_PIVOT_ROOT[platform.machine()], "/tmp", "/tmp/old")
     os.chdir("/")
     _mount_memory("/new", "mode=755")
-    user, size = plan["user"], f"size={plan['temporary_bytes']},nr_inodes=20000"
+    places: dict[str, Callable[..., None]] = dict.fromkeys([*plan["trees"], *plan["files"]], _bind)
+    places |= {plan["directory"]: _make_own, "/tmp": _make_own}
     bound: list[str] = []
-    places = {place: "tree" for place in plan["trees"]} | {place: "file" for place in plan["files"]}
-    places |= {plan["directory"]: "own", "/tmp": "own"}
-    for place, kind in sorted(places.items()):  # a folder comes before what is in it
-        old, new = f"/old{place}", f"/new{place}"
-        if place == "/" or any(f"{place}/".startswith(f"{each}/") for each in bound):
-            continue
-        if kind == "own":
-            os.makedirs(new, exist_ok=True)
-            if place == "/tmp" or not place.startswith("/tmp/"):
-                _mount_memory(new, f"mode=700,{size}")
-            if user is not None:
-                os.chown(new, user, user)
-        elif os.path.islink(old) and "/" not in place[1:]:  # /bin, /lib and so on
-            os.symlink(os.readlink(old), new)
-        elif os.path.exists(old):
-            os.makedirs(os.path.dirname(new), exist_ok=True)
-            if os.path.isdir(old):
-                os.mkdir(new) if not os.path.exists(new) else None
-            elif user is not None and not os.stat(old).st_mode & 0o004:
-                shutil.copyfile(old, new)  # the user that it will run as could not read it
-                continue
-            else:
-                os.close(os.open(new, os.O_CREAT | os.O_WRONLY, 0o644))
-            _call("mount", old, new, None, MS_BIND_RECURSIVE, None)
-            _read_only(new, AT_RECURSIVE)
-            bound.append(place)
+    for place, put in sorted(places.items()):  # a folder comes before what is in it
+        if place != "/" and not _is_in(place, bound):
+            put(place, plan)
+            if put is _bind:
+                bound.append(place)
     for place in plan["hidden"]:
-        if os.path.isdir(f"/new{place}") and any(f"{place}/".startswith(f"{each}/") for each in bound):
+        if os.path.isdir(f"/new{place}") and _is_in(place, bound):
             _mount_memory(f"/new{place}", "mode=555,size=4k")
-    os.makedirs("/new/dev", exist_ok=True)
+    os.mkdir("/new/dev")
     for name in ("null", "zero", "full", "random", "urandom"):
-        os.close(os.open(f"/new/dev/{name}", os.O_CREAT | os.O_WRONLY, 0o644))
-        _call("mount", f"/old/dev/{name}", f"/new/dev/{name}", None, MS_BIND_RECURSIVE, None)
+        _bind(f"/dev/{name}", {"user": None}, read_only=False)
     os.symlink("/proc/self/fd", "/new/dev/fd")
     os.symlink("/tmp/shared", "/new/dev/shm")
     for name in ("home", "shared", "cache"):
         os.mkdir(f"/new/tmp/{name}", 0o700)
-        if user is not None:
-            os.chown(f"/new/tmp/{name}", user, user)
-    number = os.getuid() if user is None else user
+        _give(f"/new/tmp/{name}", plan["user"])
+    number = os.getuid() if plan["user"] is None else plan["user"]
     os.makedirs("/new/etc", exist_ok=True)
     Path("/new/etc/passwd").write_text(f"agent:x:{number}:{number}::/tmp/home:/bin/sh\n")
     os.mkdir("/new/proc")
@@ -354,6 +336,43 @@ def _build_root(plan: dict[str, Any]) -> None:
     _call("syscall", SYS_PIVOT_ROOT[platform.machine()], ".", ".")
     _call("umount2", ".", MNT_DETACH)
     os.chdir("/")
+
+
+def _is_in(place: str, folders: Sequence[str]) -> bool:
+    return any(f"{place}/".startswith(f"{each}/") for each in folders)
+
+
+def _give(place: str, user: int | None) -> None:
+    if user is not None:
+        os.chown(place, user, user)
+
+
+def _make_own(place: str, plan: dict[str, Any]) -> None:
+    """Make an empty folder that can be written to: all that is below /tmp is there anyway."""
+    new = f"/new{place}"
+    os.makedirs(new, exist_ok=True)
+    if place == "/tmp" or not place.startswith("/tmp/"):
+        _mount_memory(new, f"mode=700,size={plan['temporary_bytes']},nr_inodes=20000")
+    _give(new, plan["user"])
+
+
+def _bind(place: str, plan: dict[str, Any], *, read_only: bool = True) -> None:
+    """Show a file or a folder of the old root at the same place of the new one."""
+    old, new = f"/old{place}", f"/new{place}"
+    if os.path.islink(old) and "/" not in place[1:]:  # /bin, /lib and so on
+        os.symlink(os.readlink(old), new)
+        return
+    if not os.path.exists(old):
+        return
+    os.makedirs(new if os.path.isdir(old) else os.path.dirname(new), exist_ok=True)
+    if not os.path.isdir(old):
+        if plan["user"] is not None and not os.stat(old).st_mode & 0o004:
+            shutil.copyfile(old, new)  # the user that it will run as could not read it
+            return
+        os.close(os.open(new, os.O_CREAT | os.O_WRONLY, 0o644))
+    _call("mount", old, new, None, MS_BIND_RECURSIVE, None)
+    if read_only:
+        _read_only(new, AT_RECURSIVE)
 
 
 def _mount_memory(place: str, options: str) -> None:
@@ -400,7 +419,11 @@ def _switch_user(user: int, *, keep: bool) -> None:
     os.setresuid(user, user, user)
     if keep:
         rights = 1 << CAP_DAC_READ_SEARCH
-        _call("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("IIIIII", *[rights] * 3, 0, 0, 0))
+        _call(
+            "capset",
+            struct.pack("Ii", 0x20080522, 0),
+            struct.pack("IIIIII", *[rights] * 3, 0, 0, 0),
+        )
         _call("prctl", PR_CAP_AMBIENT, 2, CAP_DAC_READ_SEARCH, 0, 0)
     _call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)
 

@@ -11,18 +11,25 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from math import ceil, isfinite
+from statistics import median
 from time import perf_counter_ns
 from typing import Any, Self
 
+import numpy as np
+
 from omnimeter.contract import (
+    Agent,
     Briefing,
     Fault,
     FaultKind,
     InvalidInputError,
     Observation,
     Prior,
+    Space,
     Spec,
+    single,
 )
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.interaction import wire
@@ -264,6 +271,53 @@ OUT_OF_MEMORY = "used too much memory"
 """What a child did whose processes together used more memory than they may."""
 
 
+SHARE = 10
+"""At least this part of a round trip is charged to an agent: what can be gained by answering faster
+than an agent that does nothing is bounded, and an exercise with a time ends in real time."""
+
+LEAST = 1_000
+"""Nanoseconds that are charged at least."""
+
+ROUND_TRIPS = 300
+"""Messages to an agent that does nothing, the median of which is not charged."""
+
+
+def charged(round_trip: int, transport: int) -> int:
+    """The nanoseconds of an agent's own: those of the round trip without those of a no-op agent."""
+    return max(round_trip - transport, round_trip // SHARE, LEAST)
+
+
+class NoOp(Agent):
+    """Answers at once, whatever it sees."""
+
+    def act(self, reward: float, observation: Observation) -> int:  # noqa: ARG002 - see Agent
+        """The first action."""
+        return 0
+
+
+NO_OP = Spec(f"{NoOp.__module__}:{NoOp.__name__}")
+"""The agent that does nothing, for a process of its own."""
+
+
+@cache
+def _no_op_round_trip(sandbox: Sandbox, length: int) -> int:
+    """The median nanoseconds of a message to a no-op agent in the same kind of process.
+
+    Measured once in each process of the harness, for observations of about the same length; 0
+    stands for a single number.
+    """
+    observation = 0 if length == 0 else np.full(length, 3, dtype=np.int64)
+    space = single(2) if length == 0 else Space((4,) * length)
+    times = []
+    with AgentProcess(NO_OP, sandbox=sandbox) as process:
+        process.begin(Briefing(2, space), 0)
+        for _ in range(ROUND_TRIPS + ROUND_TRIPS // 10):
+            before = perf_counter_ns()
+            process.ask(0.0, observation, None)
+            times.append(perf_counter_ns() - before)
+    return int(median(times[-ROUND_TRIPS:]))  # without the first ones
+
+
 class AgentProcess(AgentHandle):
     """An agent in a process of its own, for one exercise after the other.
 
@@ -303,6 +357,7 @@ class AgentProcess(AgentHandle):
         self._can_name_view = False  # what the process said when it was greeted
         self._can_prepare = False
         self._view: tuple[str | None] | None = None  # known once it was asked for
+        self._start_ns = self._own_ns = 0  # of the present exercise, and how much was its own
 
     def __enter__(self) -> Self:
         return self
@@ -352,6 +407,7 @@ class AgentProcess(AgentHandle):
             raise agent_error("The agent's process ended, and with it the memory that it carried.")
         self.warm = self._begun and self._child is not None
         self._have_process()
+        self._start_ns, self._own_ns = perf_counter_ns(), 0
         self._begun = True
         message = {
             "type": "begin",
@@ -365,6 +421,7 @@ class AgentProcess(AgentHandle):
             message["restore"] = {"prior": prior, "prepared": self._prepared}
             self._restored = True
         self._request("ready", message, self.limits.seconds_to_begin, "to begin")
+        self._own_ns = perf_counter_ns() - self._start_ns
 
     def prepare(self, prior: Prior, seed: int) -> Mapping[str, Any]:
         """The offline phase: what the agent learns from a prior, as JSON-able data.
@@ -395,14 +452,29 @@ class AgentProcess(AgentHandle):
         longest = nanoseconds(self.limits.seconds_per_action)
         before = perf_counter_ns()
         limit = longest if left is None or left > longest else left + TRANSPORT
-        reply = self._exchange(message, before + limit)
-        round_trip = perf_counter_ns() - before
+        end = self._start_ns + nanoseconds(self.limits.seconds_per_exercise)
+        reply = self._exchange(message, min(before + limit, end)) if before < end else None
+        after = perf_counter_ns()
+        self._own_ns += after - before
         if reply is None:
+            if after >= end:
+                raise self._never_ends(after - self._start_ns)
             if left is None or left > longest:
                 raise self._too_slow(self.limits.seconds_per_action, "for one action")
             return None, left
         self._expect("move", reply)
-        return wire.answer_from_json(reply), wire.own_time(reply, round_trip)
+        return wire.answer_from_json(reply), charged(after - before, self.transport)
+
+    def calibrate(self, space: Space) -> None:
+        """Let a no-op agent in the same kind of process answer some messages; once is enough."""
+        length = 0 if space.single else 1 << (len(space.sizes) - 1).bit_length()
+        self.transport = _no_op_round_trip(self.sandbox, length)
+
+    def wait(self, delay: int) -> None:
+        """Let the nanoseconds pass that the agent declared, but none after the exercise."""
+        left = self._start_ns + nanoseconds(self.limits.seconds_per_exercise) - perf_counter_ns()
+        super().wait(max(0, min(delay, left)))
+        self._own_ns += delay
 
     def finish(self, reward: float, observation: Observation) -> None:
         """Give the agent the last reward and observation, if it is still there."""
@@ -489,6 +561,16 @@ class AgentProcess(AgentHandle):
     def _too_slow(self, seconds: float, doing: str) -> AgentFault:
         message = f"The agent took longer than {seconds:g} s {doing}."
         return AgentFault(Fault(FaultKind.TIME_OUT, message, _quoted(self._end())))
+
+    def _never_ends(self, elapsed: int) -> AgentFault:
+        """The fault of an exercise that takes too long, whoever took most of the time."""
+        seconds = self.limits.seconds_per_exercise
+        if 2 * self._own_ns >= elapsed:
+            return self._too_slow(seconds, "for an exercise")
+        self._end()
+        return infrastructure_error(
+            f"The exercise took longer than {seconds:g} s, most of which the agent did not use."
+        )
 
     def _failed(self, doing: str) -> AgentFault:
         if doing == OUT_OF_MEMORY:

@@ -20,7 +20,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import omnimeter
 from omnimeter.catalogue import Kind, files_of, inner_part
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.interaction import launcher
@@ -265,7 +264,7 @@ def _trees(hidden: Sequence[str]) -> list[str]:
     home, here = os.path.expanduser("~"), os.getcwd()
     private = [here, home, *hidden]
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
-    python += [str(Path(omnimeter.__file__).parent), str(Path(sys.executable).parent)]
+    python += [str(Path(__file__).parents[1]), str(Path(sys.executable).parent)]
     modules = [
         os.path.abspath(each)
         for each in sys.path
