@@ -33,7 +33,9 @@ from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
 from omnimeter.execution.workers import is_isolated
 from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.compilation import announce
 from omnimeter.interaction.process import Limits
+from omnimeter.interaction.sandbox import Mechanism
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import snapshot
 from omnimeter.protocols.bayesian import BayesianRL
@@ -141,6 +143,26 @@ def running_options(
     return Options(workers, Isolation(isolation), limits, Sandboxing(sandbox), fault_limit)
 
 
+UNCONTAINED = (
+    "The processes of agents are not contained: nothing on this machine can do it. They can reach "
+    "your files and the network. `omnimeter doctor` says how to get a sandbox."
+)
+"""The warning of an evaluation of agents in processes of their own without a sandbox."""
+
+
+def check_sandbox(agents: Sequence[Spec], options: Options) -> None:
+    """Warn if agents in processes of their own should be contained and cannot be.
+
+    Raises:
+        InvalidInputError: A sandbox is required, and there is none on this machine.
+    """
+    wanted = options.sandboxing is Sandboxing.REQUIRED
+    if options.sandboxing is Sandboxing.AUTO:
+        wanted = any(is_isolated(agent, options.isolation) for agent in agents)
+    if wanted and options.sandbox.mechanism is Mechanism.NONE:
+        announce(UNCONTAINED, warn=True)
+
+
 class Session:
     """An evaluation that is going to be carried out, at once or round by round.
 
@@ -162,6 +184,8 @@ class Session:
         self.out = None if out is None else Path(out)
         self._things = dict(things or {})
         self._options = options
+        if self.out is not None:
+            self._options = replace(options, hidden=(*options.hidden, str(self.out.absolute())))
         self._last: Result | None = None
         self._checked = False
         if self._things and options.isolation is Isolation.PROCESS:
@@ -201,6 +225,7 @@ class Session:
             if self._options.workers > 1:
                 objects.pack()
             check(self.evaluation.with_seed(self._secret), self._options)
+            check_sandbox(self.evaluation.agents, self._options)
             self._checked = True
 
     def run(self, progress: Progress = False) -> Result:
@@ -454,12 +479,14 @@ def prepare(
         prepare_timeout=prepare_timeout,
         sandbox=sandbox,
     )
+    check_sandbox(specs, options)
     return [
         carry_out_offline(
             agent,
             planned.preparation,
             isolated=is_isolated(agent, options.isolation),
             limits=options.limits,
+            sandbox=options.sandbox,
             again=again,
         )
         for agent in specs

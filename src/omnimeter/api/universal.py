@@ -187,7 +187,10 @@ class UniversalTest(Session):
             first = self.protocol.propose(agents[0], [])[0]
             environment_class = make_environment_class(first.environment_class)
             isolated = sorted({is_isolated(agent, self._options.isolation) for agent in agents})
-            self.harness = [measure(environment_class, first, isolated=each) for each in isolated]
+            self.harness = [
+                measure(environment_class, first, isolated=each, sandbox=self._options.sandbox)
+                for each in isolated
+            ]
         return self.harness
 
 

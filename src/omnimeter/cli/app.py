@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -83,6 +84,7 @@ def main() -> None:
     130 interrupted.
     """
     be_printable()
+    warnings.showwarning = _show_warning
     try:
         app()
     except Exception as error:
@@ -100,6 +102,11 @@ def main() -> None:
             )
         typer.echo(f"Error: {message}" + (f"\n       {advice}" if advice else ""), err=True)
         sys.exit(code)
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    """A warning of the Python API as one line."""
+    typer.secho(f"Warning: {_as_options(str(message))}", fg="yellow", err=True)
 
 
 def _as_options(text: str) -> str:

@@ -198,8 +198,13 @@ class Run:
             if first.preparation is None:
                 continue
             isolated = is_isolated(agent, self._options.isolation)
-            limits = self._options.limits
-            phases[agent] = prepare(agent, first.preparation, isolated=isolated, limits=limits)
+            phases[agent] = prepare(
+                agent,
+                first.preparation,
+                isolated=isolated,
+                limits=self._options.limits,
+                sandbox=self._options.sandbox,
+            )
             digest = phases[agent].remark()["digest"]
             earlier = (each.remarks.get("offline") for each in self._stored[agent])
             if any(each is not None and each["digest"] != digest for each in earlier):

@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, groupby
 from multiprocessing import get_context
 from time import monotonic
@@ -38,7 +38,7 @@ from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentFault, AgentHandle, restore, view_of
 from omnimeter.interaction.process import AgentProcess, Limits
-from omnimeter.interaction.sandbox import Sandboxing
+from omnimeter.interaction.sandbox import Sandbox, Sandboxing, sandbox_for
 
 Finished = tuple[Outcome, Trace | None]
 
@@ -149,9 +149,12 @@ class ExerciseRunner:
         isolation: Isolation = Isolation.AUTO,
         limits: Limits | None = None,
         prepared: Prepared | None = None,
+        sandboxing: Sandboxing = Sandboxing.AUTO,
+        hidden: tuple[str, ...] = (),
     ) -> None:
         self.isolation = isolation
         self.limits = limits or Limits()
+        self._sandboxing, self._hidden = sandboxing, hidden
         self._prepared = prepared  # by the agent of the present job
         self._processes: dict[Spec, AgentProcess] = {}
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
@@ -191,7 +194,7 @@ class ExerciseRunner:
         if trace.fault is not None:
             return outcome
         budget = replace(outcome.exercise.budget, wall_limit=AGAIN)
-        with closing(ExerciseRunner(self.isolation, self.limits, self._prepared)) as other:
+        with closing(self._like_this()) as other:
             (again,) = other.traces([replace(outcome.exercise, budget=budget)], record=True)
         seen = len(again)
         cut_off = again.ending is Ending.BUDGET and seen < len(trace)
@@ -200,6 +203,15 @@ class ExerciseRunner:
             for each in ("actions", "rewards", "times")
         )
         return outcome if same else replace(outcome, remarks={**outcome.remarks, **DIFFERENT})
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """What contains the processes of agents, tried out when it is first needed."""
+        return sandbox_for(self._sandboxing, self._hidden)
+
+    def _like_this(self) -> ExerciseRunner:
+        own = (self._sandboxing, self._hidden)
+        return ExerciseRunner(self.isolation, self.limits, self._prepared, *own)
 
     def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
         """The traces of some exercises, in order.
@@ -236,6 +248,9 @@ class ExerciseRunner:
         """The outcome and the trace of each exercise, in order; see ``traces``."""
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             outcome = outcome_of(exercise, trace, payoff, self._prepared)
+            if is_isolated(exercise.agent, self.isolation):
+                contained = {"sandbox": self.sandbox.mechanism.value}
+                outcome = replace(outcome, remarks={**outcome.remarks, **contained})
             if view := self._privileged_view(exercise):
                 outcome = replace(outcome, remarks={**outcome.remarks, "privileged": view})
             yield outcome, trace
@@ -264,7 +279,12 @@ class ExerciseRunner:
         if agent not in self._processes:
             carry, (prior, prepared) = self._carried is not None, told or (None, None)
             self._processes[agent] = AgentProcess(
-                agent, self.limits, carry=carry, prior=prior, prepared=prepared
+                agent,
+                self.limits,
+                carry=carry,
+                prior=prior,
+                prepared=prepared,
+                sandbox=self.sandbox,
             )
         return self._processes[agent]
 
@@ -308,6 +328,7 @@ class Options:
         limits: What an agent in its own process may use.
         sandboxing: Whether the processes of agents are contained.
         fault_limit: After how many faults of its own in a row an agent takes no more exercises.
+        hidden: Folders that no agent in a process of its own may see, beside the cache.
     """
 
     workers: int = 1
@@ -315,6 +336,16 @@ class Options:
     limits: Limits = Limits()
     sandboxing: Sandboxing = Sandboxing.AUTO
     fault_limit: int = 10
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What contains the processes of agents.
+
+        Raises:
+            InvalidInputError: A sandbox is required, and there is none on this machine.
+        """
+        return sandbox_for(self.sandboxing, self.hidden)
 
 
 @dataclass(frozen=True)
@@ -352,7 +383,7 @@ def worker_pool(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator
         finally:
             pool.dismiss()
     else:
-        with closing(ExerciseRunner(options.isolation, options.limits)) as runner:
+        with closing(_runner_for(options)) as runner:
             yield lambda jobs: (done for job in jobs for done in runner.carry_out(job))
 
 
@@ -368,7 +399,7 @@ class _WorkerPool:
             self._options.workers,
             mp_context=get_context("spawn"),
             initializer=_init_worker,
-            initargs=(self._options.isolation, self._options.limits, objects.pack()),
+            initargs=(self._options, objects.pack()),
         )
 
     def work(self, jobs: Iterable[Job]) -> Iterator[Finished]:
@@ -427,10 +458,15 @@ _runner: ExerciseRunner | None = None
 """The runner of a process of the pool."""
 
 
-def _init_worker(isolation: Isolation, limits: Limits, packed: bytes) -> None:
+def _runner_for(options: Options) -> ExerciseRunner:
+    contained = options.sandboxing, options.hidden
+    return ExerciseRunner(options.isolation, options.limits, None, *contained)
+
+
+def _init_worker(options: Options, packed: bytes) -> None:
     global _runner  # noqa: PLW0603 - a worker process has no other place for what it keeps
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
-    _runner = ExerciseRunner(isolation, limits)
+    _runner = _runner_for(options)
     objects.receive(packed)
 
 

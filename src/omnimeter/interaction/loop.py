@@ -175,6 +175,11 @@ def _interact(
         briefings = briefings_of(environment, len(participants))
     except BaseException as error:
         return _end_all(participants, 0, fault=environment_fault(error))
+    begun = time.perf_counter_ns()
+    for each in _present(participants):
+        each.calibrate(conditions)
+    if conditions.wall_deadline != FOREVER:  # which is not the exercise's time
+        conditions.wall_deadline += time.perf_counter_ns() - begun
     for each, briefing, own_seed in zip(participants, briefings, seeds, strict=True):
         if each.trace is None:
             each.begin(briefing, own_seed)
@@ -288,12 +293,21 @@ class _Participant:
         self._first_reward = self._reward = reward
         self.observation = observation
 
+    def calibrate(self, conditions: _Conditions) -> None:
+        """Measure what messages cost, if time counts."""
+        try:
+            if conditions.wall or self._measured:
+                self._handle.calibrate(self.space)
+        except AgentFault as trouble:
+            self.end(0, Ending.FAULT, trouble.fault)
+
     def begin(self, briefing: Briefing, seed: int) -> None:
         cpu, wall = time.thread_time_ns(), time.perf_counter_ns()
         try:
             self._handle.begin(briefing, seed)
             if self._handle.warm:
-                self._ready = time.perf_counter_ns() - wall, time.thread_time_ns() - cpu
+                elapsed = time.perf_counter_ns() - wall - self._handle.transport
+                self._ready = max(0, elapsed), time.thread_time_ns() - cpu
         except AgentFault as trouble:
             self.end(0, Ending.FAULT, trouble.fault)
 
@@ -332,9 +346,9 @@ class _Participant:
         """Its answer where no time counts, though it may be measured."""
         if not self._measured:
             return self._ask(self._reward, self.observation, None)[0]
-        cpu, wall = time.thread_time_ns(), time.perf_counter_ns()
-        answer, _ = self._ask(self._reward, self.observation, None)
-        self._durations[0].append(time.perf_counter_ns() - wall)
+        cpu = time.thread_time_ns()
+        answer, elapsed = self._ask(self._reward, self.observation, FOREVER)
+        self._durations[0].append(elapsed)
         self._durations[1].append(time.thread_time_ns() - cpu)
         return answer
 
@@ -351,7 +365,7 @@ class _Participant:
             return left + 1
         self._chosen, declared = read_move(answer, actions)
         if declared:
-            time.sleep(max(0, min(declared, left - elapsed)) / 1e9)
+            self._handle.wait(max(0, min(declared, left - elapsed)))
         return elapsed + declared
 
     def receive(self, now: int, reward: float, observation: Observation) -> None:
