@@ -37,6 +37,7 @@ from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentFault, AgentHandle, restore, view_of
+from omnimeter.interaction.loop import build, seated
 from omnimeter.interaction.process import AgentProcess, Limits
 from omnimeter.interaction.sandbox import Sandboxing
 
@@ -149,11 +150,14 @@ class ExerciseRunner:
         isolation: Isolation = Isolation.AUTO,
         limits: Limits | None = None,
         prepared: Prepared | None = None,
+        privileged: bool = True,
     ) -> None:
         self.isolation = isolation
         self.limits = limits or Limits()
+        self._privileged = privileged  # whether all views are granted
         self._prepared = prepared  # by the agent of the present job
         self._processes: dict[Spec, AgentProcess] = {}
+        self._views: dict[tuple[Spec, Spec], str | None] = {}  # privileged ones, by class and agent
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
     def close(self, keep: Sequence[Spec] = ()) -> None:
@@ -166,7 +170,7 @@ class ExerciseRunner:
         carried = job.memory == "carried"
         if (job.prepared and job.prepared.digest) != (self._prepared and self._prepared.digest):
             self.close()  # an agent's process has taken up something else
-        self._prepared = job.prepared
+        self._prepared, self._privileged = job.prepared, job.privileged
         if carried:
             self.close()
             self._carried = {}
@@ -191,7 +195,8 @@ class ExerciseRunner:
         if trace.fault is not None:
             return outcome
         budget = replace(outcome.exercise.budget, wall_limit=AGAIN)
-        with closing(ExerciseRunner(self.isolation, self.limits, self._prepared)) as other:
+        same_rules = self.isolation, self.limits, self._prepared, self._privileged
+        with closing(ExerciseRunner(*same_rules)) as other:
             (again,) = other.traces([replace(outcome.exercise, budget=budget)], record=True)
         seen = len(again)
         cut_off = again.ending is Ending.BUDGET and seen < len(trace)
@@ -220,11 +225,13 @@ class ExerciseRunner:
         runs = [[each] for each in exercises]
         if first.joint:
             runs = [list(group) for _, group in groupby(exercises, run_of)]
+        made = make_environment_class(first.environment_class)
         traces = run(
-            make_environment_class(first.environment_class),
+            made,
             [partial(self._handle, spec) for spec in specs],
             [group[0] for group in runs],
             record=record,
+            refused=() if self._privileged else made.privileged,
         )
         for group, of_run in zip(runs, traces, strict=True):
             for exercise in group:
@@ -236,20 +243,24 @@ class ExerciseRunner:
         """The outcome and the trace of each exercise, in order; see ``traces``."""
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             outcome = outcome_of(exercise, trace, payoff, self._prepared)
-            if view := self._privileged_view(exercise):
+            if self._privileged and (view := self._privileged_view(exercise)):
                 outcome = replace(outcome, remarks={**outcome.remarks, "privileged": view})
             yield outcome, trace
 
     def _privileged_view(self, exercise: Exercise) -> str | None:
         """The view that an agent has, if it tells what others have to find out."""
-        known = make_environment_class(exercise.environment_class).privileged
-        if not known:
+        made = make_environment_class(exercise.environment_class)
+        if not made.privileged:
             return None
-        try:
-            view = view_of(self._handle(exercise.agent))
-        except AgentFault:  # which its trace has, too
-            return None
-        return view if view in known else None
+        key = exercise.environment_class, exercise.agent
+        if key not in self._views:
+            try:
+                seen = seated(made, [view_of(self._handle(exercise.agent))])
+                view = build(seen, replace(exercise, joint=()), 1).view_of(0)
+            except AgentFault:  # which its trace has, too
+                return None
+            self._views[key] = view if view in made.privileged else None
+        return self._views[key]
 
     def _handle(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the handle of one in a process of its own."""
@@ -325,7 +336,8 @@ class Job:
     exercises, in this order and in any classes. ``keep`` says whether the traces are kept, and
     ``check`` is the key of an exercise that is run again, if that is quick: whether it goes the
     same way is remarked, and nothing else of it counts. ``prepared`` is what its agent prepared in
-    an offline phase.
+    an offline phase. ``privileged`` says whether views that tell what others have to find out are
+    granted; only evaluations refuse them.
     """
 
     exercises: tuple[Exercise, ...]
@@ -334,6 +346,7 @@ class Job:
     memory: Memory = "fresh"
     check: str | None = None
     prepared: Prepared | None = None
+    privileged: bool = True
 
     def singly(self) -> Iterator[Job]:
         """The same work, one run at a time; a carried sequence cannot be divided."""
