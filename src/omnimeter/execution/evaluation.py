@@ -155,7 +155,12 @@ class Run:
                 if is_checkable(done[-1].exercise):
                     self._checked.add(agent)
         try:
-            with worker_pool(self._options) as work:
+            with worker_pool(self._options) as carry_out:
+
+                def work(jobs: Iterable[Job]) -> Iterator[Finished]:
+                    granted = self.evaluation.privileged
+                    return carry_out(replace(job, privileged=granted) for job in jobs)
+
                 exercises = self._proposed()
                 prepared = self._prepared(exercises)
                 warm_up_agents(exercises, work, payoff)

@@ -37,6 +37,7 @@ from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentFault, AgentHandle, restore, view_of
+from omnimeter.interaction.loop import build, seated
 from omnimeter.interaction.process import AgentProcess, Limits
 from omnimeter.interaction.sandbox import Sandbox, Sandboxing, sandbox_for
 
@@ -151,12 +152,15 @@ class ExerciseRunner:
         prepared: Prepared | None = None,
         sandboxing: Sandboxing = Sandboxing.AUTO,
         hidden: tuple[str, ...] = (),
+        privileged: bool = True,
     ) -> None:
         self.isolation = isolation
         self.limits = limits or Limits()
         self._sandboxing, self._hidden = sandboxing, hidden
+        self._privileged = privileged  # whether all views are granted
         self._prepared = prepared  # by the agent of the present job
         self._processes: dict[Spec, AgentProcess] = {}
+        self._views: dict[tuple[Spec, Spec], str | None] = {}  # privileged ones, by class and agent
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
     def close(self, keep: Sequence[Spec] = ()) -> None:
@@ -169,7 +173,7 @@ class ExerciseRunner:
         carried = job.memory == "carried"
         if (job.prepared and job.prepared.digest) != (self._prepared and self._prepared.digest):
             self.close()  # an agent's process has taken up something else
-        self._prepared = job.prepared
+        self._prepared, self._privileged = job.prepared, job.privileged
         if carried:
             self.close()
             self._carried = {}
@@ -210,7 +214,7 @@ class ExerciseRunner:
         return sandbox_for(self._sandboxing, self._hidden)
 
     def _like_this(self) -> ExerciseRunner:
-        own = (self._sandboxing, self._hidden)
+        own = (self._sandboxing, self._hidden, self._privileged)
         return ExerciseRunner(self.isolation, self.limits, self._prepared, *own)
 
     def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
@@ -232,11 +236,13 @@ class ExerciseRunner:
         runs = [[each] for each in exercises]
         if first.joint:
             runs = [list(group) for _, group in groupby(exercises, run_of)]
+        made = make_environment_class(first.environment_class)
         traces = run(
-            make_environment_class(first.environment_class),
+            made,
             [partial(self._handle, spec) for spec in specs],
             [group[0] for group in runs],
             record=record,
+            refused=() if self._privileged else made.privileged,
         )
         for group, of_run in zip(runs, traces, strict=True):
             for exercise in group:
@@ -251,20 +257,24 @@ class ExerciseRunner:
             if is_isolated(exercise.agent, self.isolation):
                 contained = {"sandbox": self.sandbox.mechanism.value}
                 outcome = replace(outcome, remarks={**outcome.remarks, **contained})
-            if view := self._privileged_view(exercise):
+            if self._privileged and (view := self._privileged_view(exercise)):
                 outcome = replace(outcome, remarks={**outcome.remarks, "privileged": view})
             yield outcome, trace
 
     def _privileged_view(self, exercise: Exercise) -> str | None:
         """The view that an agent has, if it tells what others have to find out."""
-        known = make_environment_class(exercise.environment_class).privileged
-        if not known:
+        made = make_environment_class(exercise.environment_class)
+        if not made.privileged:
             return None
-        try:
-            view = view_of(self._handle(exercise.agent))
-        except AgentFault:  # which its trace has, too
-            return None
-        return view if view in known else None
+        key = exercise.environment_class, exercise.agent
+        if key not in self._views:
+            try:
+                seen = seated(made, [view_of(self._handle(exercise.agent))])
+                view = build(seen, replace(exercise, joint=()), 1).view_of(0)
+            except AgentFault:  # which its trace has, too
+                return None
+            self._views[key] = view if view in made.privileged else None
+        return self._views[key]
 
     def _handle(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the handle of one in a process of its own."""
@@ -356,7 +366,8 @@ class Job:
     exercises, in this order and in any classes. ``keep`` says whether the traces are kept, and
     ``check`` is the key of an exercise that is run again, if that is quick: whether it goes the
     same way is remarked, and nothing else of it counts. ``prepared`` is what its agent prepared in
-    an offline phase.
+    an offline phase. ``privileged`` says whether views that tell what others have to find out are
+    granted; only evaluations refuse them.
     """
 
     exercises: tuple[Exercise, ...]
@@ -365,6 +376,7 @@ class Job:
     memory: Memory = "fresh"
     check: str | None = None
     prepared: Prepared | None = None
+    privileged: bool = True
 
     def singly(self) -> Iterator[Job]:
         """The same work, one run at a time; a carried sequence cannot be divided."""

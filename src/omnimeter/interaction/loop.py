@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import isfinite
 
 import numpy as np
@@ -40,6 +40,7 @@ from omnimeter.interaction.handles import (
     AgentFault,
     AgentHandle,
     LocalAgent,
+    agent_error,
     infrastructure_error,
     read_move,
     shown,
@@ -56,6 +57,7 @@ def run_stepwise(
     exercise: Exercise,
     *,
     record: bool = False,
+    refused: Collection[str] = (),
 ) -> list[Trace]:
     """Build the environment of an exercise and let one agent, or all of a joint run, act in it.
 
@@ -64,6 +66,7 @@ def run_stepwise(
         agents: One agent, or those of a joint run in the order of ``exercise.joint``.
         exercise: The exercise, of any agent of a joint run.
         record: Whether to keep actions and observations too.
+        refused: The views that an agent must not have; one that would have it gets a fault.
 
     Returns:
         One trace for each agent. A fault of an agent or of the environment is in its trace.
@@ -78,6 +81,12 @@ def run_stepwise(
         if all(each.trace is not None for each in participants):
             return _end_all(participants, 0)
         environment = build(seated(environment_class, views), exercise, len(agents))
+        for seat in refused_seats(environment, refused):
+            if participants[seat].trace is None:
+                fault = refused_view(environment.view_of(seat)).fault
+                participants[seat].end(0, Ending.FAULT, fault)
+        if all(each.trace is not None for each in participants):
+            return _end_all(participants, 0)
     except AgentFault as trouble:
         return _end_all(participants, 0, fault=trouble.fault)
     conditions = _Conditions(exercise.budget, exercise.clock, exercise.timeout, exercise.stream)
@@ -147,6 +156,24 @@ def build(environment_class: EnvironmentClass, exercise: Exercise, agents: int) 
     except BaseException as error:
         raise AgentFault(environment_fault(error)) from error
     return environment
+
+
+def refused_seats(environment: Environment, refused: Collection[str]) -> list[int]:
+    """The seats whose view is one of those that agents must not have."""
+    if not refused:
+        return []
+    try:
+        return [s for s in range(environment.seats) if environment.view_of(s) in refused]
+    except BaseException as error:
+        raise AgentFault(environment_fault(error)) from error
+
+
+def refused_view(view: str | None) -> AgentFault:
+    """The fault of an agent whose view was not granted (``docs/standard.md``, §3.7)."""
+    return agent_error(
+        f"The view {view} tells what other agents have to find out, and was not granted; "
+        "--privileged grants it, and marks the score."
+    )
 
 
 def briefings_of(environment: Environment, agents: int) -> list[Briefing]:
