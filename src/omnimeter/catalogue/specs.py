@@ -13,7 +13,10 @@ from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.files import contents
 from omnimeter.catalogue.loading import read_location
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
-from omnimeter.contract.spec import canonical_json, read_json
+from omnimeter.contract.spec import parse_json, read_json
+
+LONGEST = 200
+"""Characters of a text that are shown in a message."""
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -21,17 +24,38 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 def read_call(text: str) -> tuple[str, dict[str, Any]]:
     """The name and the parameters in ``name(key=value,...)``, or the name alone.
 
+    Parameters are in the parentheses that end the text. Others, before the colon of a location, are
+    part of a file's name: ``my agent (v2).py:MyAgent(depth=3)``. A name may also stand in double
+    quotes, as JSON: ``"a(.py:MyAgent"(depth=3)``.
+
     Raises:
         InvalidInputError: The text cannot be read; the message says at which character.
     """
-    name, parenthesis, _ = text.partition("(")
+    opened = text.find("(")
+    if text.lstrip().startswith('"'):
+        start = text.index('"')
+        end = _after(text, start)
+        try:
+            name = parse_json(text[start:end])
+        except ValueError as error:
+            raise _error(text, start, f"this is not JSON: {error}") from error
+        opened = text.find("(", end)
+        if text[end : opened if opened >= 0 else None].strip():
+            raise _error(text, end, "here '(' is expected")
+    else:
+        while opened >= 0:
+            rest = text[_closing(text, opened) + 1 :]
+            if not re.search(r":|\.py\b", rest):
+                break
+            opened = text.find("(", len(text) - len(rest))
+        name = (text if opened < 0 else text[:opened]).strip()
     parameters: dict[str, Any] = {}
-    if not parenthesis:
-        return text.strip(), parameters
-    start, end = len(name) + 1, _closing(text, len(name))
+    if opened < 0:
+        return name, parameters
+    start, end = opened + 1, _closing(text, opened)
     if rest := text[end + 1 :].strip():
         raise _error(text, text.index(rest, end + 1), f"{rest!r} follows the last parenthesis")
-    while start <= end and text[len(name) + 1 : end].strip():
+    while start <= end and text[opened + 1 : end].strip():
         stop = start  # the next comma outside of brackets and quotes, or else the end
         while stop < end and text[stop] != ",":
             stop = _after(text, stop)
@@ -40,7 +64,7 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
             raise _error(text, start, f"{key!r} is given twice")
         parameters[key] = value
         start = stop + 1
-    return name.strip(), parameters
+    return name, parameters
 
 
 def read_assignment(text: str, start: int = 0, stop: int | None = None) -> tuple[str, Any]:
@@ -59,26 +83,35 @@ def read_assignment(text: str, start: int = 0, stop: int | None = None) -> tuple
         raise _error(text, match.end(), 'the value is missing; write "" for an empty text')
     start = text.index(written, match.end())
     try:
-        value = json.loads(written)
-        canonical_json(value)  # raises ValueError for infinities
+        value = parse_json(written)
     except json.JSONDecodeError as error:
-        if written[0] in '[{"':
+        # Quotes may be those of a name with parameters: "a,b.py:MyAgent"(depth=3).
+        named = written[0] == '"' and re.match(r"\s*\(", text[_after(text, start) : stop])
+        if written[0] in '[{"' and not named:
             raise _error(text, start + error.pos, f"this is not JSON: {error.msg}") from error
         quoted = len(written) > 1 and written[0] == written[-1] == "'"
         value = written[1:-1] if quoted else written
     except ValueError as error:
-        raise _error(text, start, "this number is too large, or not a number") from error
+        raise _error(text, start, str(error)) from error
     return match[1], value
 
 
 def _closing(text: str, opened: int) -> int:
     """Where the bracket that was opened there is closed."""
+    waiting = [opened]  # brackets that are open
     position = opened + 1
-    while position < len(text) and text[position] != _PAIRS[text[opened]]:
-        position = _after(text, position)
-    if position >= len(text):
-        raise _error(text, opened, f"the {text[opened]!r} is never closed")
-    return position
+    while position < len(text):
+        if text[position] == _PAIRS[text[waiting[-1]]]:
+            waiting.pop()
+            if not waiting:
+                return position
+        elif text[position] in _PAIRS:
+            waiting.append(position)
+        elif text[position] in "\"'":
+            position = _after(text, position)
+            continue
+        position += 1
+    raise _error(text, waiting[-1], f"the {text[waiting[-1]]!r} is never closed")
 
 
 def _after(text: str, position: int) -> int:
@@ -98,7 +131,8 @@ def _after(text: str, position: int) -> int:
 
 def _error(text: str, position: int, why: str) -> InvalidInputError:
     advice = "Write 'name(key=value,...)'; values are JSON or bare words."
-    return InvalidInputError(f"In {text!r}, character {position + 1}: {why}.", advice)
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return InvalidInputError(f"In {shown!r}, character {position + 1}: {why}.", advice)
 
 
 def parse(kind: Kind, text: str) -> Spec:
