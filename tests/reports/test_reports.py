@@ -89,7 +89,7 @@ def test_what_agents_say_is_escaped(tmp_path: Path) -> None:
     assert "script" not in page.tags
     assert f"{evil} & more" in page.text
     assert "in detail" in page.text
-    assert f'constant-v1(action="{evil}") scored 0.417' in page.text
+    assert f'constant-v1(action="{evil}")† scored 0.417' in page.text
 
 
 def test_an_incomplete_evaluation_says_so(tmp_path: Path) -> None:
@@ -231,9 +231,9 @@ def test_a_table_for_latex() -> None:
     assert lines[4] == r"good-v1 & 0.750 & $-$0.726 to 0.997 & 2 & none \\"
     assert lines[5].startswith(
         r"odd\_v1(a=\textquotedbl{}50\%\&\#\$\textasciicircum{}\textasciitilde{}"
-        r"\textbackslash{}\textbackslash{}\textquotedbl{}) & $-$0.375"
+        r"\textbackslash{}\textbackslash{}\textquotedbl{})\dag{} & $-$0.375"
     )
-    assert lines[6] == r"poor-v1 & -- & -- & 0 & 1 agent error \\"
+    assert lines[6] == r"poor-v1\dag{} & -- & -- & 0 & 1 agent error \\"
     assert lines[7:9] == [r"\bottomrule", r"\end{tabular}"]
 
 
@@ -250,9 +250,9 @@ def test_differences_for_latex() -> None:
 def test_a_table_as_plain_text() -> None:
     table = score_table(a_result({GOOD: [1.0, 0.5], POOR: [None]}))
     assert str(table).splitlines() == [
-        "Agent    Score    95 % interval  Exercises         Faults",
-        f"good-v1  0.750  {text.MINUS}0.726 to 0.997          2           none",
-        f"poor-v1      {text.MISSING}                {text.MISSING}          0  1 agent error",
+        "Agent     Score    95 % interval  Exercises         Faults",
+        f"good-v1   0.750  {text.MINUS}0.726 to 0.997          2           none",
+        f"poor-v1†      {text.MISSING}                {text.MISSING}          0  1 agent error",
     ]
 
 

@@ -45,7 +45,7 @@ def test_the_figure_of_scores() -> None:
     assert figure is not None
     assert figure.dots == (
         Dot("good-v1", 0.75, rows[0].low, rows[0].high),
-        Dot("poor-v1", None, None, None),
+        Dot("poor-v1†", None, None, None),
     )
     assert score_figure(rows[1:]) is None
 
@@ -81,7 +81,7 @@ def test_the_figure_of_payoffs_is_thinned_out_evenly() -> None:
     few = a_result({GOOD: [0.5, -0.5, None, 0.0]})
     figure = distribution_figure(few, score_rows(few))
     assert figure is not None
-    assert figure.strips == (Strip("good-v1", (-0.5, 0.0, 0.5), 0.0, 3),)
+    assert figure.strips == (Strip("good-v1†", (-0.5, 0.0, 0.5), 0.0, 3),)
     row = score_rows(few)[0]
     payoffs = [number / 4999 for number in range(5000)]
     outcomes = {GOOD: [an_outcome(GOOD, n, payoff) for n, payoff in enumerate(payoffs)]}

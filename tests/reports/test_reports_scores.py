@@ -26,13 +26,14 @@ from reports_samples import FAIR, GOOD, OOPS, POOR, UNIT, a_result, an_evaluatio
 def test_scores_come_best_first_and_those_without_any_last() -> None:
     result = a_result({POOR: [None, None], FAIR: [0.25, 0.25, 0.0], GOOD: [1.0, 0.5, None]})
     rows = score_rows(result)
-    assert [row.label for row in rows] == ["good-v1", "fair-v1", "poor-v1"]
-    assert [row.value for row in rows] == [0.75, pytest.approx(1 / 6), None]
-    assert [row.count for row in rows] == [2, 3, 0]
-    assert [row.faults for row in rows] == [{"agent-error": 1}, {}, {"agent-error": 2}]
+    assert [row.name for row in rows] == ["fair-v1", "good-v1†", "poor-v1†"]
+    assert [row.value for row in rows] == [pytest.approx(1 / 6), 0.75, None]
+    assert [row.rank for row in rows] == [1, None, None]
+    assert [row.count for row in rows] == [3, 2, 0]
+    assert [row.faults for row in rows] == [{}, {"agent-error": 1}, {"agent-error": 2}]
     assert [row.interactions for row in rows] == [4.0, 4.0, None]
     worst, best = (mean([1.0, 0.5, end], support=UNIT) for end in UNIT)
-    assert (rows[0].low, rows[0].high, rows[0].confidence) == (worst.low, best.high, 0.95)
+    assert (rows[1].low, rows[1].high, rows[1].confidence) == (worst.low, best.high, 0.95)
     assert (rows[2].low, rows[2].high) == (None, None)
 
 

@@ -12,7 +12,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from omnimeter.cli import audit, catalogue, compare, measure, prepare, report, reproduce, run, test
-from omnimeter.cli.display import be_printable
 
 
 class _Help:
@@ -83,6 +82,8 @@ def main() -> None:
     2 wrong input; 3 done, but some exercises ended in a fault; 4 the store cannot be used;
     130 interrupted.
     """
+    from omnimeter.cli.display import be_printable
+
     be_printable()
     warnings.showwarning = _show_warning
     try:

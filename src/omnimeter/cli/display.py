@@ -114,7 +114,7 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
 
     from omnimeter.contract import Outcome, Spec
     from omnimeter.execution import Observer
-    from omnimeter.reports.scores import standing_of
+    from omnimeter.reports.scores import eligibility_of
     from omnimeter.reports.text import interval, number
 
     class Bars(Observer):
@@ -127,7 +127,7 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
 
         def name(self, agent: Spec) -> str:
             label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
-            return escape(label + standing_of(self.outcomes[agent]).mark)
+            return escape(label + eligibility_of(self.outcomes[agent]).mark)
 
         def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
             self.outcomes[agent].extend(outcomes)

@@ -16,7 +16,7 @@ from omnimeter.cli.display import announced, console
 from omnimeter.contract import ClockKind, Outcome, Protocol, Score, Spec
 from omnimeter.execution import Observer
 from omnimeter.execution.harness import HarnessCost
-from omnimeter.reports.scores import standing_of
+from omnimeter.reports.scores import eligibility_of
 from omnimeter.reports.text import counted, duration, grouped, interval, number
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _numbers(progress: AgentProgress, width: int) -> list[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    score, mark = Text("   "), standing_of(progress.outcomes).mark
+    score, mark = Text("   "), eligibility_of(progress.outcomes).mark
     if progress.score.value is None:
         score.append("no score yet", "dim")
     else:

@@ -273,7 +273,7 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
         timed, untimed = (each.judged.scores for each in results)
         verdicts = [characterise(agent, timed[agent], untimed[agent]) for agent in timed]
         marks = {
-            row.label: row.standing.mark for each in results for row in score_rows(each.judged)
+            row.label: row.eligibility.mark for each in results for row in score_rows(each.judged)
         }
     if json and len(tests) == 1:
         print_json(printed[0])

@@ -231,10 +231,12 @@ class Spec(JsonData):
     @property
     def label(self) -> str:
         """The spec as the command line reads it: ``random-v1`` or ``random-v1(rate=10)``."""
-        pairs = [f"{name}={_text(value)}" for name, value in sorted(self.parameters.items())]
+        pairs = [
+            f"{clean_line(name)}={_text(value)}" for name, value in sorted(self.parameters.items())
+        ]
         odd = re.search(r"[()\[\]{}\"',]|^\s|\s$|\.json$", self.id)
-        name = json.dumps(self.id, ensure_ascii=False) if odd else self.id
-        return clean_line(f"{name}({', '.join(pairs)})" if pairs else name)
+        name = clean_line(json.dumps(self.id, ensure_ascii=False) if odd else self.id)
+        return f"{name}({', '.join(pairs)})" if pairs else name
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -249,7 +251,8 @@ def _text(value: Any) -> str:
     bare = r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*"
     if isinstance(value, str) and re.fullmatch(bare, value):
         return value
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text if clean_line(text) == text else canonical_json(value)  # with \\u202e and the like
 
 
 def is_spec(value: Any) -> bool:

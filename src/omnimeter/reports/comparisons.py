@@ -19,7 +19,7 @@ from omnimeter.estimation import (
 )
 from omnimeter.protocols import Result
 from omnimeter.protocols.sample import cycle_means
-from omnimeter.reports.scores import EXERCISE, score_rows, standing_of, unit_values
+from omnimeter.reports.scores import EXERCISE, eligibility_of, score_rows, unit_values
 
 ERROR_RATE = 0.05
 """How often a difference may be claimed, over all comparisons, between equal agents."""
@@ -58,7 +58,7 @@ class Comparison:
         bounded: Whether the interval only rests on the possible payoffs (``Estimate.bounded``).
         watched: The ends of the interval that holds even if what was seen was the reason for
             stopping, for all comparisons at once; ``None`` for a test that was not stopped.
-        marks: The marks of agent and reference (``omnimeter.reports.scores.Standing``).
+        marks: The marks of agent and reference (``omnimeter.reports.scores.Eligibility``).
     """
 
     agent: Spec
@@ -112,8 +112,10 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     Raises:
         InvalidInputError: The reference took no part.
     """
-    standings = {row.agent: row.standing for row in score_rows(result) if row.value is not None}
-    ranked = list(standings)
+    eligibilities = {
+        row.agent: row.eligibility for row in score_rows(result) if row.value is not None
+    }
+    ranked = list(eligibilities)
     payoffs: dict[Spec, _Payoffs] = {
         agent: {(unit, ""): value for unit, value in result.values.get(agent, {}).items()}
         if result.values
@@ -163,7 +165,7 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
         numbers = difference, low, high, count, p_value
         unit = result.design.unit
         bounded = estimate is not None and estimate.bounded and not sequential
-        marks = standings[agent].mark, standing_of(result.outcomes[chosen]).mark
+        marks = eligibilities[agent].mark, eligibility_of(result.outcomes[chosen]).mark
         compared.append(
             Comparison(agent, chosen, *numbers, verdict, unit, len(pairs), bounded, watched, marks)
         )

@@ -119,9 +119,9 @@ class Decision:
         """The decision in a sentence or two."""
         where = f"Under {self.bounds}, " if self.bounds else "Without bounds, "
         if not self.candidates:
-            reasons = Counter(reason for _, reason in self.discarded)
-            why = "; ".join(f"{count} for {reason}" for reason, count in reasons.items())
-            return f"{where}no setting is left{f' ({why})' if why else ''}."
+            if all(setting.faults for setting, _ in self.discarded):
+                return f"{where}no setting is left: all had faults of their own."
+            return f"{where}no setting is left."
         first, *others = [each.label for each in self.best]
         how = f"{first} is the best"
         if others:

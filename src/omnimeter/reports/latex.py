@@ -22,7 +22,7 @@ from omnimeter.reports.decisions import (
 )
 from omnimeter.reports.plotting import save_figure
 from omnimeter.reports.settings import Setting, on_one_machine, time_text
-from omnimeter.reports.summary import standing_sentences
+from omnimeter.reports.summary import eligibility_sentences
 from omnimeter.reports.tables import (
     Table,
     difference_table,
@@ -90,7 +90,7 @@ def latex_table(result: Result) -> str:
     if compared := comparisons(result):
         reference = escaped(compared[0].reference_name)
         text += f"\n% Differences from {reference}\n{tabular(difference_table(compared))}"
-    for sentence in standing_sentences(result):
+    for sentence in eligibility_sentences(result):
         text += f"\n\\par {escaped(sentence)}\n"
     return text
 

@@ -44,7 +44,7 @@ PRIVILEGED, FAULTY = "*", "†"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Eligibility:
     """Whether an agent is ranked with the others, and the mark that says why it is not.
 
     Agents with faults of their own come last: their faults decide which exercises count. Before
@@ -71,10 +71,10 @@ class Standing:
         return PRIVILEGED * bool(self.privileged) + FAULTY * (self.own_faults > 0)
 
 
-def standing_of(outcomes: Sequence[Outcome]) -> Standing:
+def eligibility_of(outcomes: Sequence[Outcome]) -> Eligibility:
     """Whether an agent with these outcomes is ranked with the others."""
     views = (str(each.remarks["privileged"]) for each in outcomes if "privileged" in each.remarks)
-    return Standing(sum(map(is_own_fault, outcomes)), len(outcomes), next(views, ""))
+    return Eligibility(sum(map(is_own_fault, outcomes)), len(outcomes), next(views, ""))
 
 
 BINS = 8
@@ -162,7 +162,7 @@ class ScoreRow:
         complexities: The mean payoff at each complexity.
         repetitions: From how many repetitions; 0 where exercises are independent of each other.
         parts: Further named numbers, such as the secondary metrics.
-        standing: Whether it is ranked with the others.
+        eligibility: Whether it is ranked with the others.
         rank: Its rank, from 1 on; ``None`` without a score and for agents that are ranked apart.
     """
 
@@ -177,7 +177,7 @@ class ScoreRow:
     complexities: tuple[ComplexityMean, ...]
     repetitions: int = 0
     parts: Mapping[str, Any] = field(default_factory=dict)
-    standing: Standing = Standing()
+    eligibility: Eligibility = Eligibility()
     rank: int | None = None
 
     @property
@@ -188,14 +188,14 @@ class ScoreRow:
     @property
     def name(self) -> str:
         """The label with its mark."""
-        return self.label + self.standing.mark
+        return self.label + self.eligibility.mark
 
 
 def score_rows(result: Result) -> list[ScoreRow]:
     """The scores of all agents, the best first.
 
     Then come agents with a privileged view, those with faults of their own, and, among each of
-    them last, those without a score (``Standing``).
+    them last, those without a score (``Eligibility``).
     """
     bins = complexity_bins(each for done in result.outcomes.values() for each in done)
     repetitions = repetition_count(result)
@@ -217,22 +217,22 @@ def score_rows(result: Result) -> list[ScoreRow]:
                 complexities=complexity_means(outcomes, bins, result.support, repetitions),
                 repetitions=len(result.values.get(agent, ())) if repetitions else 0,
                 parts=score.parts,
-                standing=standing_of(outcomes),
+                eligibility=eligibility_of(outcomes),
             )
         )
     rows.sort(
         key=lambda row: (
-            row.standing.order,
+            row.eligibility.order,
             inf if row.value is None else -row.value,
             row.label,
         )
     )
-    first = rows[0].standing if rows else Standing()
+    first = rows[0].eligibility if rows else Eligibility()
     if first.own_faults:
         return rows
     return [
         replace(row, rank=place)
-        if row.value is not None and row.standing.order == first.order
+        if row.value is not None and row.eligibility.order == first.order
         else row
         for place, row in enumerate(rows, 1)
     ]

@@ -19,7 +19,7 @@ from omnimeter.contract.spec import fingerprint
 from omnimeter.estimation import Estimate, Support, mean
 from omnimeter.protocols import Result
 from omnimeter.protocols.times import Machine, Times, measured_times
-from omnimeter.reports.scores import Standing, unit_values
+from omnimeter.reports.scores import Eligibility, unit_values
 from omnimeter.reports.text import MISSING, counted, duration, grouped, listed
 
 TOLERANCE = 1.2
@@ -71,9 +71,9 @@ class Setting:
         return self.agent.label
 
     @property
-    def standing(self) -> Standing:
+    def eligibility(self) -> Eligibility:
         """Whether it is ranked with the others, and the mark that says why it is not."""
-        return Standing(self.faults, privileged=self.privileged)
+        return Eligibility(self.faults, privileged=self.privileged)
 
     @property
     def parameters(self) -> str:

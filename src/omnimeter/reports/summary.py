@@ -19,7 +19,7 @@ from omnimeter.reports.scores import (
     PRIVILEGED,
     REPETITION,
     ScoreRow,
-    standing_of,
+    eligibility_of,
 )
 from omnimeter.reports.text import (
     counted,
@@ -59,7 +59,7 @@ def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
         less = "scored less" if rest[-1].rank is not None else "are in the table"
         sentences.append(f"{counted(len(rest), 'more agent')} {less}")
     text = "; ".join(sentences) + "."
-    if len(scored) > 1 and all(row.standing.own_faults for row in scored):
+    if len(scored) > 1 and all(row.eligibility.own_faults for row in scored):
         text += " No best score is named, because all agents had faults of their own."
     return [text]
 
@@ -287,14 +287,14 @@ def reproducibility_sentence(result: Result) -> str:
     )
 
 
-def standing_sentences(result: Result) -> list[str]:
+def eligibility_sentences(result: Result) -> list[str]:
     """What the marks of agents mean: a privileged view, or faults of their own; mostly empty.
 
-    Where they are ranked: ``omnimeter.reports.scores.Standing``.
+    Where they are ranked: ``omnimeter.reports.scores.Eligibility``.
     """
-    standings = {agent: standing_of(done) for agent, done in result.outcomes.items()}
+    eligibilities = {agent: eligibility_of(done) for agent, done in result.outcomes.items()}
     views: dict[str, list[str]] = {}
-    for agent, each in standings.items():
+    for agent, each in eligibilities.items():
         if each.privileged:
             views.setdefault(each.privileged, []).append(agent.label + PRIVILEGED)
     sentences = [
@@ -305,7 +305,7 @@ def standing_sentences(result: Result) -> list[str]:
     faulty = [
         f"{agent.label + FAULTY}: {each.own_faults} of {each.exercises} exercises ended in faults "
         "of its own"
-        for agent, each in standings.items()
+        for agent, each in eligibilities.items()
         if each.own_faults
     ]
     if faulty:
@@ -352,7 +352,7 @@ def remarks(result: Result) -> list[str]:
     """What to know of agents before reading their scores; mostly empty."""
     sentences = [
         reproducibility_sentence(result),
-        *standing_sentences(result),
+        *eligibility_sentences(result),
         sandbox_sentence(result),
         attempts_sentence(result),
     ]

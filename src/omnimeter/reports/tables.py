@@ -107,7 +107,7 @@ def score_table(result: Result, *, interactions: bool = False) -> Table:
             *[Cell(shown, {"interactions": length})] * interactions,
             Cell(
                 faults or "none",
-                {**kinds, "privileged": row.standing.privileged},
+                {**kinds, "privileged": row.eligibility.privileged},
                 "error" if faults else "dim",
             ),
         )
@@ -191,7 +191,7 @@ def settings_table(settings: Sequence[Setting]) -> Table:
     scores have a column where there are any.
     """
     scored = [(each, each.score) for each in settings if each.score is not None]
-    scored.sort(key=lambda one: (one[0].standing.order, -one[1].value))
+    scored.sort(key=lambda one: (one[0].eligibility.order, -one[1].value))
     published = any(each.published for each, _ in scored)
     places = max(2, decimals(n for _, one in scored for n in (one.low, one.high)))
     rows = []
@@ -201,14 +201,14 @@ def settings_table(settings: Sequence[Setting]) -> Table:
         rows.append(
             (
                 Cell(
-                    each.algorithm + each.standing.mark,
+                    each.algorithm + each.eligibility.mark,
                     {"problem": each.problem, "agent": each.agent.id},
                 ),
                 Cell(each.parameters, {"parameters": canonical_json(each.agent.parameters)}),
                 Cell(
                     number(score.value, places),
                     {"score": score.value},
-                    "" if each.standing.mark else "strong",
+                    "" if each.eligibility.mark else "strong",
                 ),
                 Cell(interval(score.low, score.high, places), ends),
                 Cell(str(score.count), {"n": score.count}),
@@ -277,7 +277,8 @@ def _write_records(rows: Iterable[Iterable[Cell]], path: Path) -> None:
 def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]:
     """The scores and comparisons for a program; agents in the order of the evaluation.
 
-    The rank of an agent that is ranked apart, or has no score, is ``None``.
+    The ranking has the labels of the agents that are ranked, the best first; not those that are
+    ranked apart (``Eligibility``), and not those without a score.
 
     Args:
         result: The result of an evaluation.
@@ -287,6 +288,7 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
     return {
         "complete": result.complete,
         "remarks": remarks(result),
+        "ranking": [row.label for row in rows.values() if row.rank is not None],
         **({"warning": result.design.warning} if result.design.warning else {}),
         "scores": [_score_json(rows[agent], result) for agent in result.scores],
         "comparisons": [
@@ -318,11 +320,10 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
         "bounded": bool(ends and ends.bounded),
         "count": row.count,
         "faults": dict(row.faults),
-        "rank": row.rank,
-        "own_faults": row.standing.own_faults,
+        "own_faults": row.eligibility.own_faults,
     }
-    if row.standing.privileged:
-        data["privileged"] = row.standing.privileged
+    if row.eligibility.privileged:
+        data["privileged"] = row.eligibility.privileged
     if any(
         each.remarks.get("reproducible") is False for each in result.outcomes.get(row.agent, ())
     ):

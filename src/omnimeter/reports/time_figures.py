@@ -142,7 +142,7 @@ def time_figure(
         highest = max(sound, default=None)
         points = tuple(
             Point(
-                each.label + each.standing.mark,
+                each.label + each.eligibility.mark,
                 time,
                 score.value,
                 score.low if isfinite(score.low) else None,
@@ -275,7 +275,7 @@ def time_report(result: Result) -> TimeReport | None:
         time_figure(scaled),
         time_figure(scaled, online=True),
     ]
-    sound = [each for each in scaled if not each.standing.mark]
+    sound = [each for each in scaled if not each.eligibility.mark]
     note = ""
     if sound and len(set.intersection(*(set(each.returns) for each in sound))) > 1:
         graphs.append(bounds_figure(bounds_grid(settings, mix=True), scaled))
