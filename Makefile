@@ -22,7 +22,7 @@ demo: $(STAMP)
 	$(BIN)/omnimeter run --class cups --set rule=rest --complexity 3 --complexity 5 --complexity 7 \
 		--agent random --agent 'constant(action=0)' --agent cup-presser \
 		--agent 'cup-presser(choice=first)' \
-		--exercises 60 --interactions 2000 --traces --out evaluations/demo
+		--exercises 60 --interactions 2000 --seed 0 --traces --out evaluations/demo
 
 # All checks and all tests but the slow ones, on all cores: most of their time is compiling.
 test: checks

@@ -35,7 +35,9 @@ PAYOFFS = {
 
 
 def payoffs(agent: str, environment_class: str, interactions: int) -> NDArray[np.float64]:
-    result = om.evaluate(agent, environment_class, exercises=POOL, interactions=interactions)
+    result = om.evaluate(
+        agent, environment_class, exercises=POOL, interactions=interactions, seed=0
+    )
     (outcomes,) = result.outcomes.values()
     return np.array([each.payoff for each in outcomes], dtype=np.float64)
 

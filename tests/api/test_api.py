@@ -14,7 +14,7 @@ from omnimeter.cli import main
 from omnimeter.environments.cups import Cups
 from omnimeter.results import Record
 
-SMALL = {"exercises": 6, "interactions": 40}
+SMALL = {"exercises": 6, "interactions": 40, "seed": 0}
 
 
 class Guesser(om.Agent):
@@ -88,8 +88,8 @@ def test_neither_workers_nor_other_agents_change_a_result(given):
 
 
 def test_a_longer_evaluation_begins_with_the_same_outcomes():
-    short = om.evaluate(Guesser(), "cups", exercises=3, interactions=40)
-    long = om.evaluate(Guesser(), "cups", exercises=6, interactions=40)
+    short = om.evaluate(Guesser(), "cups", exercises=3, interactions=40, seed=0)
+    long = om.evaluate(Guesser(), "cups", exercises=6, interactions=40, seed=0)
     (few,), (many,) = short.judged.outcomes.values(), long.judged.outcomes.values()
     assert [each.payoff for each in few] == [each.payoff for each in many][:3]
 
@@ -107,7 +107,7 @@ def test_evaluate_gives_what_the_command_line_gives(tmp_path, monkeypatch, capsy
                    "-n", "6", "-i", "40", "--complexity", "3", "--complexity", "5",
                    "--seed", "3", "--out", "e")  # fmt: skip
     result = om.evaluate(
-        ["random", "cup-presser"], "cups", **SMALL, complexity=[3, 5], seed=3, out="mine"
+        ["random", "cup-presser"], "cups", **{**SMALL, "seed": 3}, complexity=[3, 5], out="mine"
     )
     assert {each["label"]: each["value"] for each in data["scores"]} == values(result)
     assert Record("e").spec == Record("mine").spec
@@ -119,16 +119,28 @@ def test_evaluate_gives_what_the_command_line_gives(tmp_path, monkeypatch, capsy
 def test_test_gives_what_the_command_line_gives(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     data = command(
-        monkeypatch, capsys, "test", "-a", "random", "-c", "cups", "-i", "400", "--out", "e"
+        monkeypatch,
+        capsys,
+        "test",
+        "-a",
+        "random",
+        "-c",
+        "cups",
+        "-i",
+        "400",
+        "--seed",
+        "0",
+        "--out",
+        "e",
     )
-    test = om.test("random", "cups", interactions=400)
+    test = om.test("random", "cups", interactions=400, seed=0)
     assert data["scores"][0]["value"] == values(test.result)["random-v1"]
     assert test.evaluation.to_json() == Record("e").spec
     assert test.balance.passed
 
 
 def test_a_battery_is_taken():
-    result = om.evaluate("random", battery="thesis-table-6-1")
+    result = om.evaluate("random", battery="thesis-table-6-1", seed=0)
     assert result.evaluation.protocol.id == "battery-v1"
     assert result.scores["random-v1"].count == 7
 
@@ -136,7 +148,7 @@ def test_a_battery_is_taken():
 def test_nothing_is_stored_without_out(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = om.evaluate([Guesser, "random"], "cups", **SMALL, traces=True)
-    test = om.test("random", "cups", interactions=100, repetitions=2)
+    test = om.test("random", "cups", interactions=100, repetitions=2, seed=0)
     assert test.run().complete
     assert result.directory is None
     assert not list(tmp_path.iterdir())
@@ -185,9 +197,9 @@ def test_a_data_frame_needs_pandas(monkeypatch):
 
 
 def test_a_test_can_be_left_and_continued(tmp_path):
-    whole = om.test("random", "cups", interactions=600, repetitions=3).run()
+    whole = om.test("random", "cups", interactions=600, repetitions=3, seed=0).run()
     for out in (None, tmp_path / "e"):
-        test = om.test("random", "cups", interactions=600, repetitions=3, out=out)
+        test = om.test("random", "cups", interactions=600, repetitions=3, out=out, seed=0)
         counts = []
         for snapshot in test:
             counts.append(snapshot.scores["random-v1"].count)
@@ -203,7 +215,7 @@ def test_a_test_can_be_left_and_continued(tmp_path):
 
 def test_two_tests_take_turns():
     def one(thing):
-        return om.test(thing, "cups", interactions=300, repetitions=2)
+        return om.test(thing, "cups", interactions=300, repetitions=2, seed=0)
 
     def other(observation):
         return 1
@@ -341,7 +353,7 @@ def test_results_are_compared():
     assert both.agents == ["random-v1", "cup-presser-v1"]
     assert both.differences == om.evaluate(["random", "cup-presser"], "cups", **SMALL).differences
     with pytest.raises(om.InvalidInputError, match="differ in seed"):
-        om.compare(one, om.evaluate("cup-presser", "cups", **SMALL, seed=1))
+        om.compare(one, om.evaluate("cup-presser", "cups", **{**SMALL, "seed": 1}))
 
 
 def test_audit_reproduce_and_lists(tmp_path):
@@ -383,7 +395,8 @@ def test_a_closure_is_a_new_one_in_every_exercise():
         return act
 
     long, short = (
-        om.evaluate(counter(), "cups", exercises=2, interactions=n, traces=True) for n in (5, 4)
+        om.evaluate(counter(), "cups", exercises=2, interactions=n, traces=True, seed=0)
+        for n in (5, 4)
     )
     for result in (long, short):
         for _, trace in result.record.traces():
@@ -395,7 +408,7 @@ def test_a_python_override_of_an_agent_with_kernels_is_heard():
         def act(self, reward, observation):
             return 1
 
-    result = om.evaluate(Stubborn, "cups", exercises=2, interactions=20, traces=True)
+    result = om.evaluate(Stubborn, "cups", exercises=2, interactions=20, traces=True, seed=0)
     for _, trace in result.record.traces():
         assert set(trace.actions.tolist()) == {1}
 
@@ -421,30 +434,31 @@ def test_default_payoffs_count_what_was_left_undone():
     def payoff_of(session):
         return session.evaluation.protocol.parameters["payoff"]["id"]
 
-    short = {"exercises": 2, "clock": "virtual"}
+    short = {"exercises": 2, "clock": "virtual", "seed": 0}
     by_number = om.evaluate("stopper", "cups", interactions=9, **short)
     by_time = om.evaluate("stopper", "cups", seconds=9, **short)
     by_both = om.evaluate("stopper", "cups", interactions=9, seconds=9, **short)
     assert payoff_of(by_number) == "planned-average-v1"
     assert payoff_of(by_time) == payoff_of(by_both) == "diminishing-v1"
-    assert payoff_of(om.test("stopper", "cups", interactions=99)) == "planned-average-v1"
-    assert payoff_of(om.test("stopper", "cups", time=9)) == "diminishing-v1"
-    timed = om.test("stopper", "cups", time=9, definition=17)
+    assert payoff_of(om.test("stopper", "cups", interactions=99, seed=0)) == "planned-average-v1"
+    assert payoff_of(om.test("stopper", "cups", time=9, seed=0)) == "diminishing-v1"
+    timed = om.test("stopper", "cups", time=9, definition=17, seed=0)
     assert payoff_of(timed) == "diminishing-v1"
-    assert payoff_of(om.evaluate("stopper", battery="thesis-table-6-1")) == "planned-average-v1"
+    battery = om.evaluate("stopper", battery="thesis-table-6-1", seed=0)
+    assert payoff_of(battery) == "planned-average-v1"
 
 
 def test_stopping_when_lucky_is_worth_less_than_learning():
-    result = om.evaluate(["stopper", "q-learning"], "lambda", exercises=30)
+    result = om.evaluate(["stopper", "q-learning"], "lambda", exercises=30, seed=0)
     lucky, learnt = result.scores.values()
     assert lucky.interval.high < learnt.interval.low
 
 
 def test_a_payoff_that_can_be_exploited_is_remarked_on():
-    small = {"exercises": 2, "interactions": 9}
+    small = {"exercises": 2, "interactions": 9, "seed": 0}
     assert "keeps that average" in repr(om.evaluate("random", "cups", payoff="average", **small))
     assert "keeps" not in repr(om.evaluate("random", "cups", **small))
-    own = om.test("random", "cups", definition=10, interactions=9, exercises=2).run()
+    own = om.test("random", "cups", definition=10, interactions=9, exercises=2, seed=0).run()
     assert "keeps" not in repr(own)
 
 

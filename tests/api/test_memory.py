@@ -14,7 +14,7 @@ from omnimeter.execution import evaluate
 from omnimeter.protocols import Evaluation
 from omnimeter.results import Record
 
-SMALL = {"exercises": 6, "interactions": 12}
+SMALL = {"exercises": 6, "interactions": 12, "seed": 0}
 BATTERY = {
     "title": "Two classes in turn",
     "exercises": [
@@ -51,9 +51,13 @@ def test_an_agent_from_a_file_keeps_its_memory_in_its_process(isolation):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_sequence_of_a_battery_goes_through_its_classes(workers):
-    carried = om.evaluate(Counter, battery=BATTERY, tests=2, memory="carried", workers=workers)
+    carried = om.evaluate(
+        Counter, battery=BATTERY, tests=2, memory="carried", workers=workers, seed=0
+    )
     assert counted(carried) == [1, 2, 3, 4, 5, 6]
-    assert counted(om.evaluate(Counter, battery=BATTERY, tests=2, workers=workers)) == [1] * 6
+    assert (
+        counted(om.evaluate(Counter, battery=BATTERY, tests=2, workers=workers, seed=0)) == [1] * 6
+    )
 
 
 def test_every_agent_has_its_own_memory():
@@ -119,7 +123,7 @@ def test_it_is_recorded_and_shown(tmp_path):
 
 
 def command(tmp_path, *arguments):
-    arguments = [sys.executable, "-m", "omnimeter", "run", *arguments]
+    arguments = [sys.executable, "-m", "omnimeter", "run", "--seed", "0", *arguments]
     return subprocess.run(
         arguments, cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnimeter.catalogue.specs import read_assignment, read_call
-from omnimeter.contract import InvalidInputError
+from omnimeter.contract import InvalidInputError, Spec
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,14 @@ from omnimeter.contract import InvalidInputError
         ("a(x=007,y=1.2.3,z=-)", "a", {"x": "007", "y": "1.2.3", "z": "-"}),
         ('a(x="")', "a", {"x": ""}),
         ("a(x=k=v)", "a", {"x": "k=v"}),
+        ("my agent (v2).py:MyAgent", "my agent (v2).py:MyAgent", {}),
+        ("a(1).py:X(depth=3)", "a(1).py:X", {"depth": 3}),
+        ("(old) a/b,c (2).py:X.Y ( d = 1 )", "(old) a/b,c (2).py:X.Y", {"d": 1}),
+        ("C:\\a(1)\\b.py:X()", "C:\\a(1)\\b.py:X", {}),
+        ('"a(.py:X"', "a(.py:X", {}),
+        ('"a\\"(é.py:X" (d=1)', 'a"(é.py:X', {"d": 1}),
+        ('slowed(agent="a,b.py:X"(d=1),s=2)', "slowed", {"agent": '"a,b.py:X"(d=1)', "s": 2}),
+        ("slowed(agent=my.py:X(depth=3))", "slowed", {"agent": "my.py:X(depth=3)"}),
     ],
 )  # fmt: skip
 def test_reading(text: str, name: str, parameters: dict[str, Any]) -> None:
@@ -56,6 +64,13 @@ def test_reading(text: str, name: str, parameters: dict[str, Any]) -> None:
         ("random(a=NaN)", 10, "not a number"),
         ("random(a=[1e999])", 10, "too large"),
         ("random(2x=1)", 8, "'key=value' is expected"),
+        ("slowed(agent=my.py:X", 7, r"the '\(' is never closed"),
+        ('"a.py:X" b', 9, r"here '\(' is expected"),
+        ('random(a={"x":1,"x":2})', 10, "the key 'x' is given twice"),
+        ("random(a=" + "[" * 9999 + "]" * 9999 + ")", 10, "nested too deeply"),
+        ("random(a=" + "[" * 9999, 10008, r"the '\[' is never closed"),
+        ('random(a="\\ud800")', 10, "not Unicode"),
+        ("random(a=" + "9" * 5000 + ")", 10, "too large"),
     ],
 )
 def test_mistakes_have_a_position(text: str, position: int, reason: str) -> None:
@@ -83,6 +98,22 @@ names = st.from_regex(r"[A-Za-z_]\w*", fullmatch=True)
 def test_whatever_is_written_as_json_is_read_again(parameters: dict[str, Any]) -> None:
     inside = ", ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
     assert read_call(f"part-v1({inside})") == ("part-v1", parameters)
+
+
+@given(
+    st.text(alphabet="ab ()[]{},:=.'\"\\/é", min_size=1),
+    st.dictionaries(names, json_values, max_size=2),
+    st.booleans(),
+)
+def test_label_of_any_file_is_read_again(
+    file: str, parameters: dict[str, Any], inside: bool
+) -> None:
+    spec = Spec(f"{file}.py:MyAgent", parameters)
+    assert read_call(spec.label) == (spec.id, spec.parameters)
+    if inside:
+        outer = Spec("slowed-v1", {"agent": spec.to_json()})
+        _, given = read_call(outer.label)
+        assert read_call(given["agent"]) == (spec.id, spec.parameters)
 
 
 @given(st.text(alphabet="ab=,()[]{}\"'\\1. ", max_size=20))

@@ -33,7 +33,7 @@ def omnimeter(monkeypatch, capsys, tmp_path):
     return type_in
 
 
-SMALL = ("--class", "cups", "--exercises", "4", "--interactions", "30")
+SMALL = ("--class", "cups", "--exercises", "4", "--interactions", "30", "--seed", "0")
 
 
 def write(name, body):

@@ -16,8 +16,8 @@ from omnimeter.results import Record
 omnimeter = test_cli.omnimeter
 write, agent = test_cli.write, test_cli.agent
 
-UNTIMED = ("--class", "cups", "--interactions", "400", "--repetitions", "4")
-TIMED = ("--class", "cups", "--time", "0.002", "--repetitions", "4")
+UNTIMED = ("--class", "cups", "--interactions", "400", "--repetitions", "4", "--seed", "0")
+TIMED = ("--class", "cups", "--time", "0.002", "--repetitions", "4", "--seed", "0")
 VIRTUAL = (*TIMED, "--clock", "virtual")
 
 
@@ -73,7 +73,7 @@ def test_the_same_command_says_the_same_again(omnimeter):
 def test_a_test_by_the_wall_clock_lasts_as_long_as_it_says(omnimeter):
     code, out, _ = omnimeter(
         "test", "-a", "random", "--class", "cups", "--time", "1", "--repetitions", "4",
-        "--out", "e", "--json",
+        "--seed", "0", "--out", "e", "--json",
     )  # fmt: skip
     data = json.loads(out)
     (cost,) = data["harness"]
@@ -150,7 +150,7 @@ def test_both_tests_tell_slowness_from_dullness(omnimeter):
         "test", "-a", "cup-presser", "-a", "slowed(agent=cup-presser,seconds=0.001)",
         "-a", "random", "--class", "cups", "--clock", "virtual", "--time", "0.02",
         "--timed-and-untimed",
-        "--interactions", "4000",
+        "--interactions", "4000", "--seed", "0",
     )  # fmt: skip
     code, out, _ = omnimeter(*arguments, "--out", "e")
     assert code == 0
@@ -196,7 +196,7 @@ def test_parametric_tests(omnimeter, number, length):
 
 
 def test_several_agents_are_compared(omnimeter):
-    arguments = ("test", "-a", "random", "-a", "cup-presser", "-c", "cups", "-i", "8000")
+    arguments = ("test", "-a", "random", "-a", "cup-presser", *CUPS, "-i", "8000")
     code, out, _ = omnimeter(*arguments)
     assert code == 0
     assert "Against cup-presser-v1:" in out
@@ -213,7 +213,7 @@ def test_several_agents_are_compared(omnimeter):
 
 
 def stored(omnimeter, directory, *arguments):
-    code, _, err = omnimeter("test", *arguments, "-c", "cups", "-i", "8000", "--out", directory)
+    code, _, err = omnimeter("test", *CUPS, "-i", "8000", "--out", directory, *arguments)
     assert code == 0, err
 
 
@@ -238,7 +238,7 @@ def test_compare_prints_stored_evaluations_in_one_table(omnimeter):
 def test_compare_refuses_what_cannot_be_compared(omnimeter):
     stored(omnimeter, "one", "-a", "random")
     stored(omnimeter, "seed", "-a", "cup-presser", "--seed", "1")
-    omnimeter("run", "-a", "cup-presser", "-c", "cups", "-n", "2", "-i", "20", "--out", "run")
+    omnimeter("run", "-a", "cup-presser", *CUPS, "-n", "2", "-i", "20", "--out", "run")
     for arguments, hint in [
         (("one",), "at least two agents"),
         (("one", "one"), "in two of the evaluations"),
@@ -284,7 +284,7 @@ def test_a_class_that_is_not_balanced_is_refused_unless_one_insists(omnimeter, c
 
 
 RANDOM = ("-a", "random")
-CUPS = ("-c", "cups")
+CUPS = ("-c", "cups", "--seed", "0")
 BAD_INPUT = {
     "no time": ((*RANDOM, *CUPS, "--time", "0"), "--time 0"),
     "negative time": ((*RANDOM, *CUPS, "--time", "-1"), "--time -1"),
@@ -389,7 +389,7 @@ SOMETIMES_SLOW = agent("time.sleep(0.01 * os.path.exists('slow')); return int(ob
 INTERRUPTED = (
     "test", "-a", "agent.py:Mine", "--class", "cups", "--interactions", "2000", "--repetitions",
     "2",
-    "--isolation", "none",
+    "--isolation", "none", "--seed", "0",
 )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def test_all_times_at_once_in_small():
 
 
 def real_payoffs(agent, environment_class):
-    result = om.evaluate(agent, environment_class, exercises=1000, interactions=200)
+    result = om.evaluate(agent, environment_class, exercises=1000, interactions=200, seed=0)
     (outcomes,) = result.outcomes.values()
     return np.array([each.payoff for each in outcomes])
 

@@ -246,7 +246,7 @@ def test_lambda_compiled_and_stepwise(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ["run", "-c", "lambda", "--joint", "-n", "2", "-i", "50", "--json"]
+    command = ["run", "-c", "lambda", "--joint", "-n", "2", "-i", "50", "--seed", "0", "--json"]
     done = CliRunner().invoke(app, [*command, "-a", "random", "-a", "follower"])
     assert done.exit_code == 0, done.output
     printed = json.loads(done.stdout)

@@ -183,7 +183,8 @@ def omnimeter(monkeypatch, capsys, tmp_path):
 
 
 def test_a_battery_is_taken_and_reported(omnimeter):
-    arguments = ("run", "--battery", "mine.json", "--tests", "3", "-a", "random", "-a", "constant")
+    arguments = ("run", "--battery", "mine.json", "--tests", "3", "--seed", "0", "-a", "random",
+                 "-a", "constant")  # fmt: skip
     code, out, _ = omnimeter(*arguments, "--traces", "--json")
     data = json.loads(out)
     assert code == 0
@@ -199,7 +200,9 @@ def test_a_battery_is_taken_and_reported(omnimeter):
 
 def test_a_battery_is_taken_again_elsewhere_without_its_file(omnimeter):
     arguments = ("--json", "--out")
-    _, first, _ = omnimeter("run", "-b", "mine.json", "-a", "random", *arguments, "here")
+    _, first, _ = omnimeter(
+        "run", "-b", "mine.json", "-a", "random", "--seed", "0", *arguments, "here"
+    )
     Path("mine.json").unlink()
     _, again, _ = omnimeter("run", "--spec", "here/spec.json", *arguments, "there")
     assert json.loads(first)["scores"] == json.loads(again)["scores"]

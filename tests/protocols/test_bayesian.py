@@ -30,7 +30,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*agents: Any, **given: Any) -> omnimeter.Result:
-    chosen = {"prior": "gc", "exercises": 5, "interactions": 20, **given}
+    chosen = {"prior": "gc", "exercises": 5, "interactions": 20, "seed": 0, **given}
     return omnimeter.evaluate(list(agents), "gc", **chosen)
 
 
@@ -224,7 +224,7 @@ def test_bad_input_is_one_clear_message(given: dict[str, Any], message: str) -> 
 
 
 def test_an_agent_that_needs_a_prior_says_so() -> None:
-    result = omnimeter.evaluate("e-greedy", "gc", exercises=1, interactions=5)
+    result = omnimeter.evaluate("e-greedy", "gc", exercises=1, interactions=5, seed=0)
     (score,) = result.scores.values()
     assert score.faults == {"agent-error": 1}
     assert "--prior" in str(outcomes(result)[0].fault)

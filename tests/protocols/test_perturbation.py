@@ -196,7 +196,7 @@ def test_failing_where_it_goes_badly_gains_nothing_in_any_row() -> None:
 
 def test_perturbed_agents_are_evaluated_from_python(tmp_path: Path) -> None:
     agents = ["random", "perturbed(agent=random,at=20,actions=permuted)"]
-    result = api.evaluate(agents, "gc", at=20, exercises=4, out=tmp_path / "out")
+    result = api.evaluate(agents, "gc", at=20, exercises=4, out=tmp_path / "out", seed=0)
     assert result.evaluation.protocol.id == "perturbation-v1"
     data = json.loads(json.dumps(result_json(result.judged)))
     assert [each["label"] for each in data["scores"][0]["parts"]["degrees"]] == ["gc-v1"]

@@ -145,4 +145,4 @@ def test_an_index_that_cannot_be_written_costs_no_outcome(
     with open_writer(evaluation, SPEC):
         pass
     assert len(contents(evaluation)[1]) == 11
-    assert len(store.indexed_keys(Layout(evaluation))) == 5
+    assert len(store.indexed_attempts(Layout(evaluation))) == 5

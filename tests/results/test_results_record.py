@@ -97,7 +97,7 @@ def test_a_newer_format_is_an_error(tmp_path: Path) -> None:
     with open_writer(tmp_path, SPEC):
         pass
     spec = tmp_path / "spec.json"
-    spec.write_text(spec.read_text().replace('"format": 1', '"format": 2'))
+    spec.write_text(spec.read_text().replace('"format": 2', '"format": 3'))
     with pytest.raises(StoreError, match=r"newer Omnimeter .*Update"):
         Record(tmp_path)
 

@@ -209,11 +209,11 @@ def test_people_can_open_the_shards(tmp_path: Path) -> None:
     assert row["agent"] == "random-v1(rate=2)"
     assert (row["agent_id"], row["class_id"], row["number"]) == ("random-v1", "cups-v1", 4)
     assert (row["complexity"], row["interactions"], row["ending"]) == (6.0, 3, "fault")
-    assert (row["fault_kind"], row["fault_message"]) == ("agent-error", "It broke: ?")
+    assert (row["fault_kind"], row["fault_message"]) == ("agent-error", "It broke: \ufffd")
     assert math.isnan(row["payoff"])
     assert row["total"] == math.inf
     footer = json.loads(pq.read_metadata(outcome_shard).metadata[b"omnimeter"])
-    assert footer["version"] == 1
+    assert footer["version"] == 2
     assert footer["keys"] == [failed.exercise.key]
 
     (trace_shard,) = (tmp_path / "traces").iterdir()

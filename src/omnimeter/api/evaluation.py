@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import cached_property
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -21,6 +23,7 @@ from omnimeter.contract import (
     EnvironmentClass,
     InvalidInputError,
     Outcome,
+    Protocol,
     Spec,
     UnknownNameError,
 )
@@ -30,7 +33,9 @@ from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
 from omnimeter.execution.workers import is_isolated
 from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.compilation import announce
 from omnimeter.interaction.process import Limits
+from omnimeter.interaction.sandbox import Mechanism
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import snapshot
 from omnimeter.protocols.bayesian import BayesianRL
@@ -138,6 +143,26 @@ def running_options(
     return Options(workers, Isolation(isolation), limits, Sandboxing(sandbox), fault_limit)
 
 
+UNCONTAINED = (
+    "The processes of agents are not contained: nothing on this machine can do it. They can reach "
+    "your files and the network. `omnimeter doctor` says how to get a sandbox."
+)
+"""The warning of an evaluation of agents in processes of their own without a sandbox."""
+
+
+def check_sandbox(agents: Sequence[Spec], options: Options) -> None:
+    """Warn if agents in processes of their own should be contained and cannot be.
+
+    Raises:
+        InvalidInputError: A sandbox is required, and there is none on this machine.
+    """
+    wanted = options.sandboxing is Sandboxing.REQUIRED
+    if options.sandboxing is Sandboxing.AUTO:
+        wanted = any(is_isolated(agent, options.isolation) for agent in agents)
+    if wanted and options.sandbox.mechanism is Mechanism.NONE:
+        announce(UNCONTAINED, warn=True)
+
+
 class Session:
     """An evaluation that is going to be carried out, at once or round by round.
 
@@ -159,7 +184,8 @@ class Session:
         self.out = None if out is None else Path(out)
         self._things = dict(things or {})
         self._options = options
-        self._memory = nullcontext(MemoryRecord(evaluation.to_json()))
+        if self.out is not None:
+            self._options = replace(options, hidden=(*options.hidden, str(self.out.absolute())))
         self._last: Result | None = None
         self._checked = False
         if self._things and options.isolation is Isolation.PROCESS:
@@ -167,6 +193,26 @@ class Session:
                 f"{', '.join(self._things)} cannot run in a process of its own.",
                 "Give isolation='auto', or put the agent into a file: my_agent.py:MyAgent.",
             )
+
+    @cached_property
+    def _secret(self) -> int | None:
+        """The seed that is drawn for the test, or was when it began; ``None`` for its own."""
+        from omnimeter.results import Record
+        from omnimeter.results.files import Layout
+
+        if self.out is not None and Layout(self.out).spec.exists():
+            return Record(self.out).seed
+        return secrets.randbits(63) if self.evaluation.needs_seed else None
+
+    @cached_property
+    def _memory(self) -> nullcontext[MemoryRecord]:
+        return nullcontext(MemoryRecord(self.evaluation.to_json(), self._secret))
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol, ready to propose exercises."""
+        objects.use(self._things)
+        return self.evaluation.with_seed(self._secret).make_protocol()
 
     def check(self) -> None:
         """Find out whether everything can be made, before anything is run or stored.
@@ -178,7 +224,8 @@ class Session:
         if not self._checked:
             if self._options.workers > 1:
                 objects.pack()
-            check(self.evaluation, self._options)
+            check(self.evaluation.with_seed(self._secret), self._options)
+            check_sandbox(self.evaluation.agents, self._options)
             self._checked = True
 
     def run(self, progress: Progress = False) -> Result:
@@ -208,10 +255,12 @@ class Session:
     def _rounds(self, progress: Progress = False) -> Iterator[Result]:
         self.check()
         new = self.out is not None and not self.out.exists()
-        stored: Any = self._memory if self.out is None else opened(self.evaluation, self.out)
+        stored: Any = self._memory
+        if self.out is not None:
+            stored = opened(self.evaluation, self.out, self._secret)
         with stored as store:
             observer = _PrintedProgress() if progress is True else progress or None
-            run = Run(self.evaluation, store, self._options, observer)
+            run = Run(self.evaluation.with_seed(store.seed), store, self._options, observer)
 
             def so_far() -> Result:
                 return Result(self.evaluation, store, run.outcomes(), run.complete, self._things)
@@ -269,7 +318,7 @@ def evaluate(
     then: EnvironmentClassLike | Sequence[EnvironmentClassLike] | None = None,
     at: int | None = None,
     window: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     traces: bool = False,
     out: str | Path | None = None,
     workers: int = 1,
@@ -322,7 +371,8 @@ def evaluate(
         at: The number of interactions before that, or before something happens to the agents.
         window: With ``at``: over how many interactions levels are averaged; by default a tenth of
             the shorter phase.
-        seed: The root of all random numbers.
+        seed: The root of all random numbers. By default one is drawn, which agents cannot know;
+            ``result.seed`` tells it when all exercises are done.
         traces: Whether every interaction is kept.
         out: The directory to store the evaluation in; nothing is stored without it. One that was
             interrupted there goes on.
@@ -429,12 +479,14 @@ def prepare(
         prepare_timeout=prepare_timeout,
         sandbox=sandbox,
     )
+    check_sandbox(specs, options)
     return [
         carry_out_offline(
             agent,
             planned.preparation,
             isolated=is_isolated(agent, options.isolation),
             limits=options.limits,
+            sandbox=options.sandbox,
             again=again,
         )
         for agent in specs
@@ -637,7 +689,7 @@ def load(
     things = {} if environment_class is None else class_spec(environment_class)[1]
     objects.use(things)
     if payoff is None:
-        judged = summarise(evaluation, record.outcomes())
+        judged = summarise(evaluation.with_seed(record.seed), record.outcomes())
         return Result(evaluation, record, judged.outcomes, judged.complete, things)
     chosen = read_spec(Kind.PAYOFF, payoff)
     judged, evaluation = rejudge(record, chosen), with_payoff(evaluation, chosen)
@@ -661,18 +713,21 @@ def compare(*results: Result | str | Path) -> Result:
     loaded = [each if isinstance(each, Result) else load(each) for each in results]
     if not loaded:
         raise InvalidInputError("There is nothing to compare.", "Give results or directories.")
-    first = loaded[0].evaluation.protocol
+    first, secret = loaded[0].seeded.protocol, loaded[0].record.seed
     outcomes: dict[Spec, Sequence[Outcome]] = {}
     for each in loaded:
-        other = each.evaluation.protocol
+        other = each.seeded.protocol
         if other != first:
             here, there = first.parameters, other.parameters
             names = [n for n in sorted({*here, *there}) if here.get(n) != there.get(n)]
             what = ", ".join(names) if first.id == other.id else "protocol"
-            raise InvalidInputError(
-                f"These evaluations are not of the same test: they differ in {what}.",
-                "Only evaluations with the same protocol, parameters and seed can be compared.",
-            )
+            advice = "Only evaluations with the same protocol, parameters and seed can be compared."
+            if what == "seed":
+                advice = (
+                    "Agents are compared in the same environments: run them with the same --seed."
+                )
+            message = f"These evaluations are not of the same test: they differ in {what}."
+            raise InvalidInputError(message, advice)
         for agent, done in each.outcomes.items():
             if agent in outcomes:
                 twice = f"The agent {agent.label} is in two of the evaluations."
@@ -682,8 +737,9 @@ def compare(*results: Result | str | Path) -> Result:
         raise InvalidInputError(
             "A comparison needs at least two agents.", "Give another evaluation of the same test."
         )
-    evaluation = Evaluation(first, tuple(outcomes))
-    record = MemoryRecord(evaluation.to_json())
+    privileged = any(each.evaluation.privileged for each in loaded)
+    evaluation = Evaluation(loaded[0].evaluation.protocol, tuple(outcomes), privileged=privileged)
+    record = MemoryRecord(evaluation.to_json(), secret)
     record.append(outcome for done in outcomes.values() for outcome in done)
     complete = all(each.complete for each in loaded)
     things = {name: thing for each in loaded for name, thing in each.objects.items()}

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omnimeter.catalogue import Kind, objects, parse
-from omnimeter.contract import InvalidInputError, Outcome, Score, Spec, Trace
+from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec, Trace
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import fingerprint
+from omnimeter.execution.workers import Isolation, is_isolated
 from omnimeter.protocols import Evaluation
 from omnimeter.protocols import Result as Judged
 from omnimeter.protocols.evaluation import judge
@@ -31,8 +34,9 @@ class MemoryRecord:
 
     path = Path()
 
-    def __init__(self, spec: Mapping[str, Any]) -> None:
+    def __init__(self, spec: Mapping[str, Any], seed: int | None = None) -> None:
         self.spec = dict(spec)
+        self.seed = seed
         self._outcomes: dict[str, Outcome] = {}
         self._traces: dict[str, Trace] = {}
 
@@ -60,7 +64,10 @@ class MemoryRecord:
     ) -> None:
         """Keep outcomes and traces; see ``omnimeter.results.Writer``."""
         for outcome in outcomes:
-            self._outcomes.setdefault(outcome.exercise.key, outcome)
+            key = outcome.exercise.key
+            if supersedes(outcome, self._outcomes.setdefault(key, outcome)):
+                self._outcomes[key] = outcome
+                self._traces.pop(key, None)
         self._traces.update(traces or {})
 
 
@@ -89,8 +96,30 @@ class Result:
     @cached_property
     def judged(self) -> Judged:
         """The result as the packages below the API use it."""
+        return judge(self.protocol, self.outcomes, self.complete)
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol, which can propose exercises."""
         objects.use(self.objects)
-        return judge(self.evaluation.make_protocol(), self.outcomes, self.complete)
+        return self.seeded.make_protocol()
+
+    @property
+    def seeded(self) -> Evaluation:
+        """The evaluation with the seed that was drawn for it, if one was."""
+        return self.evaluation.with_seed(self.record.seed)
+
+    @property
+    def seed(self) -> int | None:
+        """The root of all random numbers; one that was drawn is secret until it is complete."""
+        fixed: int | None = self.evaluation.protocol.parameters.get("seed")
+        return self.record.seed if fixed is None and self.complete else fixed
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of its scores should know of how it was made."""
+        warning = seed_warning(self.evaluation)
+        return [warning] if warning else []
 
     @property
     def directory(self) -> Path | None:
@@ -273,7 +302,10 @@ class Result:
         """
         from omnimeter.results import Record
 
-        with opened(self.evaluation, Path(directory)) as writer:
+        with opened(self.evaluation, Path(directory), self.record.seed) as writer:
+            if writer.seed != self.record.seed:
+                message = f"{directory} holds the same evaluation with another seed."
+                raise StoreError(message, "Choose another directory.")
             done = [outcome for outcomes in self.outcomes.values() for outcome in outcomes]
             keys = {outcome.exercise.key for outcome in done}
             writer.append(done, {key: each for key, each in self.record.traces() if key in keys})
@@ -301,7 +333,7 @@ class Result:
     def _remarks(self) -> list[str]:
         from omnimeter.reports import summary
 
-        remarks = [self.judged.design.warning] * bool(self.judged.design.warning)
+        remarks = [self.judged.design.warning] * bool(self.judged.design.warning) + self.warnings
         remarks += summary.remarks(self.judged)
         remarks += ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
         return remarks + ["Not all exercises are done."] * (not self.complete)
@@ -325,10 +357,27 @@ def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:
     return agents[label]
 
 
-def opened(evaluation: Evaluation, directory: Path) -> Any:
-    """The store of an evaluation in a directory, for writing; a context manager."""
+FIXED_SEED = (
+    "The seed is fixed, so an agent that knows it could rebuild its environments; leave out "
+    "--seed for a secret one."
+)
+
+
+def seed_warning(evaluation: Evaluation) -> str:
+    """What a fixed seed means beside an agent that is not trusted; empty where there is none."""
+    fixed = "seed" in evaluation.protocol.parameters
+    untrusted = any(is_isolated(agent, Isolation.AUTO) for agent in evaluation.agents)
+    return FIXED_SEED if fixed and untrusted else ""
+
+
+def opened(evaluation: Evaluation, directory: Path, secret: int | None = None) -> Any:
+    """The store of an evaluation in a directory, for writing; a context manager.
+
+    ``secret`` is the seed that was drawn for it, if it is new; one that goes on has its own.
+    """
     from omnimeter.results import open_writer
 
-    seed = evaluation.protocol.parameters.get("seed", 0)
+    fixed = evaluation.protocol.parameters.get("seed")
+    seeds = [] if fixed is None else [fixed]
     specs = (evaluation.protocol, *evaluation.agents)
-    return open_writer(directory, evaluation.to_json(), seeds=[seed], specs=specs)
+    return open_writer(directory, evaluation.to_json(), seeds, specs, secret)

@@ -19,7 +19,7 @@ from omnimeter.api.evaluation import (
     running_options,
 )
 from omnimeter.catalogue import Kind, objects
-from omnimeter.contract import ClockKind, InvalidInputError, OmnimeterError, Protocol, Spec
+from omnimeter.contract import ClockKind, InvalidInputError, OmnimeterError, Spec
 from omnimeter.execution.harness import HarnessCost, measure
 from omnimeter.execution.workers import Options, is_isolated, make_environment_class
 from omnimeter.protocols import Evaluation
@@ -100,12 +100,6 @@ class UniversalTest(Session):
         self.harness: Sequence[HarnessCost] = ()
 
     @property
-    def protocol(self) -> Protocol:
-        """The protocol, ready to propose exercises."""
-        objects.use(self._things)
-        return self.evaluation.make_protocol()
-
-    @property
     def environment_spec(self) -> Spec:
         """The environment class."""
         return Spec.from_json(self.evaluation.protocol.parameters["environment_class"])
@@ -133,7 +127,8 @@ class UniversalTest(Session):
             parts = "in " + counted(design.units or 0, "repetition")
         if design.precision is not None:
             length, parts = f"at most {length}", f"{parts}, for a precision of {design.precision:g}"
-        return f"{self.environment_spec.label} · {length} {parts} · seed {parameters['seed']}"
+        seed = f"seed {parameters['seed']}" if "seed" in parameters else "secret seed"
+        return f"{self.environment_spec.label} · {length} {parts} · {seed}"
 
     @property
     def real_time(self) -> bool:
@@ -192,7 +187,10 @@ class UniversalTest(Session):
             first = self.protocol.propose(agents[0], [])[0]
             environment_class = make_environment_class(first.environment_class)
             isolated = sorted({is_isolated(agent, self._options.isolation) for agent in agents})
-            self.harness = [measure(environment_class, first, isolated=each) for each in isolated]
+            self.harness = [
+                measure(environment_class, first, isolated=each, sandbox=self._options.sandbox)
+                for each in isolated
+            ]
         return self.harness
 
 
@@ -214,7 +212,7 @@ def test(
     clock: str | None = None,
     tick: float | None = None,
     unbalanced: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
     traces: bool = False,
     out: str | Path | None = None,
     workers: int = 1,
@@ -255,7 +253,7 @@ def test(
         clock: ``wall`` (the default), or ``virtual``: believe the times that agents declare.
         tick: Virtual seconds of an undeclared action.
         unbalanced: Whether to insist on a class that is not balanced.
-        seed: The root of all random numbers.
+        seed: As for ``evaluate``.
         traces: Whether every interaction is kept.
         out: The directory to store it in; nothing is stored without it.
         workers: How many processes carry out exercises.
@@ -309,7 +307,9 @@ def test(
         "tick": tick,
         "unbalanced": unbalanced or None,
     }
-    parameters = {"environment_class": spec.to_json(), **_parameters(chosen, given), "seed": seed}
+    parameters = {"environment_class": spec.to_json(), **_parameters(chosen, given)}
+    if seed is not None:
+        parameters["seed"] = seed
     evaluation = Evaluation(Spec(chosen.protocol, parameters), specs, traces, privileged)
     how = running_options(
         workers,

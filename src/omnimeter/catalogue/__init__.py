@@ -1,10 +1,10 @@
 """From a name to a part and back: entry points, versioned ids, locations and specs."""
 
 from omnimeter.catalogue.entries import Entry, Kind, forget, listing
+from omnimeter.catalogue.files import files_of, unhashed
 from omnimeter.catalogue.making import Description, describe, make, resolve
 from omnimeter.catalogue.parameters import Parameter
 from omnimeter.catalogue.specs import (
-    files_of,
     given_spec,
     inner_part,
     parse,
@@ -16,6 +16,6 @@ from omnimeter.catalogue.specs import (
 
 __all__ = [
     "Description", "Entry", "Kind", "Parameter", "describe", "files_of", "forget", "given_spec",
-    "inner_part", "listing", "make", "parse", "read_spec", "resolve", "with_digest",
+    "inner_part", "listing", "make", "parse", "read_spec", "resolve", "unhashed", "with_digest",
     "with_parameters", "write_spec",
 ]  # fmt: skip

@@ -90,12 +90,12 @@ _directories: set[Path] = set()  # of all files loaded so far
 
 def file_digest(path: str) -> str:
     """Sixteen hexadecimal digits that name the present content of a file."""
-    return _digest(_read(path))
+    return _digest(read_source(path))
 
 
 def _load_file(path: str) -> ModuleType:
     """Import a file; the same content at the same path is imported once per process."""
-    content = _read(path)
+    content = read_source(path)
     absolute = Path(path).resolve()
     # A name that generated code can write in an import statement.
     stem = re.sub(r"\W", "_", absolute.stem)
@@ -133,7 +133,12 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _read(path: str) -> bytes:
+def read_source(path: str) -> bytes:
+    """The content of a source file.
+
+    Raises:
+        InvalidInputError: It cannot be read; the advice gives the nearest name.
+    """
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from omnimeter.catalogue.entries import Kind, find
-from omnimeter.catalogue.loading import file_digest, read_location
+from omnimeter.catalogue.files import contents
+from omnimeter.catalogue.loading import read_location
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
-from omnimeter.contract.spec import canonical_json, fingerprint, read_json
+from omnimeter.contract.spec import parse_json, read_json
+
+LONGEST = 200
+"""Characters of a text that are shown in a message."""
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -20,17 +24,38 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 def read_call(text: str) -> tuple[str, dict[str, Any]]:
     """The name and the parameters in ``name(key=value,...)``, or the name alone.
 
+    Parameters are in the parentheses that end the text. Others, before the colon of a location, are
+    part of a file's name: ``my agent (v2).py:MyAgent(depth=3)``. A name may also stand in double
+    quotes, as JSON: ``"a(.py:MyAgent"(depth=3)``.
+
     Raises:
         InvalidInputError: The text cannot be read; the message says at which character.
     """
-    name, parenthesis, _ = text.partition("(")
+    opened = text.find("(")
+    if text.lstrip().startswith('"'):
+        start = text.index('"')
+        end = _after(text, start)
+        try:
+            name = parse_json(text[start:end])
+        except ValueError as error:
+            raise _error(text, start, f"this is not JSON: {error}") from error
+        opened = text.find("(", end)
+        if text[end : opened if opened >= 0 else None].strip():
+            raise _error(text, end, "here '(' is expected")
+    else:
+        while opened >= 0:
+            rest = text[_closing(text, opened) + 1 :]
+            if not re.search(r":|\.py\b", rest):
+                break
+            opened = text.find("(", len(text) - len(rest))
+        name = (text if opened < 0 else text[:opened]).strip()
     parameters: dict[str, Any] = {}
-    if not parenthesis:
-        return text.strip(), parameters
-    start, end = len(name) + 1, _closing(text, len(name))
+    if opened < 0:
+        return name, parameters
+    start, end = opened + 1, _closing(text, opened)
     if rest := text[end + 1 :].strip():
         raise _error(text, text.index(rest, end + 1), f"{rest!r} follows the last parenthesis")
-    while start <= end and text[len(name) + 1 : end].strip():
+    while start <= end and text[opened + 1 : end].strip():
         stop = start  # the next comma outside of brackets and quotes, or else the end
         while stop < end and text[stop] != ",":
             stop = _after(text, stop)
@@ -39,7 +64,7 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
             raise _error(text, start, f"{key!r} is given twice")
         parameters[key] = value
         start = stop + 1
-    return name.strip(), parameters
+    return name, parameters
 
 
 def read_assignment(text: str, start: int = 0, stop: int | None = None) -> tuple[str, Any]:
@@ -58,26 +83,35 @@ def read_assignment(text: str, start: int = 0, stop: int | None = None) -> tuple
         raise _error(text, match.end(), 'the value is missing; write "" for an empty text')
     start = text.index(written, match.end())
     try:
-        value = json.loads(written)
-        canonical_json(value)  # raises ValueError for infinities
+        value = parse_json(written)
     except json.JSONDecodeError as error:
-        if written[0] in '[{"':
+        # Quotes may be those of a name with parameters: "a,b.py:MyAgent"(depth=3).
+        named = written[0] == '"' and re.match(r"\s*\(", text[_after(text, start) : stop])
+        if written[0] in '[{"' and not named:
             raise _error(text, start + error.pos, f"this is not JSON: {error.msg}") from error
         quoted = len(written) > 1 and written[0] == written[-1] == "'"
         value = written[1:-1] if quoted else written
     except ValueError as error:
-        raise _error(text, start, "this number is too large, or not a number") from error
+        raise _error(text, start, str(error)) from error
     return match[1], value
 
 
 def _closing(text: str, opened: int) -> int:
     """Where the bracket that was opened there is closed."""
+    waiting = [opened]  # brackets that are open
     position = opened + 1
-    while position < len(text) and text[position] != _PAIRS[text[opened]]:
-        position = _after(text, position)
-    if position >= len(text):
-        raise _error(text, opened, f"the {text[opened]!r} is never closed")
-    return position
+    while position < len(text):
+        if text[position] == _PAIRS[text[waiting[-1]]]:
+            waiting.pop()
+            if not waiting:
+                return position
+        elif text[position] in _PAIRS:
+            waiting.append(position)
+        elif text[position] in "\"'":
+            position = _after(text, position)
+            continue
+        position += 1
+    raise _error(text, waiting[-1], f"the {text[waiting[-1]]!r} is never closed")
 
 
 def _after(text: str, position: int) -> int:
@@ -97,7 +131,8 @@ def _after(text: str, position: int) -> int:
 
 def _error(text: str, position: int, why: str) -> InvalidInputError:
     advice = "Write 'name(key=value,...)'; values are JSON or bare words."
-    return InvalidInputError(f"In {text!r}, character {position + 1}: {why}.", advice)
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return InvalidInputError(f"In {shown!r}, character {position + 1}: {why}.", advice)
 
 
 def parse(kind: Kind, text: str) -> Spec:
@@ -172,16 +207,14 @@ def given_spec(kind: Kind, given: str | dict[str, Any]) -> Spec:
 
 
 def with_digest(spec: Spec) -> Spec:
-    """The spec with a hash of its files: the source of the part, and the data that it reads.
-
-    Data is in the file that a parameter ``file`` names.
+    """The spec with a hash of its files: sources, and the data that it reads.
 
     Raises:
         InvalidInputError: There is no such source, or the spec has a hash of other content.
     """
     check_digest(spec)
-    files = files_of(spec)
-    return replace(spec, digest=_digest_of(files)) if files else spec
+    digest = contents(spec).digest
+    return replace(spec, digest=digest) if digest else spec
 
 
 def check_digest(spec: Spec) -> None:
@@ -190,26 +223,15 @@ def check_digest(spec: Spec) -> None:
     Raises:
         InvalidInputError: A file does not exist or has other content.
     """
-    files = files_of(spec) if spec.digest else []
-    if files and _digest_of(files) != spec.digest:
-        names = " or ".join(files)
+    made_of = contents(spec) if spec.digest else None
+    if made_of is not None and made_of.digest not in ("", spec.digest):
+        first, *others = made_of.files.values()
+        if len(others) > 2:
+            others = [f"one of the {len(others)} files that it loads"]
+        names = " or ".join((first, *others))
         message = f"{names} has changed since the spec with digest {spec.digest} was made"
         advice = "Restore the file, or start again: an edited part is another part."
         raise InvalidInputError(f"{message}.", advice)
-
-
-def files_of(spec: Spec) -> list[str]:
-    """The files that a part is made of, which its digest depends on: its source and its data."""
-    location, data = read_location(spec.id), spec.parameters.get("file")
-    files = [location.source] if location is not None and location.is_file else []
-    # Without a digest, a file that does not exist is left to the part that has the parameter.
-    read = isinstance(data, str) and (bool(spec.digest) or Path(data).is_file())
-    return [*files, str(data)] if read else files
-
-
-def _digest_of(files: Sequence[str]) -> str:
-    digests = [file_digest(file) for file in files]
-    return digests[0] if len(digests) == 1 else fingerprint(digests)
 
 
 def with_parameters(spec: Spec, assignments: Iterable[str]) -> Spec:

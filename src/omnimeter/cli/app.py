@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -84,6 +85,7 @@ def main() -> None:
     from omnimeter.cli.display import be_printable
 
     be_printable()
+    warnings.showwarning = _show_warning
     try:
         app()
     except Exception as error:
@@ -101,6 +103,11 @@ def main() -> None:
             )
         typer.echo(f"Error: {message}" + (f"\n       {advice}" if advice else ""), err=True)
         sys.exit(code)
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    """A warning of the Python API as one line."""
+    typer.secho(f"Warning: {_as_options(str(message))}", fg="yellow", err=True)
 
 
 def _as_options(text: str) -> str:

@@ -33,6 +33,13 @@ Settings = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the class: name=value."),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="The root of all random numbers.")]
+SecretSeed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="The root of all random numbers (by default one is drawn, and told at the end).",
+    ),
+]
 Traces = Annotated[bool, typer.Option("--traces", help="Keep every interaction.")]
 Workers = Annotated[int, typer.Option(metavar="N", min=1, help="Processes that work at once.")]
 Isolation = Annotated[

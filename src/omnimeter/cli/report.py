@@ -9,7 +9,7 @@ import typer
 
 from omnimeter.cli import options
 from omnimeter.cli.display import busy, console, print_json
-from omnimeter.cli.scores import print_result, print_warning
+from omnimeter.cli.scores import made_json, print_result, print_seed, print_warnings
 
 
 def report(
@@ -32,15 +32,16 @@ def report(
     from omnimeter.reports import latex_table, result_json
 
     result = load(directory, payoff=payoff)
-    print_warning(result.judged.design)
+    print_warnings(result)
     if latex:
         typer.echo(latex_table(result.judged))
         return
     with busy("Writing the report", hidden=json):
         page = result.report(out)
     if json:
-        data = {**result_json(result.judged), "memory": result.memory}
+        data = {**result_json(result.judged), "memory": result.memory, **made_json(result)}
         print_json({**data, "report": str(page), "directory": str(directory)})
         return
     print_result(result.judged)
+    print_seed(result)
     console().print(f"report: {page}", soft_wrap=True, markup=False)

@@ -11,7 +11,7 @@ import typer
 from omnimeter.cli import options
 from omnimeter.cli.display import bars, busy, console, print_json
 from omnimeter.cli.options import class_with, default_directory, leave, missing, refuse
-from omnimeter.cli.scores import print_result, print_warning
+from omnimeter.cli.scores import made_json, print_result, print_seed, print_warnings
 
 if TYPE_CHECKING:
     from omnimeter.protocols import Evaluation
@@ -47,12 +47,11 @@ EVALUATED = EXERCISES | {
     "battery",
     "tests",
     "payoff",
-    "seed",
     "traces",
     "carry_memory",
     "privileged",
 }
-"""The options that say what is evaluated; the others only say how to run it."""
+"""The options that say what is evaluated, but for the seed; the others say how to run it."""
 
 
 def run(
@@ -190,7 +189,7 @@ def run(
             "the shorter phase).",
         ),
     ] = None,
-    seed: options.Seed = 0,
+    seed: options.SecretSeed = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -227,6 +226,10 @@ def run(
     if spec is not None:
         refuse(context, EVALUATED, "--spec", "Leave it out, or give all options without --spec.")
         evaluation = _read(spec)
+        if seed is not None:
+            parameters = {**evaluation.protocol.parameters, "seed": seed}
+            protocol = replace(evaluation.protocol, parameters=parameters)
+            evaluation = replace(evaluation, protocol=protocol)
     elif not agent:
         raise missing("--agent", EXAMPLE)
     elif environment_class is None and battery is None:
@@ -279,19 +282,20 @@ def run(
         fault_limit,
     )
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
-    with busy("Drawing the exercises", hidden=json):  # errors are reported before anything is run
+    # Errors are reported before anything is run.
+    with busy("Drawing the exercises", hidden=json, compiling=True):
         session.check()
-    protocol = evaluation.make_protocol()
-    print_warning(protocol.describe())
-    with bars(protocol, hidden=json) as observer:
+    print_warnings(session)
+    with bars(session.protocol, hidden=json) as observer:
         result = session.run(observer)
     with busy("Writing the report", hidden=json):
         page = result.report()
     if json:
-        data = {**result_json(result.judged), "memory": result.memory}
+        data = {**result_json(result.judged), "memory": result.memory, **made_json(result)}
         print_json({**data, "report": str(page), "directory": str(session.out)})
     else:
         print_result(result.judged)
+        print_seed(result)
         places = f"results: {session.out}\nreport: {page}"
         console().print(places, soft_wrap=True, markup=False)
     leave([result])

@@ -9,19 +9,34 @@ from omnimeter.cli.display import console
 
 if TYPE_CHECKING:
     from omnimeter.api import Result as TestResult
+    from omnimeter.api.evaluation import Session
     from omnimeter.contract import Spec
-    from omnimeter.contract.protocol import Design
     from omnimeter.protocols import Result
     from omnimeter.reports.comparisons import Comparison
     from omnimeter.reports.tables import Table as ScoreTable
 
 
-def print_warning(design: Design) -> None:
+def print_warnings(made: Session | TestResult) -> None:
     """Print on the standard error how scores can be had without skill, if they can."""
     from rich.markup import escape
 
-    if design.warning:
-        console(errors=True).print(f"[yellow]Warning: {escape(design.warning)}[/yellow]")
+    from omnimeter.api.result import seed_warning
+
+    for warning in (made.protocol.describe().warning, seed_warning(made.evaluation)):
+        if warning:
+            console(errors=True).print(f"[yellow]Warning: {escape(warning)}[/yellow]")
+
+
+def print_seed(result: TestResult) -> None:
+    """Print the seed that was drawn for an evaluation, once it is complete."""
+    if result.complete and (seed := result.record.seed) is not None:
+        drawn = f"seed: {seed}, drawn for this evaluation (--seed {seed} repeats it)"
+        console().print(drawn, soft_wrap=True)
+
+
+def made_json(result: TestResult) -> dict[str, Any]:
+    """How an evaluation was made: its seed, as far as it is not secret, and warnings."""
+    return {"seed": result.seed, "warnings": result.warnings}
 
 
 def print_table(contents: ScoreTable) -> None:
@@ -150,4 +165,5 @@ def scores_json(result: TestResult, reference: Spec | None) -> dict[str, Any]:
         **result_json(result.judged, reference),
         "reliability": reliability
         and {"value": reliability.value, "interval": [reliability.low, reliability.high]},
+        **made_json(result),
     }

@@ -134,7 +134,7 @@ def test(
         bool, typer.Option("--unbalanced", help="Insist on a class that is not balanced.")
     ] = False,
     reference: options.Reference = None,
-    seed: options.Seed = 0,
+    seed: options.SecretSeed = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -229,7 +229,7 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
     """Give tests one after the other, until one is interrupted, and print their results."""
     from rich.markup import escape
 
-    from omnimeter.cli.scores import print_warning, scores_json
+    from omnimeter.cli.scores import print_warnings, scores_json
     from omnimeter.cli.session import display
     from omnimeter.reports.scores import score_rows
     from omnimeter.reports.summary import characterise
@@ -247,7 +247,7 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
     results: list[Result] = []
     printed = []
     for test in tests:
-        print_warning(test.protocol.describe())
+        print_warnings(test)
         if test.real_time:
             with busy("Measuring the harness", hidden=json):
                 test.measure_harness()
@@ -300,11 +300,12 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
 def _print(test: UniversalTest, result: Result, page: Path, reference: Spec | None) -> None:
     from rich.markup import escape
 
-    from omnimeter.cli.scores import print_test
+    from omnimeter.cli.scores import print_seed, print_test
     from omnimeter.cli.session import harness_sentence
 
     out = console()
     out.print(f"[bold]{escape(test.title)}[/bold]\n{escape(test.setting)}\n")
     remarks = map(harness_sentence, test.harness)
     print_test(result.judged, result.compare(reference), *remarks)
+    print_seed(result)
     out.print(f"results: {test.out}\nreport: {page}", soft_wrap=True, markup=False)

@@ -330,3 +330,13 @@ class Outcome(JsonData):
 def is_own_fault(outcome: Outcome) -> bool:
     """Whether an exercise ended in a fault of the agent itself."""
     return outcome.fault is not None and outcome.fault.kind is not FaultKind.INFRASTRUCTURE
+
+
+def supersedes(later: Outcome, earlier: Outcome) -> bool:
+    """Whether an outcome takes the place of another one of the same exercise (standard, §8.5).
+
+    Only a fault of the infrastructure gives way, to one of more attempts.
+    """
+    fault = earlier.fault
+    transient = fault is not None and fault.kind is FaultKind.INFRASTRUCTURE
+    return transient and later.attempts > earlier.attempts

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 
+LARGEST_FILE = 256 << 20
+"""Bytes of a file that is read as a whole: a source, a spec, a battery, a table of numbers."""
+
+LONGEST_NAME = 200
+"""Characters of a name that are shown in a message."""
+
 _UNKNOWN = "unexpected_keyword_argument"  # pydantic's name of the error
 
 
@@ -34,24 +40,74 @@ def fingerprint(data: object) -> str:
     return hashlib.sha256(canonical_json(data).encode()).hexdigest()[:16]
 
 
+def parse_json(text: str) -> Any:
+    """The data of a JSON text, read strictly.
+
+    Raises:
+        json.JSONDecodeError: It is not JSON; the error says where.
+        ValueError: A number is infinite, a key is given twice, a text is not Unicode, or lists are
+            in lists too deep.
+    """
+
+    def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        data = dict(pairs)
+        if len(data) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"the key {twice!r} is given twice")
+        return data
+
+    try:
+        data = json.loads(text, object_pairs_hook=without_repetition)
+        json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except UnicodeEncodeError as error:
+        raise ValueError("a text in it is not Unicode") from error
+    except ValueError as error:
+        if str(error).startswith(("Out of range", "Exceeds the limit")):
+            raise ValueError("this number is too large, or not a number") from error
+        raise
+    return data
+
+
+def read_bytes(path: str | Path, advice: str = "Check the path.") -> bytes:
+    """The content of a file that a user names.
+
+    Raises:
+        InvalidInputError: It cannot be read, or is larger than ``LARGEST_FILE``.
+    """
+    shown = f"{str(path)[:LONGEST_NAME]}..." if len(str(path)) > LONGEST_NAME else str(path)
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        message = f"{shown} cannot be read: {error.strerror}."
+        raise InvalidInputError(message, advice) from error
+    except ValueError as error:  # a name that no file can have
+        message = f"{shown!r} cannot be the name of a file: {error}."
+        raise InvalidInputError(message, advice) from error
+    if len(content) > LARGEST_FILE:
+        message = f"{shown} is larger than {LARGEST_FILE >> 20} MB."
+        raise InvalidInputError(message, advice)
+    return content
+
+
 def read_json(path: str | Path, advice: str = "Check the path.") -> Any:
     """The data in a JSON file; the advice says what to do when it cannot be read.
 
     Raises:
         InvalidInputError: It cannot be read, or is not JSON; the message says where.
     """
+    content = read_bytes(path, advice)
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-        canonical_json(data)  # raises ValueError for infinities
-    except OSError as error:
-        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.", advice) from error
+        return parse_json(content.decode("utf-8"))
     except json.JSONDecodeError as error:
         where = f"{path}, line {error.lineno}, column {error.colno}"
         message = f"{where}: this is not JSON: {error.msg}."
         raise InvalidInputError(message, "Fix the file.") from error
-    except ValueError as error:  # not UTF-8, or an infinite number
+    except ValueError as error:  # not UTF-8, an infinite number, a key that is there twice
         raise InvalidInputError(f"{path} is not JSON: {error}.", "Fix the file.") from error
-    return data
 
 
 class JsonData:
@@ -178,7 +234,8 @@ class Spec(JsonData):
         pairs = [
             f"{clean_line(name)}={_text(value)}" for name, value in sorted(self.parameters.items())
         ]
-        name = clean_line(self.id)
+        odd = re.search(r"[()\[\]{}\"',]|^\s|\s$|\.json$", self.id)
+        name = clean_line(json.dumps(self.id, ensure_ascii=False) if odd else self.id)
         return f"{name}({', '.join(pairs)})" if pairs else name
 
     def __hash__(self) -> int:
@@ -187,8 +244,9 @@ class Spec(JsonData):
 
 def _text(value: Any) -> str:
     """A value as the catalogue reads it back; the spec of another part is written as its label."""
-    if _is_spec(value):
-        return Spec(**value).label
+    if is_spec(value):
+        label = Spec(**value).label
+        return f"{label}()" if label.endswith('"') else label  # not to be read as a text
     # A bare word is read as itself: it is neither a number nor a mark of the notation.
     bare = r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*"
     if isinstance(value, str) and re.fullmatch(bare, value):
@@ -197,7 +255,7 @@ def _text(value: Any) -> str:
     return text if clean_line(text) == text else canonical_json(value)  # with \\u202e and the like
 
 
-def _is_spec(value: Any) -> bool:
+def is_spec(value: Any) -> bool:
     """Whether a parameter is the spec of another part, as plain data."""
     names = set(value) if isinstance(value, Mapping) else set()
     return "id" in names and names <= {"id", "parameters", "digest"}
@@ -210,7 +268,7 @@ def _without_folders(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     data = {name: _without_folders(each) for name, each in value.items()}
-    return data | {"id": re.split(r"[/\\]", data["id"])[-1]} if _is_spec(value) else data
+    return data | {"id": re.split(r"[/\\]", data["id"])[-1]} if is_spec(value) else data
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from operator import itemgetter
 from time import monotonic, perf_counter
 from typing import Protocol as StructuralType
 
+from omnimeter.catalogue import unhashed
 from omnimeter.contract import Budget, Exercise, InvalidInputError, Outcome, Payoff, Spec, Trace
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution.preparing import Prepared, prepare
@@ -27,6 +28,7 @@ from omnimeter.execution.workers import (
     run_of,
     worker_pool,
 )
+from omnimeter.interaction.compilation import announce
 from omnimeter.protocols.evaluation import Evaluation, Result, judge
 
 FLUSH_SECONDS = 1.0
@@ -67,6 +69,9 @@ def check(evaluation: Evaluation, options: Options) -> None:
         OmnimeterError: What cannot be made, and why.
     """
     protocol = evaluation.make_protocol()
+    parts = (evaluation.protocol, *evaluation.agents)
+    if unknown := "; ".join(text for part in parts for text in unhashed(part)):
+        announce(f"Parts may change without a new digest: {unknown}.", warn=True)
     for agent in evaluation.agents:
         proposed = protocol.propose(agent, [])
         for member in {agent, *(each for exercise in proposed for each in exercise.joint)}:
@@ -150,7 +155,12 @@ class Run:
                 if is_checkable(done[-1].exercise):
                     self._checked.add(agent)
         try:
-            with worker_pool(self._options) as work:
+            with worker_pool(self._options) as carry_out:
+
+                def work(jobs: Iterable[Job]) -> Iterator[Finished]:
+                    granted = self.evaluation.privileged
+                    return carry_out(replace(job, privileged=granted) for job in jobs)
+
                 exercises = self._proposed()
                 prepared = self._prepared(exercises)
                 warm_up_agents(exercises, work, payoff)
@@ -193,8 +203,13 @@ class Run:
             if first.preparation is None:
                 continue
             isolated = is_isolated(agent, self._options.isolation)
-            limits = self._options.limits
-            phases[agent] = prepare(agent, first.preparation, isolated=isolated, limits=limits)
+            phases[agent] = prepare(
+                agent,
+                first.preparation,
+                isolated=isolated,
+                limits=self._options.limits,
+                sandbox=self._options.sandbox,
+            )
             digest = phases[agent].remark()["digest"]
             earlier = (each.remarks.get("offline") for each in self._stored[agent])
             if any(each is not None and each["digest"] != digest for each in earlier):

@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 
 from omnimeter.contract import (
-    Agent,
     Budget,
     Clock,
     ClockKind,
     EnvironmentClass,
     Exercise,
-    Observation,
     OmnimeterError,
-    Spec,
 )
 from omnimeter.interaction import run_single
-from omnimeter.interaction.process import AgentProcess
+from omnimeter.interaction.process import NO_OP, AgentProcess, NoOp
+from omnimeter.interaction.sandbox import Sandbox
 
 RUNS = 8
 """Runs of which the median is taken, so that a disturbance of some of them does no harm."""
@@ -50,16 +48,12 @@ class HarnessCost:
         return asdict(self)
 
 
-class NoOp(Agent):
-    """Answers at once, whatever it sees."""
-
-    def act(self, reward: float, observation: Observation) -> int:  # noqa: ARG002 - see Agent
-        """The first action."""
-        return 0
-
-
 def measure(
-    environment_class: EnvironmentClass, exercise: Exercise, *, isolated: bool = False
+    environment_class: EnvironmentClass,
+    exercise: Exercise,
+    *,
+    isolated: bool = False,
+    sandbox: Sandbox = Sandbox(),  # noqa: B008 - a frozen value
 ) -> HarnessCost:
     """Let a no-op agent act in the environment of an exercise, by the wall clock.
 
@@ -67,7 +61,8 @@ def measure(
         environment_class: The class of the environment.
         exercise: Which environment, and with which seed.
         isolated: Whether the agent runs in a process of its own. Messages to it then take their
-            time too, but are not charged to it.
+            time too, of which nine tenths are not charged to it.
+        sandbox: What contains that process.
 
     Raises:
         OmnimeterError: The environment fails.
@@ -78,8 +73,8 @@ def measure(
     idle = replace(exercise, budget=budget, clock=clock, timeout=None, joint=())
     steps: list[int] = []
     rests: list[float] = []
-    place = Spec(f"{NoOp.__module__}:{NoOp.__name__}")
-    with AgentProcess(place) if isolated else nullcontext(NoOp()) as agent:
+    own = AgentProcess(NO_OP, sandbox=sandbox) if isolated else nullcontext(NoOp())
+    with own as agent:
         for number in range(RUNS + 1):
             before = perf_counter_ns()
             (trace,) = run_single(environment_class, agent, [idle])

@@ -23,6 +23,7 @@ from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.compilation import announce, cache_directory, yardsticks
 from omnimeter.interaction.handles import AgentFault, prepared_by, restore
 from omnimeter.interaction.process import AgentProcess, Limits
+from omnimeter.interaction.sandbox import Sandbox
 from omnimeter.protocols.times import STEPS
 from omnimeter.results.provenance import processor
 
@@ -113,7 +114,13 @@ def _prior(preparation: Preparation, generation: int) -> Prior:  # noqa: ARG001
 
 
 def prepare(
-    agent: Spec, preparation: Preparation, *, isolated: bool, limits: Limits, again: bool = False
+    agent: Spec,
+    preparation: Preparation,
+    *,
+    isolated: bool,
+    limits: Limits,
+    sandbox: Sandbox = Sandbox(),  # noqa: B008 - a frozen value
+    again: bool = False,
 ) -> Prepared:
     """What an agent prepares, from where it was kept, or by its offline phase.
 
@@ -122,6 +129,7 @@ def prepare(
         preparation: For what.
         isolated: Whether it has a process of its own.
         limits: What it may take there.
+        sandbox: What contains that process.
         again: Whether to carry out the offline phase even if its result was kept.
 
     Raises:
@@ -134,7 +142,7 @@ def prepare(
             if (kept.agent, kept.preparation) == (agent, preparation):
                 return kept
     announce(f"Preparing {agent.label} for {preparation.prior.label}")
-    prepared = _carry_out(agent, preparation, isolated, limits)
+    prepared = _carry_out(agent, preparation, isolated, limits, sandbox)
     if path is not None and prepared.fault is None:
         with suppress(OSError):  # a cache: without it the phase is carried out again
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,14 +159,16 @@ def kept_at(agent: Spec, preparation: Preparation) -> Path | None:
     return cache_directory().parent / "prepared" / f"{preparation.key(agent)}.json"
 
 
-def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Limits) -> Prepared:
+def _carry_out(
+    agent: Spec, preparation: Preparation, isolated: bool, limits: Limits, sandbox: Sandbox
+) -> Prepared:
     prior, seed = prior_of(preparation), preparation.stream(agent).seed
     content: Mapping[str, Any] = {}
     fault, cpu, instant = None, None, False
     begun = perf_counter()
     try:
         if isolated:
-            with AgentProcess(agent, limits) as process:
+            with AgentProcess(agent, limits, sandbox=sandbox) as process:
                 process.view  # noqa: B018 - starts it and loads the agent, which is not timed
                 begun = perf_counter()
                 content = process.prepare(prior, seed)

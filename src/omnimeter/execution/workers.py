@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, groupby
 from multiprocessing import get_context
 from time import monotonic
@@ -37,8 +37,9 @@ from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
 from omnimeter.interaction.handles import AgentFault, AgentHandle, restore, view_of
+from omnimeter.interaction.loop import build, seated
 from omnimeter.interaction.process import AgentProcess, Limits
-from omnimeter.interaction.sandbox import Sandboxing
+from omnimeter.interaction.sandbox import Sandbox, Sandboxing, sandbox_for
 
 Finished = tuple[Outcome, Trace | None]
 
@@ -149,11 +150,17 @@ class ExerciseRunner:
         isolation: Isolation = Isolation.AUTO,
         limits: Limits | None = None,
         prepared: Prepared | None = None,
+        sandboxing: Sandboxing = Sandboxing.AUTO,
+        hidden: tuple[str, ...] = (),
+        privileged: bool = True,
     ) -> None:
         self.isolation = isolation
         self.limits = limits or Limits()
+        self._sandboxing, self._hidden = sandboxing, hidden
+        self._privileged = privileged  # whether all views are granted
         self._prepared = prepared  # by the agent of the present job
         self._processes: dict[Spec, AgentProcess] = {}
+        self._views: dict[tuple[Spec, Spec], str | None] = {}  # privileged ones, by class and agent
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
     def close(self, keep: Sequence[Spec] = ()) -> None:
@@ -166,7 +173,7 @@ class ExerciseRunner:
         carried = job.memory == "carried"
         if (job.prepared and job.prepared.digest) != (self._prepared and self._prepared.digest):
             self.close()  # an agent's process has taken up something else
-        self._prepared = job.prepared
+        self._prepared, self._privileged = job.prepared, job.privileged
         if carried:
             self.close()
             self._carried = {}
@@ -191,7 +198,7 @@ class ExerciseRunner:
         if trace.fault is not None:
             return outcome
         budget = replace(outcome.exercise.budget, wall_limit=AGAIN)
-        with closing(ExerciseRunner(self.isolation, self.limits, self._prepared)) as other:
+        with closing(self._like_this()) as other:
             (again,) = other.traces([replace(outcome.exercise, budget=budget)], record=True)
         seen = len(again)
         cut_off = again.ending is Ending.BUDGET and seen < len(trace)
@@ -200,6 +207,15 @@ class ExerciseRunner:
             for each in ("actions", "rewards", "times")
         )
         return outcome if same else replace(outcome, remarks={**outcome.remarks, **DIFFERENT})
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """What contains the processes of agents, tried out when it is first needed."""
+        return sandbox_for(self._sandboxing, self._hidden)
+
+    def _like_this(self) -> ExerciseRunner:
+        own = (self._sandboxing, self._hidden, self._privileged)
+        return ExerciseRunner(self.isolation, self.limits, self._prepared, *own)
 
     def traces(self, exercises: Sequence[Exercise], *, record: bool = False) -> Iterator[Trace]:
         """The traces of some exercises, in order.
@@ -220,11 +236,13 @@ class ExerciseRunner:
         runs = [[each] for each in exercises]
         if first.joint:
             runs = [list(group) for _, group in groupby(exercises, run_of)]
+        made = make_environment_class(first.environment_class)
         traces = run(
-            make_environment_class(first.environment_class),
+            made,
             [partial(self._handle, spec) for spec in specs],
             [group[0] for group in runs],
             record=record,
+            refused=() if self._privileged else made.privileged,
         )
         for group, of_run in zip(runs, traces, strict=True):
             for exercise in group:
@@ -236,20 +254,27 @@ class ExerciseRunner:
         """The outcome and the trace of each exercise, in order; see ``traces``."""
         for exercise, trace in zip(exercises, self.traces(exercises, record=record), strict=True):
             outcome = outcome_of(exercise, trace, payoff, self._prepared)
-            if view := self._privileged_view(exercise):
+            if is_isolated(exercise.agent, self.isolation):
+                contained = {"sandbox": self.sandbox.mechanism.value}
+                outcome = replace(outcome, remarks={**outcome.remarks, **contained})
+            if self._privileged and (view := self._privileged_view(exercise)):
                 outcome = replace(outcome, remarks={**outcome.remarks, "privileged": view})
             yield outcome, trace
 
     def _privileged_view(self, exercise: Exercise) -> str | None:
         """The view that an agent has, if it tells what others have to find out."""
-        known = make_environment_class(exercise.environment_class).privileged
-        if not known:
+        made = make_environment_class(exercise.environment_class)
+        if not made.privileged:
             return None
-        try:
-            view = view_of(self._handle(exercise.agent))
-        except AgentFault:  # which its trace has, too
-            return None
-        return view if view in known else None
+        key = exercise.environment_class, exercise.agent
+        if key not in self._views:
+            try:
+                seen = seated(made, [view_of(self._handle(exercise.agent))])
+                view = build(seen, replace(exercise, joint=()), 1).view_of(0)
+            except AgentFault:  # which its trace has, too
+                return None
+            self._views[key] = view if view in made.privileged else None
+        return self._views[key]
 
     def _handle(self, agent: Spec) -> Agent | AgentHandle:
         """A new agent in this process, or the handle of one in a process of its own."""
@@ -264,7 +289,12 @@ class ExerciseRunner:
         if agent not in self._processes:
             carry, (prior, prepared) = self._carried is not None, told or (None, None)
             self._processes[agent] = AgentProcess(
-                agent, self.limits, carry=carry, prior=prior, prepared=prepared
+                agent,
+                self.limits,
+                carry=carry,
+                prior=prior,
+                prepared=prepared,
+                sandbox=self.sandbox,
             )
         return self._processes[agent]
 
@@ -308,6 +338,7 @@ class Options:
         limits: What an agent in its own process may use.
         sandboxing: Whether the processes of agents are contained.
         fault_limit: After how many faults of its own in a row an agent takes no more exercises.
+        hidden: Folders that no agent in a process of its own may see, beside the cache.
     """
 
     workers: int = 1
@@ -315,6 +346,16 @@ class Options:
     limits: Limits = Limits()
     sandboxing: Sandboxing = Sandboxing.AUTO
     fault_limit: int = 10
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What contains the processes of agents.
+
+        Raises:
+            InvalidInputError: A sandbox is required, and there is none on this machine.
+        """
+        return sandbox_for(self.sandboxing, self.hidden)
 
 
 @dataclass(frozen=True)
@@ -325,7 +366,8 @@ class Job:
     exercises, in this order and in any classes. ``keep`` says whether the traces are kept, and
     ``check`` is the key of an exercise that is run again, if that is quick: whether it goes the
     same way is remarked, and nothing else of it counts. ``prepared`` is what its agent prepared in
-    an offline phase.
+    an offline phase. ``privileged`` says whether views that tell what others have to find out are
+    granted; only evaluations refuse them.
     """
 
     exercises: tuple[Exercise, ...]
@@ -334,6 +376,7 @@ class Job:
     memory: Memory = "fresh"
     check: str | None = None
     prepared: Prepared | None = None
+    privileged: bool = True
 
     def singly(self) -> Iterator[Job]:
         """The same work, one run at a time; a carried sequence cannot be divided."""
@@ -352,7 +395,7 @@ def worker_pool(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator
         finally:
             pool.dismiss()
     else:
-        with closing(ExerciseRunner(options.isolation, options.limits)) as runner:
+        with closing(_runner_for(options)) as runner:
             yield lambda jobs: (done for job in jobs for done in runner.carry_out(job))
 
 
@@ -368,7 +411,7 @@ class _WorkerPool:
             self._options.workers,
             mp_context=get_context("spawn"),
             initializer=_init_worker,
-            initargs=(self._options.isolation, self._options.limits, objects.pack()),
+            initargs=(self._options, objects.pack()),
         )
 
     def work(self, jobs: Iterable[Job]) -> Iterator[Finished]:
@@ -427,10 +470,15 @@ _runner: ExerciseRunner | None = None
 """The runner of a process of the pool."""
 
 
-def _init_worker(isolation: Isolation, limits: Limits, packed: bytes) -> None:
+def _runner_for(options: Options) -> ExerciseRunner:
+    contained = options.sandboxing, options.hidden
+    return ExerciseRunner(options.isolation, options.limits, None, *contained)
+
+
+def _init_worker(options: Options, packed: bytes) -> None:
     global _runner  # noqa: PLW0603 - a worker process has no other place for what it keeps
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
-    _runner = ExerciseRunner(isolation, limits)
+    _runner = _runner_for(options)
     objects.receive(packed)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from time import perf_counter_ns, thread_time_ns
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ def run(
     *,
     record: bool = False,
     compiled: bool = True,
+    refused: Collection[str] = (),
 ) -> Iterator[list[Trace]]:
     """The traces of each exercise, in order: one for each agent.
 
@@ -56,6 +57,7 @@ def run(
         exercises: All of the same agents.
         record: Whether to keep actions and observations too.
         compiled: Whether exercises may run compiled. Their traces are the same in both ways.
+        refused: The views that an agent must not have; one that would have it gets a fault.
 
     Raises:
         OmnimeterError: The class does not accept these agents, for example so many.
@@ -65,7 +67,7 @@ def run(
     if kernel_class is None:
         for number, exercise in enumerate(exercises):
             fresh = _make(agents) if number else made
-            yield run_stepwise(environment_class, fresh, exercise, record=record)
+            yield run_stepwise(environment_class, fresh, exercise, record=record, refused=refused)
         return
     group: list[_Prepared] = []
     capacity = size = 0
@@ -75,12 +77,12 @@ def run(
             need = LARGEST // TIMED_PER_CALL
         full = capacity + need > LARGEST or size > LARGEST_STATES
         if group and (len(agents) > 1 or full):
-            yield from _run_group(environment_class, kernel_class, made, group, record)
+            yield from _run_group(environment_class, kernel_class, made, group, record, refused)
             group, capacity, size = [], 0, 0
-        group.append(_prepare(kernel_class, made, exercise))
+        group.append(_prepare(kernel_class, made, exercise, refused))
         capacity += need
         size += sum(field.nbytes for state in group[-1].states for field in state)
-    yield from _run_group(environment_class, kernel_class, made, group, record)
+    yield from _run_group(environment_class, kernel_class, made, group, record, refused)
 
 
 def run_single(
@@ -148,12 +150,17 @@ def _kernel_class(
 
 
 def _prepare(
-    kernel_class: EnvironmentClass, agents: Sequence[Any], exercise: Exercise
+    kernel_class: EnvironmentClass,
+    agents: Sequence[Any],
+    exercise: Exercise,
+    refused: Collection[str],
 ) -> _Prepared:
     if not _needs_no_real_time(exercise):
         return _Prepared(exercise)
     try:
         environment: Any = loop.build(kernel_class, exercise, len(agents))
+        if loop.refused_seats(environment, refused):
+            return _Prepared(exercise)
         kernels.seed_state(environment.state, exercise.stream("environment").seed)
         briefings = loop.briefings_of(environment, len(agents))
         cpu, wall = thread_time_ns(), perf_counter_ns()
@@ -172,12 +179,15 @@ def _run_group(
     agents: Sequence[Any],
     group: Sequence[_Prepared],
     record: bool,
+    refused: Collection[str],
 ) -> Iterator[list[Trace]]:
     ready = [each for each in group if each.environment is not None]
     traces = _run_compiled(kernel_class, agents, ready, record) if ready else None
     for each in group:
         if traces is None or each.environment is None:
-            yield run_stepwise(environment_class, agents, each.exercise, record=record)
+            yield run_stepwise(
+                environment_class, agents, each.exercise, record=record, refused=refused
+            )
         else:
             yield next(traces)
 

@@ -7,7 +7,7 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from operator import index
-from time import perf_counter_ns
+from time import perf_counter_ns, sleep
 from typing import Any
 
 from omnimeter.contract import (
@@ -19,6 +19,7 @@ from omnimeter.contract import (
     Observation,
     OmnimeterError,
     Prior,
+    Space,
 )
 from omnimeter.contract.agent import LONGEST_DELAY
 from omnimeter.contract.exercise import nanoseconds
@@ -141,10 +142,20 @@ class AgentHandle(ABC):
     warm: bool = True
     """Whether ``begin`` does nothing that is done only once, such as starting or compiling."""
 
+    transport: int = 0
+    """Nanoseconds of a message to the agent and its answer, which are not its own time."""
+
     @property
     @abstractmethod
     def view(self) -> str | None:
         """The view that the agent asks for."""
+
+    def calibrate(self, space: Space) -> None:
+        """Measure ``transport`` for such observations, before an exercise where time counts."""
+
+    def wait(self, delay: int) -> None:
+        """Let the nanoseconds pass that the agent declared."""
+        sleep(delay / 1e9)
 
     @abstractmethod
     def begin(self, briefing: Briefing, seed: int) -> None:

@@ -21,7 +21,6 @@ import numpy as np
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, OmnimeterError, Prior, Spec
-from omnimeter.contract.exercise import FOREVER
 from omnimeter.interaction import wire
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import (
@@ -83,8 +82,8 @@ class Host:
             case "act":
                 assert self._agent is not None  # begun
                 observation = observation_from_json(message["observation"])
-                answer, elapsed = self._agent.ask(message["reward"], observation, FOREVER)
-                return wire.move_to_json(answer, self._actions, elapsed)
+                answer, _ = self._agent.ask(message["reward"], observation, None)
+                return wire.move_to_json(answer, self._actions)
             case _:
                 agent, self._agent = self._agent, None
                 if agent is not None:  # gone if it failed after its time was over

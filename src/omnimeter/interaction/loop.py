@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import isfinite
 
 import numpy as np
@@ -40,6 +40,7 @@ from omnimeter.interaction.handles import (
     AgentFault,
     AgentHandle,
     LocalAgent,
+    agent_error,
     infrastructure_error,
     read_move,
     shown,
@@ -56,6 +57,7 @@ def run_stepwise(
     exercise: Exercise,
     *,
     record: bool = False,
+    refused: Collection[str] = (),
 ) -> list[Trace]:
     """Build the environment of an exercise and let one agent, or all of a joint run, act in it.
 
@@ -64,6 +66,7 @@ def run_stepwise(
         agents: One agent, or those of a joint run in the order of ``exercise.joint``.
         exercise: The exercise, of any agent of a joint run.
         record: Whether to keep actions and observations too.
+        refused: The views that an agent must not have; one that would have it gets a fault.
 
     Returns:
         One trace for each agent. A fault of an agent or of the environment is in its trace.
@@ -78,6 +81,12 @@ def run_stepwise(
         if all(each.trace is not None for each in participants):
             return _end_all(participants, 0)
         environment = build(seated(environment_class, views), exercise, len(agents))
+        for seat in refused_seats(environment, refused):
+            if participants[seat].trace is None:
+                fault = refused_view(environment.view_of(seat)).fault
+                participants[seat].end(0, Ending.FAULT, fault)
+        if all(each.trace is not None for each in participants):
+            return _end_all(participants, 0)
     except AgentFault as trouble:
         return _end_all(participants, 0, fault=trouble.fault)
     conditions = _Conditions(exercise.budget, exercise.clock, exercise.timeout, exercise.stream)
@@ -149,6 +158,24 @@ def build(environment_class: EnvironmentClass, exercise: Exercise, agents: int) 
     return environment
 
 
+def refused_seats(environment: Environment, refused: Collection[str]) -> list[int]:
+    """The seats whose view is one of those that agents must not have."""
+    if not refused:
+        return []
+    try:
+        return [s for s in range(environment.seats) if environment.view_of(s) in refused]
+    except BaseException as error:
+        raise AgentFault(environment_fault(error)) from error
+
+
+def refused_view(view: str | None) -> AgentFault:
+    """The fault of an agent whose view was not granted (``docs/standard.md``, §3.7)."""
+    return agent_error(
+        f"The view {view} tells what other agents have to find out, and was not granted; "
+        "--privileged grants it, and marks the score."
+    )
+
+
 def briefings_of(environment: Environment, agents: int) -> list[Briefing]:
     """What each agent is told; an environment for one agent need not know of seats."""
     if agents == 1:
@@ -175,6 +202,11 @@ def _interact(
         briefings = briefings_of(environment, len(participants))
     except BaseException as error:
         return _end_all(participants, 0, fault=environment_fault(error))
+    begun = time.perf_counter_ns()
+    for each in _present(participants):
+        each.calibrate(conditions)
+    if conditions.wall_deadline != FOREVER:  # which is not the exercise's time
+        conditions.wall_deadline += time.perf_counter_ns() - begun
     for each, briefing, own_seed in zip(participants, briefings, seeds, strict=True):
         if each.trace is None:
             each.begin(briefing, own_seed)
@@ -288,12 +320,21 @@ class _Participant:
         self._first_reward = self._reward = reward
         self.observation = observation
 
+    def calibrate(self, conditions: _Conditions) -> None:
+        """Measure what messages cost, if time counts."""
+        try:
+            if conditions.wall or self._measured:
+                self._handle.calibrate(self.space)
+        except AgentFault as trouble:
+            self.end(0, Ending.FAULT, trouble.fault)
+
     def begin(self, briefing: Briefing, seed: int) -> None:
         cpu, wall = time.thread_time_ns(), time.perf_counter_ns()
         try:
             self._handle.begin(briefing, seed)
             if self._handle.warm:
-                self._ready = time.perf_counter_ns() - wall, time.thread_time_ns() - cpu
+                elapsed = time.perf_counter_ns() - wall - self._handle.transport
+                self._ready = max(0, elapsed), time.thread_time_ns() - cpu
         except AgentFault as trouble:
             self.end(0, Ending.FAULT, trouble.fault)
 
@@ -332,9 +373,9 @@ class _Participant:
         """Its answer where no time counts, though it may be measured."""
         if not self._measured:
             return self._ask(self._reward, self.observation, None)[0]
-        cpu, wall = time.thread_time_ns(), time.perf_counter_ns()
-        answer, _ = self._ask(self._reward, self.observation, None)
-        self._durations[0].append(time.perf_counter_ns() - wall)
+        cpu = time.thread_time_ns()
+        answer, elapsed = self._ask(self._reward, self.observation, FOREVER)
+        self._durations[0].append(elapsed)
         self._durations[1].append(time.thread_time_ns() - cpu)
         return answer
 
@@ -351,7 +392,7 @@ class _Participant:
             return left + 1
         self._chosen, declared = read_move(answer, actions)
         if declared:
-            time.sleep(max(0, min(declared, left - elapsed)) / 1e9)
+            self._handle.wait(max(0, min(declared, left - elapsed)))
         return elapsed + declared
 
     def receive(self, now: int, reward: float, observation: Observation) -> None:

@@ -11,18 +11,25 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import isfinite
+from functools import cache
+from math import ceil, isfinite
+from statistics import median
 from time import perf_counter_ns
 from typing import Any, Self
 
+import numpy as np
+
 from omnimeter.contract import (
+    Agent,
     Briefing,
     Fault,
     FaultKind,
     InvalidInputError,
     Observation,
     Prior,
+    Space,
     Spec,
+    single,
 )
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.interaction import wire
@@ -34,6 +41,8 @@ from omnimeter.interaction.handles import (
     read_view,
     shown,
 )
+from omnimeter.interaction.launcher import TOO_MUCH_MEMORY
+from omnimeter.interaction.sandbox import Launch, Mechanism, Sandbox
 from omnimeter.interaction.wire import Message, WireError
 
 
@@ -89,16 +98,21 @@ class _ChildFailure(Exception):  # noqa: N818 - the caller decides whose error i
 class _Child:
     """A process in a session of its own that answers each message with one of its own."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch.__enter__()
+        try:
+            self._process = subprocess.Popen(
+                launch.command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=launch.environment,
+                start_new_session=True,
+            )
+        except BaseException:
+            launch.__exit__()
+            raise
         self.pid = self._process.pid  # also the number of its group
         self._pipes: list[Any] = [self._process.stdin, self._process.stdout, self._process.stderr]
         self._requests, self._replies, self._prints = [pipe.fileno() for pipe in self._pipes]
@@ -112,6 +126,7 @@ class _Child:
         self._turn = 0
         self.answered = True  # if not, it is still busy with the last message
         self.longest_line = wire.LONGEST_LINE
+        self._send(launch.plan, perf_counter_ns() + nanoseconds(LAST_MOMENT))
 
     @property
     def alive(self) -> bool:
@@ -199,6 +214,8 @@ class _Child:
             code = self._process.wait(LAST_MOMENT)
         except subprocess.TimeoutExpired:
             return _ChildFailure("closed its channel")
+        if code == TOO_MUCH_MEMORY:
+            return _ChildFailure(OUT_OF_MEMORY)
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         with suppress(ValueError):  # a number without a name
             how = how if code >= 0 else f"signal {signal.Signals(-code).name}"
@@ -210,12 +227,16 @@ class _Child:
         return self._tail.decode(errors="replace")
 
     def kill(self) -> str:
-        """End the process and all of its group at once; give the end of its output."""
+        """End the process and all that came from it at once; give the end of its output."""
+        self._process.terminate()  # the launcher ends when all others have ended
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LAST_MOMENT)
         # The group outlives its first process, which may have been waited for a moment ago. Its
         # number is not given to another process so soon.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
+        self._launch.__exit__()
         for _ in range(_MOST_CHUNKS):
             output = self.output()
         for pipe in self._pipes:
@@ -239,16 +260,62 @@ agent prints is seen at once, even if it hangs or crashes."""
 GRACE = 200_000_000
 """Nanoseconds in which an agent whose time was over must become free again."""
 
+LIFE = 10
+"""How many times the processor time of the longest exercise and offline phase a process may use,
+which serves for many exercises."""
+
 TRANSPORT = 20_000_000
 """Nanoseconds that an answer given in time may be on its way."""
 
-_VARIABLES = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",  # the order of a set of texts is the same in every process
-}
+OUT_OF_MEMORY = "used too much memory"
+"""What a child did whose processes together used more memory than they may."""
+
+
+SHARE = 10
+"""At least this part of a round trip is charged to an agent: what can be gained by answering faster
+than an agent that does nothing is bounded, and an exercise with a time ends in real time."""
+
+LEAST = 1_000
+"""Nanoseconds that are charged at least."""
+
+ROUND_TRIPS = 300
+"""Messages to an agent that does nothing, the median of which is not charged."""
+
+
+def charged(round_trip: int, transport: int) -> int:
+    """The nanoseconds of an agent's own: those of the round trip without those of a no-op agent."""
+    return max(round_trip - transport, round_trip // SHARE, LEAST)
+
+
+class NoOp(Agent):
+    """Answers at once, whatever it sees."""
+
+    def act(self, reward: float, observation: Observation) -> int:  # noqa: ARG002 - see Agent
+        """The first action."""
+        return 0
+
+
+NO_OP = Spec(f"{NoOp.__module__}:{NoOp.__name__}")
+"""The agent that does nothing, for a process of its own."""
+
+
+@cache
+def _no_op_round_trip(sandbox: Sandbox, length: int) -> int:
+    """The median nanoseconds of a message to a no-op agent in the same kind of process.
+
+    Measured once in each process of the harness, for observations of about the same length; 0
+    stands for a single number.
+    """
+    observation = 0 if length == 0 else np.full(length, 3, dtype=np.int64)
+    space = single(2) if length == 0 else Space((4,) * length)
+    times = []
+    with AgentProcess(NO_OP, sandbox=sandbox) as process:
+        process.begin(Briefing(2, space), 0)
+        for _ in range(ROUND_TRIPS + ROUND_TRIPS // 10):
+            before = perf_counter_ns()
+            process.ask(0.0, observation, None)
+            times.append(perf_counter_ns() - before)
+    return int(median(times[-ROUND_TRIPS:]))  # without the first ones
 
 
 class AgentProcess(AgentHandle):
@@ -264,6 +331,7 @@ class AgentProcess(AgentHandle):
         carry: Whether the same agent takes all exercises, as long as its process lives.
         prior: What the agent was told in an offline phase, if it has had one.
         prepared: What it prepared then.
+        sandbox: What contains the process.
     """
 
     def __init__(
@@ -275,9 +343,11 @@ class AgentProcess(AgentHandle):
         carry: bool = False,
         prior: Prior | None = None,
         prepared: Mapping[str, Any] | None = None,
+        sandbox: Sandbox = Sandbox(),  # noqa: B008 - a frozen value
     ) -> None:
         self.spec = spec
         self.limits = limits
+        self.sandbox = sandbox
         self._command = command
         self._carry = carry
         self._begun = False
@@ -287,6 +357,7 @@ class AgentProcess(AgentHandle):
         self._can_name_view = False  # what the process said when it was greeted
         self._can_prepare = False
         self._view: tuple[str | None] | None = None  # known once it was asked for
+        self._start_ns = self._own_ns = 0  # of the present exercise, and how much was its own
 
     def __enter__(self) -> Self:
         return self
@@ -336,6 +407,7 @@ class AgentProcess(AgentHandle):
             raise agent_error("The agent's process ended, and with it the memory that it carried.")
         self.warm = self._begun and self._child is not None
         self._have_process()
+        self._start_ns, self._own_ns = perf_counter_ns(), 0
         self._begun = True
         message = {
             "type": "begin",
@@ -349,6 +421,7 @@ class AgentProcess(AgentHandle):
             message["restore"] = {"prior": prior, "prepared": self._prepared}
             self._restored = True
         self._request("ready", message, self.limits.seconds_to_begin, "to begin")
+        self._own_ns = perf_counter_ns() - self._start_ns
 
     def prepare(self, prior: Prior, seed: int) -> Mapping[str, Any]:
         """The offline phase: what the agent learns from a prior, as JSON-able data.
@@ -379,14 +452,29 @@ class AgentProcess(AgentHandle):
         longest = nanoseconds(self.limits.seconds_per_action)
         before = perf_counter_ns()
         limit = longest if left is None or left > longest else left + TRANSPORT
-        reply = self._exchange(message, before + limit)
-        round_trip = perf_counter_ns() - before
+        end = self._start_ns + nanoseconds(self.limits.seconds_per_exercise)
+        reply = self._exchange(message, min(before + limit, end)) if before < end else None
+        after = perf_counter_ns()
+        self._own_ns += after - before
         if reply is None:
+            if after >= end:
+                raise self._never_ends(after - self._start_ns)
             if left is None or left > longest:
                 raise self._too_slow(self.limits.seconds_per_action, "for one action")
             return None, left
         self._expect("move", reply)
-        return wire.answer_from_json(reply), wire.own_time(reply, round_trip)
+        return wire.answer_from_json(reply), charged(after - before, self.transport)
+
+    def calibrate(self, space: Space) -> None:
+        """Let a no-op agent in the same kind of process answer some messages; once is enough."""
+        length = 0 if space.single else 1 << (len(space.sizes) - 1).bit_length()
+        self.transport = _no_op_round_trip(self.sandbox, length)
+
+    def wait(self, delay: int) -> None:
+        """Let the nanoseconds pass that the agent declared, but none after the exercise."""
+        left = self._start_ns + nanoseconds(self.limits.seconds_per_exercise) - perf_counter_ns()
+        super().wait(max(0, min(delay, left)))
+        self._own_ns += delay
 
     def finish(self, reward: float, observation: Observation) -> None:
         """Give the agent the last reward and observation, if it is still there."""
@@ -405,7 +493,7 @@ class AgentProcess(AgentHandle):
     def _start(self) -> _Child:
         """Agree on the wire format. No agent is loaded before, so no fault is an agent's."""
         try:
-            child = self._child = _Child(self._command, {**os.environ, **_VARIABLES})
+            child = self._child = _Child(self._launch())
         except (OSError, ValueError) as error:
             message = f"The agent's process cannot be started: {error}"
             raise infrastructure_error(message) from error
@@ -430,6 +518,17 @@ class AgentProcess(AgentHandle):
             raise infrastructure_error(message, fault.detail) from trouble
         return child
 
+    def _launch(self) -> Launch:
+        """How the process is started."""
+        if self.sandbox.mechanism is Mechanism.NONE:
+            return Launch(self._command)
+        limits = {}
+        seconds = self.limits.seconds_to_prepare + self.limits.seconds_per_exercise
+        limits["RLIMIT_CPU"] = LIFE * ceil(seconds)
+        if self.limits.memory_mb is not None:
+            limits["memory"] = self.limits.memory_mb << 20
+        return Launch(self._command, self.sandbox, self.spec, limits)
+
     def _request(self, kind: str, message: Message, seconds: float, doing: str) -> Message:
         """The answer to a message, of the expected kind and within a hard limit."""
         reply = self._exchange(message, perf_counter_ns() + nanoseconds(seconds))
@@ -453,9 +552,7 @@ class AgentProcess(AgentHandle):
         if given == "refused" and kind in ("view", "ready", "prepared"):
             raise InvalidInputError(wire.text_of(reply, "message"), wire.text_of(reply, "advice"))
         if given == "memory":
-            limit = self.limits.memory_mb
-            used = "ran out" if limit is None else f"used more than {limit} MB"
-            raise agent_error(f"The agent {used} of memory.", _quoted(self._end()))
+            raise self._failed(OUT_OF_MEMORY)
         if given != "fault" or self._child is None:
             raise self._failed(str(WireError(f"{given!r} is no answer here")))
         details = wire.text_of(reply, "detail"), _quoted(self._child.output())
@@ -465,7 +562,20 @@ class AgentProcess(AgentHandle):
         message = f"The agent took longer than {seconds:g} s {doing}."
         return AgentFault(Fault(FaultKind.TIME_OUT, message, _quoted(self._end())))
 
+    def _never_ends(self, elapsed: int) -> AgentFault:
+        """The fault of an exercise that takes too long, whoever took most of the time."""
+        seconds = self.limits.seconds_per_exercise
+        if 2 * self._own_ns >= elapsed:
+            return self._too_slow(seconds, "for an exercise")
+        self._end()
+        return infrastructure_error(
+            f"The exercise took longer than {seconds:g} s, most of which the agent did not use."
+        )
+
     def _failed(self, doing: str) -> AgentFault:
+        if doing == OUT_OF_MEMORY:
+            limit = self.limits.memory_mb
+            doing = "ran out of memory" if limit is None else f"used more than {limit} MB of memory"
         return agent_error(f"The agent {doing}.", _quoted(self._end()))
 
     def _settle(self) -> None:

@@ -124,10 +124,10 @@ def observation_from_json(data: int | list[int]) -> Observation:
     return np.array(data, dtype=np.int64) if isinstance(data, list) else data
 
 
-def move_to_json(answer: object, actions: int, nanoseconds: int) -> Message:
-    """An agent's answer, however strange, and the nanoseconds that it took."""
+def move_to_json(answer: object, actions: int) -> Message:
+    """An agent's answer, however strange."""
     given, seconds = answer if isinstance(answer, Move) else (answer, None)
-    message: dict[str, Any] = {"type": "move", "ns": nanoseconds}
+    message: dict[str, Any] = {"type": "move"}
     try:
         message["action"] = read_action(given, actions)
     except AgentFault:  # the harness will say so itself
@@ -153,12 +153,6 @@ def _given(value: Any) -> Any:
     if isinstance(value, dict) and isinstance(value.get("shown"), str):
         return Unreadable(value["shown"])
     return Unreadable(shown(value))
-
-
-def own_time(message: Message, round_trip: int) -> int:
-    """The nanoseconds that an agent took: what it says, but never more than the round trip."""
-    own = message.get("ns")
-    return min(own, round_trip) if type(own) is int and own >= 0 else round_trip
 
 
 def text_of(message: Message, field: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from omnimeter.catalogue import Kind, make, objects
+from omnimeter.catalogue import Kind, describe, make, objects
 from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
 from omnimeter.contract.protocol import Design, Memory, Moment
 from omnimeter.contract.spec import JsonData
@@ -21,6 +21,9 @@ def _made(spec: Spec, generation: int) -> Protocol:  # noqa: ARG001 - objects ma
 @dataclass(frozen=True)
 class Evaluation(JsonData):
     """Some agents, one test.
+
+    A test without a ``seed`` gets one when it begins (``with_seed``), which is no part of what is
+    evaluated: it is kept where agents cannot see it.
 
     Attributes:
         protocol: The test.
@@ -41,6 +44,22 @@ class Evaluation(JsonData):
         for label in labels:
             if labels.count(label) > 1:
                 raise InvalidInputError(f"The agent {label} is given twice.", "Give it once.")
+
+    @property
+    def needs_seed(self) -> bool:
+        """Whether the test takes a seed and has none of its own."""
+        protocol = self.protocol
+        if "seed" in protocol.parameters or objects.is_object(protocol.id):
+            return False
+        known = describe(Kind.PROTOCOL, protocol.id).parameters
+        return any(parameter.name == "seed" for parameter in known)
+
+    def with_seed(self, seed: int | None) -> Evaluation:
+        """The same evaluation, its test with the seed that was drawn for it, if one was."""
+        if seed is None or "seed" in self.protocol.parameters:
+            return self
+        parameters = {**self.protocol.parameters, "seed": seed}
+        return replace(self, protocol=replace(self.protocol, parameters=parameters))
 
     def make_protocol(self) -> Protocol:
         """The test, ready to propose exercises."""

@@ -65,7 +65,7 @@ def rejudge(record: Record, payoff: Spec) -> Result:
         InvalidInputError: The evaluation kept no traces, or its protocol takes no payoff.
         StoreError: Some of its traces are missing or damaged.
     """
-    evaluation = Evaluation.from_json(record.spec)
+    evaluation = Evaluation.from_json(record.spec).with_seed(record.seed)
     if not evaluation.traces:
         raise InvalidInputError(
             f"{record.path} kept no traces, so that no other payoff can be computed.",
@@ -134,8 +134,8 @@ def _part(protocol: Spec, design: Design, kind: Kind) -> Spec | None:
     return parse(kind, given) if isinstance(given, str) else None
 
 
-def _setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
-    """What was measured, in the exercises that are known."""
+def _setting(evaluation: Evaluation, exercises: Sequence[Exercise], seed: str) -> Pairs:
+    """What was measured, in the exercises that are known; ``seed`` says from which seed."""
     protocol = evaluation.make_protocol()
     design = protocol.describe()
     parts = {}
@@ -181,10 +181,19 @@ def _setting(evaluation: Evaluation, exercises: Sequence[Exercise]) -> Pairs:
         "Memory": "carried: one agent took all exercises in order"
         if protocol.memory == "carried"
         else "",
-        "Seed": _all(str(exercise.seed) for exercise in exercises),
+        "Seed": seed or _all(str(exercise.seed) for exercise in exercises),
         "Traces": "kept" if evaluation.traces else "not kept",
     }
     return [(name, text) for name, text in pairs.items() if text]
+
+
+def _drawn_seed(record: Record, result: Result) -> str:
+    """What is said of a seed that was drawn for an evaluation: all of it when it is complete."""
+    if record.seed is None:
+        return ""
+    if not result.complete:
+        return "drawn and kept secret until all exercises are done"
+    return f"{record.seed}, drawn for this evaluation; --seed {record.seed} repeats it"
 
 
 def _budgets(design: Design, exercises: Sequence[Exercise]) -> str:
@@ -284,7 +293,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         InvalidInputError: Another payoff cannot be computed.
         StoreError: The record cannot be read.
     """
-    evaluation = Evaluation.from_json(record.spec)
+    evaluation = Evaluation.from_json(record.spec).with_seed(record.seed)
     if payoff is None:
         result = summarise(evaluation, record.outcomes())
     else:
@@ -353,7 +362,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         tables={name: table for name, table in tables.items() if table is not None},
         figures=figures_of(result, record, rows, compared, timed),
         faults=fault_table(outcomes),
-        setting=_setting(evaluation, exercises),
+        setting=_setting(evaluation, exercises, _drawn_seed(record, result)),
         provenance=[_provenance(session) for session in record.provenance()],
         places={names[agent]: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,

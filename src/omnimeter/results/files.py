@@ -1,12 +1,17 @@
-"""The directory of an evaluation: its layout, its lock, atomic writes, and errors for users."""
+"""The directory of an evaluation: its layout, lock and key, atomic writes, and errors for users."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import hmac
+import json
 import os
-from collections.abc import Iterable, Iterator
+import secrets
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -53,8 +58,13 @@ def newer_format_error(path: Path, version: int) -> StoreError:
     return StoreError(message, "Update Omnimeter.")
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Write a file atomically; once this returns, it survives a crash of the machine.
+
+    Args:
+        path: The file.
+        content: What it will hold.
+        mode: Who may read and write it, as far as the user's mask lets them.
 
     Raises:
         StoreError: It could not be written; no part of it is left.
@@ -62,7 +72,10 @@ def write(path: Path, content: bytes) -> None:
     unfinished = path.with_name(path.name + UNFINISHED)
     with write_errors(path):
         try:
-            with unfinished.open("wb") as file:
+            unfinished.unlink(missing_ok=True)
+            # Made anew, so that a link that lies there under its name is not followed.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with os.fdopen(os.open(unfinished, flags, mode), "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -74,15 +87,19 @@ def write(path: Path, content: bytes) -> None:
         _sync_directory(path.parent)
 
 
-def make_directory(path: Path) -> None:
+def make_directory(path: Path, mode: int = 0o777) -> None:
     """Make a directory and its parents, which survive a crash once this returns.
+
+    Args:
+        path: The directory.
+        mode: Who may use it if it is new, as far as the user's mask lets them.
 
     Raises:
         StoreError: It could not be made.
     """
     with write_errors(path):
         missing = [each for each in (path, *path.parents) if not each.exists()]
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
         for each in missing:
             _sync_directory(each.parent)
 
@@ -97,16 +114,21 @@ def _sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def shard_name(keys: Iterable[str]) -> str:
-    """The name of the shard that holds exactly these exercises."""
-    return fingerprint(sorted(keys))
+def shard_name(attempts: Mapping[str, int]) -> str:
+    """The name of the shard that holds exactly these exercises, each with the number of attempts.
+
+    An exercise that was run again has another name, so that its shard does not replace the first.
+    """
+    return fingerprint(sorted(f"{key}.{n}" if n > 1 else key for key, n in attempts.items()))
 
 
 class Layout:
     """The files and directories of one evaluation.
 
     Attributes:
-        spec: What is evaluated; written once, before anything else.
+        key: The secret that shards are signed with, for its owner only; written before all else.
+        spec: What is evaluated; written before anything is run.
+        seed: The secret seed that was drawn for it, for its owner only; written before the spec.
         lock: Held by the one process that writes.
         index: The SQLite index, which can always be rebuilt from the shards.
         provenance: The directory with one file for each time that the evaluation was written.
@@ -115,7 +137,9 @@ class Layout:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.key = root / "key.json"
         self.spec = root / "spec.json"
+        self.seed = root / "seed.json"
         self.lock = root / "lock"
         self.index = root / "index.sqlite"
         self.provenance = root / "provenance"
@@ -150,6 +174,104 @@ def _files(directory: Path, suffix: str) -> list[Path]:
         return []
     except OSError as error:
         raise read_error(error, directory) from error
+
+
+class Key(NamedTuple):
+    """What tells the shards of an evaluation from all others (``docs/standard.md``, §13.6).
+
+    Agents cannot see the directory, and so not sign anything. Its owner can: a copy of the
+    directory has the key too.
+
+    Attributes:
+        secret: What shards are signed with.
+        spec: The fingerprint of the spec that it belongs to.
+        unsigned: The digests of the shards that an older version had written before there was a
+            key, by their paths in the directory.
+    """
+
+    secret: bytes
+    spec: str
+    unsigned: Mapping[str, str]
+
+    def sign(self, content: bytes) -> str:
+        """The signature of some content."""
+        return hmac.new(self.secret, content, hashlib.sha256).hexdigest()
+
+    def check(self, path: Path, content: bytes, signature: str | None) -> None:
+        """Check that a shard was written by this evaluation.
+
+        Args:
+            path: Its file.
+            content: What is signed in it.
+            signature: The signature in it, if there is one.
+
+        Raises:
+            ValueError: It was not; the message says why.
+        """
+        if signature is not None:
+            if not hmac.compare_digest(signature.encode(), self.sign(content).encode()):
+                raise ValueError("its signature does not fit the key of this evaluation")
+        elif self.unsigned.get(_inner(path)) != _file_digest(path):
+            raise ValueError("it is not signed with the key of this evaluation")
+
+
+def write_key(layout: Layout, spec: str) -> None:
+    """Write a new key, for the spec of this fingerprint; shards that are there are accepted.
+
+    Raises:
+        StoreError: It could not be written.
+    """
+    shards = [layout.outcome_shard(name) for name in layout.shards()]
+    shards += [layout.trace_shard(name) for name in layout.trace_shards()]
+    unsigned = {_inner(path): _file_digest(path) for path in shards}
+    content = {"key": secrets.token_hex(32), "spec": spec, "unsigned": unsigned}
+    write(layout.key, (json.dumps(content, indent=2) + "\n").encode(), mode=0o600)
+
+
+def read_key(layout: Layout) -> Key | None:
+    """The key of an evaluation; an older version wrote none.
+
+    Raises:
+        StoreError: It cannot be read, or is not as it was written.
+    """
+    try:
+        content = json.loads(layout.key.read_bytes())
+        secret = bytes.fromhex(content["key"])
+        key = Key(secret, str(content["spec"]), dict(content["unsigned"]))
+        if len(secret) != 32:
+            raise ValueError("it is too short")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise read_error(error, layout.key) from error
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"{layout.key} is not as it was written."
+        raise StoreError(message, "Restore the file; it is needed to read the results.") from error
+    return key
+
+
+def _inner(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def _file_digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise read_error(error, path) from error
+
+
+def refuse_links(layout: Layout) -> None:
+    """Check that nothing in a directory lies elsewhere: what is written there must stay there.
+
+    Raises:
+        StoreError: A file or a directory is a symbolic link.
+    """
+    own = (layout.key, layout.spec, layout.lock, layout.index)
+    for path in (*own, layout.provenance, layout.outcomes, layout.traces):
+        if path.is_symlink():
+            message = f"{path} is a symbolic link, and nothing is written through one."
+            raise StoreError(message, "Put the file itself there, or choose another --out.")
 
 
 @contextmanager

@@ -13,13 +13,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from omnimeter.catalogue import unhashed
 from omnimeter.contract import Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files
 from omnimeter.results.files import Layout, newer_format_error, read_error
 
-FORMAT = 1  # the version of the layout that this package writes
+FORMAT = 2  # the version of the layout that this package writes; 1 had no key
 _ABSENT = object()
 
 
@@ -42,6 +43,8 @@ def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) ->
     package = Path(__file__).resolve().parents[1]
     # An installed copy may be inside the user's own repository, which says nothing about ours.
     own = git_output(package, "ls-files", "--error-unmatch", "__init__.py")
+    specs = list(specs)
+    not_hashed = sorted({text for spec in specs for text in unhashed(spec)})
     revisions = {"omnimeter": _revision(package) if own else None, "project": _revision(Path())}
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -54,6 +57,7 @@ def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) ->
         },
         "seeds": list(seeds),
         "specs": [spec.to_json() for spec in specs],
+        **({"unhashed": not_hashed} if not_hashed else {}),
     }
 
 
@@ -90,14 +94,22 @@ def git_output(directory: Path, *arguments: str) -> str | None:
     return result.stdout.strip()
 
 
-def write_spec(layout: Layout, spec: Mapping[str, Any]) -> None:
-    """Write the spec of a new evaluation.
+def write_spec(layout: Layout, spec: Mapping[str, Any], secret: int | None = None) -> None:
+    """Write the spec of a new evaluation and, before it, the seed that was drawn for it.
+
+    The spec only says that there is such a seed, so that it is missed where it gets lost.
 
     Raises:
         StoreError: It could not be written.
     """
     plain = json.loads(canonical_json(spec))
     content = {"format": FORMAT, "fingerprint": fingerprint(plain), "spec": plain}
+    if secret is None:
+        layout.seed.unlink(missing_ok=True)  # of an evaluation that never began
+    else:
+        seed = {"seed": secret, "fingerprint": fingerprint(secret)}
+        files.write(layout.seed, (json.dumps(seed, indent=2) + "\n").encode(), mode=0o600)
+        content["secret_seed"] = True
     files.write(layout.spec, (json.dumps(content, indent=2) + "\n").encode())
 
 
@@ -105,7 +117,7 @@ def read_spec(layout: Layout) -> dict[str, Any]:
     """The spec of an evaluation.
 
     Raises:
-        StoreError: There is none, or it is not as it was written.
+        StoreError: There is none, it is not as it was written, or it has no key or that of another.
     """
     try:
         content = json.loads(layout.spec.read_bytes())
@@ -121,10 +133,37 @@ def read_spec(layout: Layout) -> dict[str, Any]:
         version, spec, intact = FORMAT, {}, False
     if version > FORMAT:
         raise newer_format_error(layout.spec, version)
-    if not intact:
+    key = files.read_key(layout)
+    if not intact or (key is not None and key.spec != fingerprint(spec)):
         advice = "Restore the original file, or choose another directory with --out."
         raise StoreError(f"{layout.spec} is not as it was written.", advice)
+    if key is None and version > 1:
+        message = f"{layout.key} is missing, which the results are verified by."
+        raise StoreError(message, "Copy it from where the evaluation was made.")
     return spec
+
+
+def read_seed(layout: Layout) -> int | None:
+    """The seed that was drawn for an evaluation whose spec can be read; ``None`` if none was.
+
+    Raises:
+        StoreError: It is missing, cannot be read, or is not as it was written.
+    """
+    drawn = json.loads(layout.spec.read_bytes()).get("secret_seed", False)
+    if not drawn and not layout.seed.exists():
+        return None
+    try:
+        content = json.loads(layout.seed.read_bytes())
+        seed = int(content["seed"])
+        intact = drawn is True and content["fingerprint"] == fingerprint(seed)
+    except OSError as error:
+        raise read_error(error, layout.seed) from error
+    except (ValueError, KeyError, TypeError):
+        seed, intact = 0, False
+    if not intact:
+        advice = "Restore the original file: the exercises of this evaluation depend on it."
+        raise StoreError(f"{layout.seed} or spec.json is not as it was written.", advice)
+    return seed
 
 
 def check_same(layout: Layout, spec: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Reading and writing an evaluation: immutable shards and the SQLite index over them."""
+"""Reading and writing an evaluation: immutable, signed shards and the SQLite index over them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,38 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from omnimeter.contract import Outcome, Spec, Trace
 from omnimeter.contract.errors import StoreError
-from omnimeter.contract.spec import fingerprint
+from omnimeter.contract.exercise import supersedes
+from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files, tables
 from omnimeter.results.files import Layout, read_error, shard_name, write_errors
-from omnimeter.results.provenance import check_same, current_provenance, read_spec, write_spec
+from omnimeter.results.provenance import (
+    check_same,
+    current_provenance,
+    read_seed,
+    read_spec,
+    write_spec,
+)
 
 # The columns of the index. SQLite has no NaN: such a payoff is NULL there.
-_COLUMNS = ("key", "agent", "agent_key", "number", "payoff", "ending")
+_COLUMNS = ("key", "agent", "agent_key", "number", "payoff", "ending", "attempts")
 # Seconds to wait for another process that uses the index; a reader can use the shards instead.
 READ_TIMEOUT, WRITE_TIMEOUT = 0.5, 5.0
 
-_VERSION = 1
+_VERSION = 2
 _TABLES = f"""
 BEGIN;
 CREATE TABLE shards (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE exercises (
     shard TEXT NOT NULL, key TEXT NOT NULL,
     agent TEXT NOT NULL, agent_key TEXT NOT NULL, number INTEGER NOT NULL,
-    payoff REAL, ending TEXT NOT NULL,
+    payoff REAL, ending TEXT NOT NULL, attempts INTEGER NOT NULL,
     PRIMARY KEY (shard, key)
 ) WITHOUT ROWID;
 CREATE INDEX exercises_by_key ON exercises (key);
@@ -39,15 +47,15 @@ COMMIT;
 """
 
 
-def indexed_keys(layout: Layout) -> dict[str, tuple[str, ...]]:
-    """The keys of every shard on which index and disk agree. Writes nothing.
+def indexed_attempts(layout: Layout) -> dict[str, dict[str, int]]:
+    """The exercises of every shard on which index and disk agree, with their attempts.
 
-    An index that is missing, busy or damaged has no keys; that is no error.
+    Writes nothing. An index that is missing, busy or damaged has none; that is no error.
     """
     location = f"{layout.index.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(location, uri=True, timeout=READ_TIMEOUT)) as connection:
-            return _agreed_keys(connection, layout)
+            return _agreed(connection, layout)
     except sqlite3.Error:
         return {}
 
@@ -89,14 +97,14 @@ def _update_index(layout: Layout) -> None:
     with _transaction(layout.index) as connection:
         if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("the index is damaged")
-        agreed = _agreed_keys(connection, layout)
+        key, agreed = files.read_key(layout), _agreed(connection, layout)
         for row in connection.execute("SELECT name FROM shards").fetchall():
             if row[0] not in agreed:
                 connection.execute("DELETE FROM exercises WHERE shard = ?", row)
                 connection.execute("DELETE FROM shards WHERE name = ?", row)
         for shard in layout.shards():
             if shard not in agreed:
-                rows = tables.read_rows(layout.outcome_shard(shard))
+                rows = tables.read_rows(layout.outcome_shard(shard), key)
                 _insert(connection, layout, shard, rows)
 
 
@@ -121,23 +129,25 @@ def _insert(
     size = _size(layout.outcome_shard(shard))
     connection.execute("INSERT OR REPLACE INTO shards VALUES (?, ?)", (shard, size))
     connection.executemany(
-        "INSERT OR REPLACE INTO exercises VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO exercises VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         ((shard, *(row[column] for column in _COLUMNS)) for row in rows),
     )
 
 
-def _agreed_keys(connection: sqlite3.Connection, layout: Layout) -> dict[str, tuple[str, ...]]:
+def _agreed(connection: sqlite3.Connection, layout: Layout) -> dict[str, dict[str, int]]:
+    """What is in the index, of the shards whose size and name it explains."""
     if _version(connection) != _VERSION:
         raise sqlite3.DatabaseError("the index has another version")
     sizes = dict(connection.execute("SELECT name, bytes FROM shards"))
-    keys = defaultdict(list)
-    for shard, key in connection.execute("SELECT shard, CAST(key AS TEXT) FROM exercises"):
-        keys[shard].append(key)
+    attempts: dict[str, dict[str, int]] = defaultdict(dict)
+    columns = "shard, CAST(key AS TEXT), CAST(attempts AS INTEGER)"
+    for shard, key, count in connection.execute(f"SELECT {columns} FROM exercises"):
+        attempts[shard][key] = count
     return {
-        shard: tuple(keys[shard])
+        shard: attempts[shard]
         for shard in layout.shards()
         if sizes.get(shard) == _size(layout.outcome_shard(shard))
-        and shard_name(keys[shard]) == shard
+        and shard_name(attempts[shard]) == shard
     }
 
 
@@ -158,6 +168,7 @@ class Record:
     Attributes:
         path: The directory of the evaluation.
         spec: What is evaluated, as plain JSON data.
+        seed: The secret seed that was drawn for it when it began, if one was.
 
     Raises:
         StoreError: Also from its methods: a file is missing, damaged or cannot be read.
@@ -167,7 +178,8 @@ class Record:
         self.path = Path(path)
         self._layout = Layout(self.path)
         self.spec: dict[str, Any] = read_spec(self._layout)
-        self._keys: dict[str, frozenset[str]] = {}
+        self.seed: int | None = read_seed(self._layout)
+        self._attempts: dict[str, Mapping[str, int]] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -176,27 +188,36 @@ class Record:
 
     def keys(self) -> set[str]:
         """The keys of all exercises that have an outcome."""
-        return set().union(*self._keys_by_shard().values())
+        return set().union(*self._attempts_by_shard().values())
 
     def outcomes(self) -> list[Outcome]:
-        """All outcomes, ordered by agent, number of the exercise and key."""
-        outcomes: dict[tables.SortKey, Outcome] = {}
+        """All outcomes, ordered by agent, number of the exercise and key.
+
+        Of an exercise that was run again after a fault of the infrastructure, the last attempt.
+        """
+        key = files.read_key(self._layout)
+        read: dict[tuple[tables.SortKey, int], tuple[Outcome, Path]] = {}
         for shard in self._layout.shards():
-            for order, outcome in tables.read_outcomes(self._layout.outcome_shard(shard)):
-                outcomes.setdefault(order, outcome)
-        return [outcomes[order] for order in sorted(outcomes)]
+            path = self._layout.outcome_shard(shard)
+            for order, outcome in tables.read_outcomes(path, key):
+                first, where = read.setdefault((order, outcome.attempts), (outcome, path))
+                if first is not outcome and _text(first) != _text(outcome):
+                    raise _disagreement(outcome, where, path)
+        last: dict[tables.SortKey, tuple[Outcome, Path]] = {}
+        for (order, _), (outcome, path) in sorted(read.items(), key=itemgetter(0)):
+            earlier, where = last.get(order, (outcome, path))
+            if earlier is not outcome and not supersedes(outcome, earlier):
+                raise _disagreement(outcome, where, path)
+            last[order] = outcome, path
+        return [outcome for outcome, _ in last.values()]
 
     def trace(self, key: str) -> Trace | None:
         """The trace of one exercise, if it was stored."""
-        for shard, keys in self._keys_by_shard().items():
-            if key in keys:
-                return dict(self._traces(shard, only=key)).get(key)
-        return None
+        return next((trace for _, trace in self._last_traces(key)), None)
 
     def traces(self) -> Iterator[tuple[str, Trace]]:
         """All stored traces with the keys of their exercises, one at a time."""
-        for shard in self._layout.shards():
-            yield from self._traces(shard)
+        return self._last_traces()
 
     def provenance(self) -> list[dict[str, Any]]:
         """How the results were made, once for each time that the evaluation was written."""
@@ -211,25 +232,56 @@ class Record:
                 raise StoreError(f"{path} is damaged ({error}).", advice) from error
         return provenance
 
+    def _last_traces(self, only: str | None = None) -> Iterator[tuple[str, Trace]]:
+        """The traces of the last attempts, or ``only`` that of one exercise."""
+        shards, given = self._attempts_by_shard(), set()
+        last: dict[str, int] = defaultdict(int)
+        for attempts in shards.values():
+            for key, count in attempts.items():
+                last[key] = max(last[key], count)
+        for shard, attempts in shards.items():
+            if only is None or only in attempts:
+                for key, trace in self._traces(shard, only):
+                    if attempts[key] == last[key] and key not in given:
+                        given.add(key)
+                        yield key, trace
+
     def _traces(self, shard: str, only: str | None = None) -> Iterator[tuple[str, Trace]]:
         path = self._layout.trace_shard(shard)
         try:
             exists = path.exists()
         except OSError as error:
             raise read_error(error, path) from error
+        if not exists:
+            return iter(())
         outcomes = self._layout.outcome_shard(shard)
-        return tables.read_traces(path, outcomes, only) if exists else iter(())
+        return tables.read_traces(path, outcomes, files.read_key(self._layout), only)
 
-    def _keys_by_shard(self) -> dict[str, frozenset[str]]:
-        """The keys in each shard on disk; as a shard never changes, it is read once."""
+    def _attempts_by_shard(self) -> dict[str, Mapping[str, int]]:
+        """The exercises in each shard on disk; as a shard never changes, it is read once."""
         present = self._layout.shards()
-        new = [shard for shard in present if shard not in self._keys]
-        indexed = indexed_keys(self._layout) if new else {}
+        new = [shard for shard in present if shard not in self._attempts]
+        indexed = indexed_attempts(self._layout) if new else {}
+        key = files.read_key(self._layout) if new else None
         for shard in new:
-            keys = indexed.get(shard) or tables.read_keys(self._layout.outcome_shard(shard))
-            self._keys[shard] = frozenset(keys)
-        self._keys = {shard: self._keys[shard] for shard in present}
-        return self._keys
+            path = self._layout.outcome_shard(shard)
+            self._attempts[shard] = indexed.get(shard) or tables.read_attempts(path, key)
+        self._attempts = {shard: self._attempts[shard] for shard in present}
+        return self._attempts
+
+
+def _text(outcome: Outcome) -> str:
+    """All that an outcome says; a NaN equals itself there."""
+    return json.dumps(outcome.to_json(), sort_keys=True)
+
+
+def _disagreement(outcome: Outcome, first: Path, second: Path) -> StoreError:
+    exercise = outcome.exercise
+    return StoreError(
+        f"{first} and {second} disagree on exercise {exercise.number} of {exercise.agent.label}.",
+        "Remove the one that is wrong, or both, and run the evaluation again: exercises that are "
+        "missing then will be run again.",
+    )
 
 
 class Writer(Record):
@@ -237,6 +289,9 @@ class Writer(Record):
 
     def __init__(self, path: str | PathLike[str]) -> None:
         super().__init__(path)
+        key = files.read_key(self._layout)
+        assert key is not None  # open_writer has made one
+        self._key = key
         self._closed = False
         self._stored = self.keys()
 
@@ -245,7 +300,8 @@ class Writer(Record):
     ) -> None:
         """Store outcomes in one new shard, which survives a crash once this returns.
 
-        Exercises that already have an outcome are left as they are.
+        Exercises that already have an outcome are left as they are, unless it was a fault of the
+        infrastructure and the new one has more attempts.
 
         Args:
             outcomes: The outcomes.
@@ -259,19 +315,28 @@ class Writer(Record):
             raise ValueError("this evaluation is no longer open for writing")
         given: dict[str, Outcome] = {}
         for outcome in outcomes:
-            given.setdefault(outcome.exercise.key, outcome)
+            first = given.setdefault(outcome.exercise.key, outcome)
+            if supersedes(outcome, first):
+                given[outcome.exercise.key] = outcome
         traces = traces or {}
         if extra := traces.keys() - given.keys():
             raise ValueError(f"traces without an outcome: {sorted(extra)}")
         new = {key: outcome for key, outcome in given.items() if key not in self._stored}
+        if any(given[key].attempts > 1 for key in given.keys() - new.keys()):
+            for earlier in self.outcomes():
+                key = earlier.exercise.key
+                if key in given and supersedes(given[key], earlier):
+                    new[key] = given[key]
         if not new:
             return
-        shard = shard_name(new)
+        attempts = {key: outcome.attempts for key, outcome in new.items()}
+        shard = shard_name(attempts)
         table = tables.outcome_table(new.values())
-        content = tables.encode_outcomes(table)
+        content = tables.encode_outcomes(table, self._key)
         # The traces come first: a shard of outcomes on disk is what makes its exercises finished.
         if new_traces := {key: trace for key, trace in traces.items() if key in new}:
-            files.write(self._layout.trace_shard(shard), tables.encode_traces(new_traces, [*new]))
+            encoded = tables.encode_traces(new_traces, attempts, self._key)
+            files.write(self._layout.trace_shard(shard), encoded)
         try:
             files.write(self._layout.outcome_shard(shard), content)
         except StoreError:
@@ -290,14 +355,16 @@ def open_writer(
     spec: Mapping[str, Any],
     seeds: Iterable[int] = (),
     specs: Iterable[Spec] = (),
+    secret: int | None = None,
 ) -> Iterator[Writer]:
     """Create an evaluation or continue it; no other process can write it meanwhile.
 
     Args:
         path: The directory of the evaluation.
         spec: What is evaluated, as JSON-able data.
-        seeds: The root seeds, for the provenance.
+        seeds: The root seeds, for the provenance, as far as they are not secret.
         specs: The specs of the parts that are used, for the provenance.
+        secret: The seed that was drawn for it, if it is new; one that goes on has its own.
 
     Raises:
         StoreError: The directory is in use, damaged, of something else or cannot be written.
@@ -305,16 +372,16 @@ def open_writer(
     layout = Layout(Path(path))
     with write_errors(layout.root):
         names = {file.name for file in layout.root.iterdir()} if layout.root.exists() else set()
-    begun = {layout.lock.name, layout.spec.name + files.UNFINISHED}
+    first = (layout.key, layout.seed, layout.spec)
+    begun = {layout.lock.name, layout.key.name, layout.seed.name}
+    begun |= {path.name + files.UNFINISHED for path in first}
     if layout.spec.name not in names and names - begun:
         message = f"{layout.root} is not empty and holds no evaluation."
         raise StoreError(message, "Choose another directory with --out.")
-    files.make_directory(layout.root)
+    files.make_directory(layout.root, mode=0o700)
+    files.refuse_links(layout)
     with files.locked(layout):
-        if layout.spec.exists():
-            check_same(layout, spec)
-        else:
-            write_spec(layout, spec)
+        _begin(layout, spec, secret)
         for directory in (layout.root, layout.provenance, layout.outcomes, layout.traces):
             files.make_directory(directory)
             with write_errors(directory):  # what a killed writer had begun
@@ -332,6 +399,20 @@ def open_writer(
             yield writer
         finally:
             writer._closed = True
+
+
+def _begin(layout: Layout, spec: Mapping[str, Any], secret: int | None) -> None:
+    """Write the key and the spec of a new evaluation, or check those of one that goes on.
+
+    One of an older version gets a key, which lists the shards that are there; from then on it is
+    one of this version.
+    """
+    exists = layout.spec.exists()
+    if exists:
+        check_same(layout, spec)
+    if not exists or files.read_key(layout) is None:
+        files.write_key(layout, fingerprint(json.loads(canonical_json(spec))))
+        write_spec(layout, spec, None if exists else secret)
 
 
 def _remove_orphaned_traces(layout: Layout) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -17,27 +17,39 @@ import pyarrow.parquet as pq
 from omnimeter.contract import Budget, Ending, Fault, InvalidInputError, Outcome, Trace
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import canonical_json
-from omnimeter.results.files import newer_format_error, read_error, shard_name
+from omnimeter.results.files import Key, newer_format_error, read_error, shard_name
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 1 had neither signatures nor attempts
 _FOOTER = b"omnimeter"
 _DIGEST = b"omnimeter.digest"
+_SIGNATURE = b"omnimeter.signature"
 _DECODING_ERRORS = (pa.ArrowException, ValueError, LookupError, TypeError, AttributeError)
 
 
 class Shard(NamedTuple):
-    """A shard that is open for reading: its exercises, what else its footer says, and the file."""
+    """A shard that is open for reading: its exercises, what else its footer says, and the file.
 
-    keys: tuple[str, ...]
+    The exercises are keys, with how often each was begun.
+    """
+
+    attempts: Mapping[str, int]
     notes: Mapping[str, Any]
     file: pq.ParquetFile
 
 
 def _encode(
-    groups: Iterable[pa.Table], schema: pa.Schema, keys: Sequence[str], notes: Mapping[str, Any]
+    groups: Iterable[pa.Table],
+    schema: pa.Schema,
+    attempts: Mapping[str, int],
+    notes: Mapping[str, Any],
+    key: Key,
 ) -> bytes:
-    """The bytes of a shard; each table becomes a row group, which can be read by itself."""
-    footer = json.dumps({"version": SCHEMA_VERSION, "keys": list(keys), "notes": notes}).encode()
+    """The bytes of a shard; each table becomes a row group, which can be read by itself.
+
+    The footer, which has the digests of all rows, is signed.
+    """
+    exercises = {"keys": list(attempts), "attempts": list(attempts.values())}
+    footer = json.dumps({"version": SCHEMA_VERSION, **exercises, "notes": notes}).encode()
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(
         sink,
@@ -48,7 +60,8 @@ def _encode(
     ) as writer:
         for group in groups:
             writer.write_table(group, row_group_size=max(1, len(group)))
-        writer.add_key_value_metadata({_FOOTER: footer, _DIGEST: _digest(footer)})
+        marks = {_DIGEST: _digest(footer), _SIGNATURE: key.sign(footer)}
+        writer.add_key_value_metadata({_FOOTER: footer, **marks})
     return bytes(sink.getvalue())
 
 
@@ -57,11 +70,16 @@ def _digest(*pieces: bytes) -> str:
 
 
 @contextmanager
-def open_shard(path: Path) -> Iterator[Shard]:
+def open_shard(path: Path, key: Key | None) -> Iterator[Shard]:
     """Open a shard; an error while it is read and decoded inside means that it is damaged.
 
+    Args:
+        path: Its file.
+        key: The key of its evaluation; an older version wrote none.
+
     Raises:
-        StoreError: The file cannot be read or is not as it was written; the message names it.
+        StoreError: The file cannot be read, or is not as it was written by this evaluation; the
+            message names it.
     """
     try:
         with path.open("rb") as file, pq.ParquetFile(file, page_checksum_verification=True) as data:
@@ -72,29 +90,48 @@ def open_shard(path: Path) -> Iterator[Shard]:
             content = json.loads(footer)
             if content["version"] > SCHEMA_VERSION:
                 raise newer_format_error(path, content["version"])
-            if shard_name(content["keys"]) != path.stem:
+            _check_signature(path, key, footer, metadata.get(_SIGNATURE))
+            keys = content["keys"]
+            attempts = dict(zip(keys, content.get("attempts", [1] * len(keys)), strict=True))
+            if shard_name(attempts) != path.stem:
                 raise ValueError("its name does not match its content")
-            yield Shard(tuple(content["keys"]), content["notes"], data)
+            yield Shard(attempts, content["notes"], data)
     except StoreError:
         raise
     except (OSError, *_DECODING_ERRORS, InvalidInputError) as error:
         # The system's errors have a number; those of a decoder do not.
         if isinstance(error, OSError) and error.errno is not None:
             raise read_error(error, path) from error
-        advice = "Remove that file and run the evaluation again"
-        if path.parent.name == "traces":
-            advice = (
-                "Remove that file to continue without its traces; remove the file of the same name "
-                "in 'outcomes' too"
-            )
-        advice += ", and those exercises will be run again."
-        raise StoreError(f"{path} is damaged ({error}).", advice) from error
+        raise StoreError(f"{path} is damaged ({error}).", _removal(path)) from error
 
 
-def read_keys(path: Path) -> tuple[str, ...]:
-    """The exercises that a shard belongs to, from its footer alone."""
-    with open_shard(path) as shard:
-        return shard.keys
+def _check_signature(path: Path, key: Key | None, footer: bytes, signature: bytes | None) -> None:
+    if key is None and signature is not None:
+        message = f"{path} is signed, and the key of its evaluation, key.json, is missing."
+        raise StoreError(message, "Copy it from where the evaluation was made.")
+    try:
+        if key is not None:
+            key.check(path, footer, None if signature is None else signature.decode())
+    except ValueError as error:
+        message = f"{path} was not written by this evaluation: {error}."
+        raise StoreError(message, _removal(path)) from error
+
+
+def _removal(path: Path) -> str:
+    """The advice to remove a shard that cannot be used."""
+    advice = "Remove that file and run the evaluation again"
+    if path.parent.name == "traces":
+        advice = (
+            "Remove that file to continue without its traces; remove the file of the same name "
+            "in 'outcomes' too"
+        )
+    return f"{advice}, and those exercises will be run again."
+
+
+def read_attempts(path: Path, key: Key | None) -> Mapping[str, int]:
+    """The exercises that a shard belongs to and their attempts, from its footer alone."""
+    with open_shard(path, key) as shard:
+        return shard.attempts
 
 
 OUTCOME_SCHEMA = pa.schema(
@@ -132,21 +169,23 @@ def outcome_table(outcomes: Iterable[Outcome]) -> pa.Table:
     return pa.Table.from_pylist([_row(outcome) for outcome in outcomes], schema=OUTCOME_SCHEMA)
 
 
-def encode_outcomes(table: pa.Table) -> bytes:
-    """The shard of a table of outcomes."""
-    notes = {"digest": _digest(json.dumps(table.to_pylist()).encode())}
-    return _encode([table], OUTCOME_SCHEMA, table["key"].to_pylist(), notes)
+def encode_outcomes(table: pa.Table, key: Key) -> bytes:
+    """The shard of a table of outcomes, signed."""
+    rows = table.to_pylist()
+    notes = {"digest": _digest(json.dumps(rows).encode())}
+    attempts = {row["key"]: row["attempts"] for row in rows}
+    return _encode([table], OUTCOME_SCHEMA, attempts, notes, key)
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path, key: Key | None) -> list[dict[str, Any]]:
     """The rows of a shard of outcomes."""
-    with open_shard(path) as shard:
-        return _rows(shard)
+    with open_shard(path, key) as shard:
+        return [{"attempts": 1, **row} for row in _rows(shard)]
 
 
-def read_outcomes(path: Path) -> Iterator[tuple[SortKey, Outcome]]:
+def read_outcomes(path: Path, key: Key | None) -> Iterator[tuple[SortKey, Outcome]]:
     """The outcomes of a shard, each with its sort key."""
-    with open_shard(path) as shard:
+    with open_shard(path, key) as shard:
         for row in _rows(shard):
             # Numbers come from their columns, since JSON has one NaN only.
             data = {name: row[name] for name in _FIELDS if name in row}
@@ -202,12 +241,13 @@ TRACE_SCHEMA = pa.schema(
 _DURATIONS = ("wall_ns", "cpu_ns")  # columns that older shards do not have
 
 
-def encode_traces(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
-    """The shard of some traces.
+def encode_traces(traces: Mapping[str, Trace], attempts: Mapping[str, int], key: Key) -> bytes:
+    """The shard of some traces, signed.
 
     Args:
         traces: The traces by the keys of their exercises.
-        keys: The exercises of the shard of outcomes that it belongs to.
+        attempts: The exercises of the shard of outcomes that it belongs to, and their attempts.
+        key: The key of the evaluation.
 
     Raises:
         ValueError: The arrays of a trace have lengths that do not fit together.
@@ -215,20 +255,22 @@ def encode_traces(traces: Mapping[str, Trace], keys: Sequence[str]) -> bytes:
     exact = {key: _with_stored_types(trace) for key, trace in traces.items()}
     heads = [_head(key, trace) for key, trace in exact.items()]
     groups = (_trace_rows(key, trace) for key, trace in exact.items())
-    return _encode(groups, TRACE_SCHEMA, keys, {"traces": heads})
+    return _encode(groups, TRACE_SCHEMA, attempts, {"traces": heads}, key)
 
 
-def read_traces(path: Path, outcomes: Path, only: str | None = None) -> Iterator[tuple[str, Trace]]:
+def read_traces(
+    path: Path, outcomes: Path, key: Key | None, only: str | None = None
+) -> Iterator[tuple[str, Trace]]:
     """The traces of a shard, or ``only`` that of one exercise, with the keys of their exercises.
 
     Traces of an earlier version do not say what was planned. The exercises in the shard of their
     ``outcomes`` do.
     """
     columns = ["reward", "time", "action", "observation", *_DURATIONS]
-    with open_shard(path) as shard:
+    with open_shard(path, key) as shard:
         heads = shard.notes["traces"]
         if any("planned" not in head for head in heads):
-            exercises = (outcome.exercise for _, outcome in read_outcomes(outcomes))
+            exercises = (outcome.exercise for _, outcome in read_outcomes(outcomes, key))
             budgets = {each.key: each.budget for each in exercises}
             heads = [{**_plan(budgets[head["key"]]), **head} for head in heads]
         for group, head in enumerate(heads):

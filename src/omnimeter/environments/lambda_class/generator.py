@@ -96,6 +96,7 @@ class Lambda(KernelEnvironmentClass):
 
     kernels = kernels_of(("structure",))
     views: ClassVar[Sequence[str]] = VIEWS
+    privileged = ("foresight",)
 
     def __init__(
         self,
