@@ -147,10 +147,13 @@ class Stage:
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 environment = (folder / "environ").read_bytes()
+                command = (folder / "cmdline").read_bytes()
                 state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
                 continue
-            if self.marker.encode() in environment and state != "Z":
+            # Python has one of its own for as long as this process lives.
+            tracker = b"multiprocessing.resource_tracker" in command
+            if self.marker.encode() in environment and state != "Z" and not tracker:
                 alive.append(int(folder.name))
         return [each for each in alive if each != os.getpid()]
 
