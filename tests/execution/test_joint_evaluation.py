@@ -69,7 +69,7 @@ def test_one_joint_agent_can_be_evaluated_alone(tmp_path: Path) -> None:
     alone = run(tmp_path / "alone", evaluation(WANDERER, joint=joint))
     assert alone.outcomes[WANDERER] == both.outcomes[WANDERER]
     with pytest.raises(InvalidInputError, match="is not one of the joint agents"):
-        check(evaluation(NARROW, joint=joint), NONE)
+        check(evaluation(NARROW, joint=joint))
 
 
 COUNTS = """
@@ -200,13 +200,13 @@ def test_processes_are_kept_for_joint_agents(tmp_path: Path) -> None:
 )
 def test_invalid_joint_runs_are_errors_at_once(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
-        check(evaluation(WANDERER, NARROW, **given), NONE)
+        check(evaluation(WANDERER, NARROW, **given))
 
 
 def test_a_member_that_cannot_be_made_is_an_error_beforehand() -> None:
     joint = (WANDERER, Spec("joint_parts:Reciter"))
     with pytest.raises(InvalidInputError, match="actions"):
-        check(evaluation(WANDERER, joint=joint), NONE)
+        check(evaluation(WANDERER, joint=joint))
 
 
 def test_quick_exercises_are_done_in_portions() -> None:

@@ -178,7 +178,7 @@ class Session:
         if not self._checked:
             if self._options.workers > 1:
                 objects.pack()
-            check(self.evaluation, self._options)
+            check(self.evaluation)
             self._checked = True
 
     def run(self, progress: Progress = False) -> Result:
@@ -222,7 +222,7 @@ class Session:
                         self._last = so_far()
                         yield self._last
                         objects.use(self._things)  # the caller may have run something else
-            except InvalidInputError:  # an agent that cannot even be loaded, in its own process
+            except InvalidInputError:  # parameters of an agent that is only loaded elsewhere
                 if self.out is not None and new and not store.keys():
                     shutil.rmtree(self.out)
                 raise

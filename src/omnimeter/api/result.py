@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnimeter.catalogue import Kind, objects, parse
 from omnimeter.contract import InvalidInputError, Outcome, Score, Spec, Trace
+from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import fingerprint
 from omnimeter.protocols import Evaluation
 from omnimeter.protocols import Result as Judged
@@ -35,6 +37,7 @@ class MemoryRecord:
         self.spec = dict(spec)
         self._outcomes: dict[str, Outcome] = {}
         self._traces: dict[str, Trace] = {}
+        self._begun: Counter[str] = Counter()
 
     @property
     def fingerprint(self) -> str:
@@ -59,9 +62,22 @@ class MemoryRecord:
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
     ) -> None:
         """Keep outcomes and traces; see ``omnimeter.results.Writer``."""
+        traces = traces or {}
         for outcome in outcomes:
-            self._outcomes.setdefault(outcome.exercise.key, outcome)
-        self._traces.update(traces or {})
+            key = outcome.exercise.key
+            if supersedes(outcome, self._outcomes.get(key)):
+                self._outcomes[key] = outcome
+                self._traces.pop(key, None)
+                if key in traces:
+                    self._traces[key] = traces[key]
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """Keep that some exercises are begun now; see ``omnimeter.results.Writer``."""
+        self._begun.update(keys)
+
+    def begun(self) -> dict[str, int]:
+        """How often exercises were begun; see ``omnimeter.results.Writer``."""
+        return dict(self._begun)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -323,3 +323,14 @@ class Outcome(JsonData):
 def is_own_fault(outcome: Outcome) -> bool:
     """Whether an exercise ended in a fault of the agent itself."""
     return outcome.fault is not None and outcome.fault.kind is not FaultKind.INFRASTRUCTURE
+
+
+def supersedes(outcome: Outcome, earlier: Outcome | None) -> bool:
+    """Whether an outcome counts instead of an earlier one of the same exercise, if there is one.
+
+    It does after a fault of the infrastructure, if the exercise was attempted again.
+    """
+    if earlier is None:
+        return True
+    spoilt = earlier.fault is not None and earlier.fault.kind is FaultKind.INFRASTRUCTURE
+    return spoilt and outcome.attempts > earlier.attempts

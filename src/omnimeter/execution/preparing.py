@@ -17,11 +17,12 @@ import numpy as np
 
 from omnimeter.catalogue import Kind, make, objects
 from omnimeter.contract import Agent, EnvironmentClass, Fault, OmnimeterError, Prior, Spec, Trace
+from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.compilation import announce, cache_directory, yardsticks
-from omnimeter.interaction.handles import AgentFault, prepared_by, restore
+from omnimeter.interaction.handles import AgentFault, agent_error, prepared_by, restore
 from omnimeter.interaction.process import AgentProcess, Limits
 from omnimeter.protocols.times import STEPS
 from omnimeter.results.provenance import processor
@@ -175,6 +176,8 @@ def _carry_out(agent: Spec, preparation: Preparation, isolated: bool, limits: Li
             restore(adapt(make(Kind.AGENT, agent)), prior, content)
     except AgentFault as trouble:
         fault, wall = trouble.fault, perf_counter() - begun
+    except BrokenPartError as error:
+        fault, wall = agent_error(str(error)).fault, perf_counter() - begun
     if instant:
         wall = cpu = 0.0
     return Prepared(agent, preparation, content, wall, cpu, machine(), fault)

@@ -21,6 +21,7 @@ import numpy as np
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, OmnimeterError, Prior, Spec
+from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.exercise import FOREVER
 from omnimeter.interaction import wire
 from omnimeter.interaction.adapters import adapt
@@ -63,6 +64,8 @@ class Host:
                     return {"type": "memory"}
                 error = error.__cause__
             error = raised
+            if isinstance(error, BrokenPartError):  # its own code fails, before it can be asked
+                return {"type": "fault", "message": str(error), "detail": ""}
             if isinstance(error, AgentFault):
                 detail = error.fault.detail[-LONGEST_DETAIL:]
                 return {"type": "fault", "message": error.fault.message, "detail": detail}

@@ -14,3 +14,8 @@ class Sandboxing(StrEnum):
     AUTO = "auto"
     REQUIRED = "required"
     NONE = "none"
+
+
+def contains(sandboxing: Sandboxing) -> bool:  # noqa: ARG001 - there is no sandbox yet
+    """Whether an agent's process can neither see nor signal those of the harness."""
+    return False
