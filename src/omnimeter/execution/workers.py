@@ -223,7 +223,7 @@ class ExerciseRunner:
         left = list(job.exercises)
         try:
             while left:
-                with closing(self._finished(left, job)) as finished:
+                with closing(self._finished(tuple(left), job)) as finished:
                     try:
                         while done := self._next(finished, len(left)):
                             left.pop(0)
