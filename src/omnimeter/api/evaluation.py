@@ -224,7 +224,7 @@ class Session:
         if not self._checked:
             if self._options.workers > 1:
                 objects.pack()
-            check(self.evaluation.with_seed(self._secret), self._options)
+            check(self.evaluation.with_seed(self._secret))
             check_sandbox(self.evaluation.agents, self._options)
             self._checked = True
 
@@ -271,7 +271,7 @@ class Session:
                         self._last = so_far()
                         yield self._last
                         objects.use(self._things)  # the caller may have run something else
-            except InvalidInputError:  # an agent that cannot even be loaded, in its own process
+            except InvalidInputError:  # parameters of an agent that is only loaded elsewhere
                 if self.out is not None and new and not store.keys():
                     shutil.rmtree(self.out)
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -39,6 +40,7 @@ class MemoryRecord:
         self.seed = seed
         self._outcomes: dict[str, Outcome] = {}
         self._traces: dict[str, Trace] = {}
+        self._begun: Counter[str] = Counter()
 
     @property
     def fingerprint(self) -> str:
@@ -63,12 +65,23 @@ class MemoryRecord:
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
     ) -> None:
         """Keep outcomes and traces; see ``omnimeter.results.Writer``."""
+        traces = traces or {}
         for outcome in outcomes:
             key = outcome.exercise.key
-            if supersedes(outcome, self._outcomes.setdefault(key, outcome)):
+            earlier = self._outcomes.get(key)
+            if earlier is None or supersedes(outcome, earlier):
                 self._outcomes[key] = outcome
                 self._traces.pop(key, None)
-        self._traces.update(traces or {})
+                if key in traces:
+                    self._traces[key] = traces[key]
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """Keep that some exercises are begun now; see ``omnimeter.results.Writer``."""
+        self._begun.update(keys)
+
+    def begun(self) -> dict[str, int]:
+        """How often exercises were begun; see ``omnimeter.results.Writer``."""
+        return dict(self._begun)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

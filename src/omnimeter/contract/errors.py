@@ -47,6 +47,10 @@ class InvalidInputError(OmnimeterError):
     """A parameter, a file or a description that cannot be used as it is."""
 
 
+class BrokenPartError(InvalidInputError):
+    """A part whose own code fails while it is imported or made."""
+
+
 class StoreError(OmnimeterError):
     """The store cannot be read or written."""
 

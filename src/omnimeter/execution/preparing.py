@@ -17,11 +17,12 @@ import numpy as np
 
 from omnimeter.catalogue import Kind, make, objects
 from omnimeter.contract import Agent, EnvironmentClass, Fault, OmnimeterError, Prior, Spec, Trace
+from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.compilation import announce, cache_directory, yardsticks
-from omnimeter.interaction.handles import AgentFault, prepared_by, restore
+from omnimeter.interaction.handles import AgentFault, agent_error, prepared_by, restore
 from omnimeter.interaction.process import AgentProcess, Limits
 from omnimeter.interaction.sandbox import Sandbox
 from omnimeter.protocols.times import STEPS
@@ -185,6 +186,8 @@ def _carry_out(
             restore(adapt(make(Kind.AGENT, agent)), prior, content)
     except AgentFault as trouble:
         fault, wall = trouble.fault, perf_counter() - begun
+    except BrokenPartError as error:
+        fault, wall = agent_error(str(error)).fault, perf_counter() - begun
     if instant:
         wall = cpu = 0.0
     return Prepared(agent, preparation, content, wall, cpu, machine(), fault)
