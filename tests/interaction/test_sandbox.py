@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from ast import literal_eval
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ import pytest
 import omnimeter
 from isolation_parts import Corridor, streams
 from omnimeter.contract import Budget, Fault, FaultKind, InvalidInputError, Spec
-from omnimeter.interaction import interact, sandbox
+from omnimeter.interaction import interact, launcher, sandbox
 from omnimeter.interaction.process import AgentProcess, Limits
 from omnimeter.interaction.sandbox import MOST_PROCESSES, Mechanism, Sandbox, Sandboxing, obstacle
 
@@ -487,3 +489,37 @@ def test_results_are_hidden_from_agents(tmp_path: Path) -> None:
         (outcomes,) = result.outcomes.values()
         assert sum(each.fault is not None for each in outcomes) == faults
         shutil.rmtree(out)
+
+
+def test_a_user_without_rights_can_contain_processes(tmp_path: Path) -> None:
+    python = shutil.which("python3", path="/usr/bin")
+    if os.geteuid() != 0 or python is None or obstacle(Mechanism.NAMESPACES):
+        pytest.skip("needs root to become another user, and a Python that all users can run")
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    program = shutil.copy(launcher.__file__, folder)
+    code = "import os; print(os.getuid(), os.path.exists('/root'), *os.listdir('/'))"
+    plan = {
+        "mechanism": "namespaces",
+        "command": [python, "-I", "-c", code],
+        "directory": str(folder),
+        "trees": [each for each in sandbox.SYSTEM if os.path.exists(each)],
+        **{name: [] for name in ("files", "hidden")},
+        **{"user": None, "limits": {"RLIMIT_NPROC": 50}, "memory": 200 << 20},
+        **{"temporary": "/tmp", "temporary_bytes": 1 << 20},
+    }
+    done = subprocess.run(
+        [python, "-I", "-S", program],
+        input=json.dumps(plan).encode() + b"\n",
+        capture_output=True,
+        user=54_321,
+        group=54_321,
+        extra_groups=[],
+        check=False,
+    )
+    shutil.rmtree(folder)
+    assert done.returncode == 0, done.stderr
+    user, seen, *entries = done.stdout.decode().split()
+    assert (int(user), seen) == (54_321, "False")
+    assert {"usr", "tmp", "proc", "dev"} <= set(entries)
+    assert not {"root", "home", "var", "sys", "run"} & set(entries)

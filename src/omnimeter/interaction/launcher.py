@@ -267,7 +267,7 @@ def _be_first(plan: dict[str, Any], life: int, tell: int) -> NoReturn:
 
 
 def _map(user: int, group: int) -> None:
-    """Map the user and the group to themselves, and nobody else."""
+    """Map the user and the group to themselves, and no other."""
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")

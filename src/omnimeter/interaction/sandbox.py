@@ -41,7 +41,7 @@ SYSTEM = (
 """Where an operating system keeps its programs, and what they need."""
 
 FIRST_USER = 0x70000000
-"""The first of the numbers of users that nobody has, one for each process of an agent."""
+"""The first of the numbers that no user has, one for each process of an agent."""
 
 
 class Sandboxing(StrEnum):
