@@ -76,16 +76,16 @@ def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
     if hidden:
         yield
         return
-    from omnimeter.interaction import compilation
+    from omnimeter import caching
 
     def tell(message: str) -> None:
         out.print(f"[dim]{message}[/dim]")
 
-    compilation.announcements.append(tell)
+    caching.announcements.append(tell)
     try:
         yield
     finally:
-        compilation.announcements.remove(tell)
+        caching.announcements.remove(tell)
 
 
 @contextmanager
