@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omnimeter.catalogue import Kind, objects, parse
+from omnimeter.catalogue import Kind, objects, parse, without_consent
 from omnimeter.contract import InvalidInputError, Outcome, Score, Spec, Trace
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import fingerprint
@@ -81,6 +82,7 @@ class Result:
         complete: Whether all exercises are done.
         objects: Agents and environment class that were given as Python objects, by their ids.
         payoff: The payoff that its traces were judged by anew, if they were.
+        trusted: Whether code that its record names may be imported.
     """
 
     evaluation: Evaluation
@@ -89,12 +91,14 @@ class Result:
     complete: bool
     objects: Mapping[str, Any] = field(default_factory=dict)
     payoff: Spec | None = None
+    trusted: bool = True
 
     @cached_property
     def judged(self) -> Judged:
         """The result as the packages below the API use it."""
         objects.use(self.objects)
-        return judge(self.evaluation.make_protocol(), self.outcomes, self.complete)
+        with consented(self.record, self.payoff, trust=self.trusted):
+            return judge(self.evaluation.make_protocol(), self.outcomes, self.complete)
 
     @property
     def directory(self) -> Path | None:
@@ -235,7 +239,8 @@ class Result:
         record: Any = self.record
         judged = self.judged
         timed = time_report(judged)
-        drawn = figures_of(judged, record, score_rows(judged), self.differences, timed)
+        with consented(self.record, self.payoff, trust=self.trusted):
+            drawn = figures_of(judged, record, score_rows(judged), self.differences, timed)
         figures = {each.name: each for each in drawn}
         if name not in figures:
             raise InvalidInputError(
@@ -262,7 +267,8 @@ class Result:
             )
         objects.use(self.objects)
         readable: Any = self.record
-        return write_report(readable, None if path is None else Path(path), self.payoff)
+        with consented(self.record, self.payoff, trust=self.trusted):
+            return write_report(readable, None if path is None else Path(path), self.payoff)
 
     def save(self, directory: str | Path) -> Result:
         """Store the evaluation in a directory, as ``out=`` would have done.
@@ -305,6 +311,16 @@ class Result:
             remarks += [sentence] * bool(sentence)
         remarks += ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
         return remarks + ["Not all exercises are done."] * (not self.complete)
+
+
+def consented(
+    record: Record | MemoryRecord, payoff: Spec | None, *, trust: bool
+) -> AbstractContextManager[None]:
+    """Import code that a record names only if it is trusted; that of a given payoff is."""
+    if trust:
+        return nullcontext()
+    given = set() if payoff is None else {payoff.id}
+    return without_consent(str(record.path), record.spec, given)
 
 
 def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:
