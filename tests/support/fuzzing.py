@@ -23,7 +23,6 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -144,8 +143,8 @@ class Fuzzer:
     def __init__(self, seed: int) -> None:
         import typer
 
-        from omnimeter.cli.app import app
         from omnimeter.catalogue import Kind, describe, listing
+        from omnimeter.cli.app import app
 
         self.rng = random.Random(seed)
         self.commands: Any = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -341,7 +340,7 @@ def typed(arguments: list[str], limit: float = LIMIT) -> tuple[int, str, str]:
         code = leaving.code or 0
     except EndlessError:
         code = -1
-    except BaseException as error:  # noqa: BLE001 - what main lets through is a failure
+    except BaseException as error:
         code = -2
         errors.write(f"Traceback: {type(error).__name__}: {str(error)[:300]}")
     finally:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from omnimeter.catalogue.consent import check_consent
 from omnimeter.catalogue.docstrings import split_docstring
 from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.loading import Location, construction_error, load_object, read_location
@@ -27,10 +28,11 @@ def resolve(kind: Kind, name: str) -> Any:
 
     Raises:
         UnknownNameError: There is no part of that name.
-        InvalidInputError: The part cannot be used.
+        InvalidInputError: The part cannot be used, or may not be imported (``without_consent``).
     """
     location = read_location(name)
     if location is not None:
+        check_consent(name)
         part = load_object(location)
     else:
         entry = find(kind, name)

@@ -114,7 +114,7 @@ def _group_limit() -> float:
 def _cache() -> Examined:
     import os
 
-    from omnimeter.interaction.compilation import cache_directory
+    from omnimeter.caching import cache_directory
 
     place = cache_directory()
     if not place.exists():

@@ -13,6 +13,7 @@ from operator import itemgetter
 from time import monotonic, perf_counter
 from typing import Protocol as StructuralType
 
+from omnimeter.caching import announce
 from omnimeter.catalogue import unhashed
 from omnimeter.contract import (
     Budget,
@@ -42,7 +43,6 @@ from omnimeter.execution.workers import (
     make_agent,
     run_of,
 )
-from omnimeter.interaction.compilation import announce
 from omnimeter.protocols.evaluation import STOPPED, Evaluation, Result, judge
 
 FLUSH_SECONDS = 1.0

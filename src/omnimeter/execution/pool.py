@@ -25,6 +25,7 @@ from time import monotonic
 from typing import Any, TypeVar
 from typing import Protocol as StructuralType
 
+from omnimeter.caching import announce
 from omnimeter.catalogue import objects
 from omnimeter.catalogue.loading import load_files, loaded_files
 from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
@@ -40,7 +41,6 @@ from omnimeter.execution.workers import (
     is_isolated,
     runner_for,
 )
-from omnimeter.interaction.compilation import announce
 
 R = TypeVar("R")
 

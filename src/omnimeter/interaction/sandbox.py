@@ -19,10 +19,10 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
+from omnimeter.caching import cache_directory
 from omnimeter.catalogue import Kind, files_of, inner_part
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.interaction import launcher
-from omnimeter.interaction.compilation import cache_directory
 
 MOST_PROCESSES = 128
 """Processes and threads that an agent may have at once."""
