@@ -241,7 +241,7 @@ def test_an_agent_that_needs_a_prior_says_so() -> None:
 
 
 def test_results_name_agents_that_were_told_the_mdp() -> None:
-    result = run("optimal", "random", exercises=3)
+    result = run("optimal", "random", exercises=3, privileged=True)
     told = [each.exercise.agent.id for each in outcomes(result) if "privileged" in each.remarks]
     assert told == ["optimal-v1"] * 3
     assert "optimal-v1 had the view model" in str(result)
@@ -298,7 +298,7 @@ def test_an_mdp_with_a_failed_trajectory_has_no_value() -> None:
 
 
 def test_an_agent_that_was_told_the_mdp_is_not_chosen() -> None:
-    decision = run("optimal", "random", "e-greedy", exercises=5).decide()
+    decision = run("optimal", "random", "e-greedy", exercises=5, privileged=True).decide()
     assert "optimal-v1" not in [each.agent.id for each in decision.best]
     ((setting, reason),) = decision.discarded
     assert setting.agent.id == "optimal-v1"
