@@ -328,6 +328,7 @@ def typed(arguments: list[str], limit: float = LIMIT) -> tuple[int, str, str]:
         raise EndlessError
 
     out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    errors.reconfigure(errors="backslashreplace")  # as that of a process is
     before = sys.argv
     sys.argv = ["omnimeter", *arguments]
     signal.signal(signal.SIGALRM, too_long)
@@ -384,8 +385,9 @@ def run(seed: int, count: int, seconds: float = float("inf")) -> dict[str, Any]:
             shutil.copytree(samples, place)
             os.chdir(place)
             arguments = fuzzer.command()
+            if os.environ.get('FUZZ_LOG'): Path(os.environ['FUZZ_LOG']).write_text(repr((number,arguments))[:2000])
             started = time.monotonic()
-            code, _, errors = typed(arguments)
+            code, _, errors = typed(arguments, LIMIT)
             slowest = sorted([*slowest, (time.monotonic() - started, str(arguments)[:200])])[-5:]
             codes[code] += 1
             if why := failure(arguments, code, errors):
@@ -394,6 +396,7 @@ def run(seed: int, count: int, seconds: float = float("inf")) -> dict[str, Any]:
                 failures.append(
                     {"number": number, "why": why, "command": shown[:400], "error": last}
                 )
+                print(json.dumps(failures[-1]), file=sys.stderr, flush=True)
             os.chdir(samples)
             shutil.rmtree(place, ignore_errors=True)
         os.chdir(folder)
@@ -402,4 +405,5 @@ def run(seed: int, count: int, seconds: float = float("inf")) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    LIMIT = float(sys.argv[3]) if len(sys.argv) > 3 else LIMIT
     print(json.dumps(run(int(sys.argv[1]), int(sys.argv[2])), indent=1))

@@ -28,6 +28,7 @@ from omnimeter.contract import (
     Spec,
     UnknownNameError,
 )
+from omnimeter.contract.errors import check_count
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution import Isolation, Observer, Options, Run, Sandboxing, check
 from omnimeter.execution.preparing import Prepared
@@ -47,6 +48,9 @@ class or an object of ``Agent``, an object with ``act`` or ``predict``, or a fun
 
 EnvironmentClassLike = str | Spec | EnvironmentClass | type[EnvironmentClass]
 """A spec of an environment class, or a Python class or object."""
+
+MOST_WORKERS = 1024
+"""Processes that work at once at most."""
 
 LONGEST_RUN = 86_400.0
 """Seconds after which an exercise or an offline phase is ended: a day."""
@@ -124,8 +128,7 @@ def running_options(
         InvalidInputError: There are no workers, or a limit is not possible.
         UnknownNameError: There is no such isolation or sandbox.
     """
-    if workers < 1:
-        raise InvalidInputError(f"There cannot be {workers} workers.", "Give workers=1 or more.")
+    check_count(workers, "workers", MOST_WORKERS)
     if isolation not in set(Isolation):
         raise UnknownNameError("isolation", isolation, list(Isolation))
     if sandbox not in set(Sandboxing):
