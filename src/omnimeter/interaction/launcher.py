@@ -229,6 +229,7 @@ def _contained(plan: dict[str, Any]) -> int:
         _call("unshare", NAMESPACES)
     life, held = os.pipe()
     told, tell = os.pipe()
+    empty = os.open("/dev/null", os.O_RDWR)  # the first process is about to change our root, too
     first = os.fork()
     if first == 0:
         os.close(held)
@@ -236,7 +237,8 @@ def _contained(plan: dict[str, Any]) -> int:
         _be_first(plan, life, tell)
     os.close(life)
     os.close(tell)
-    _silence(1, 2)
+    for file in (1, 2):
+        os.dup2(empty, file)
     try:
         status = _watch(first, [0])
         return _let_end(first) if status is None else int.from_bytes(os.read(told, 4) or b"\1\0")
