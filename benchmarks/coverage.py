@@ -145,7 +145,9 @@ def fitting_agents(environment_class: str) -> tuple[list[str], dict[str, str]]:
     fitting, others = [], {}
     for entry in listing(Kind.AGENT):
         try:
-            result = om.evaluate(entry.id, environment_class, exercises=3, interactions=20, seed=0)
+            result = om.evaluate(
+                entry.id, environment_class, exercises=3, interactions=20, seed=0, privileged=True
+            )
         except InvalidInputError as error:
             others[entry.id] = error.message
             continue
@@ -169,7 +171,9 @@ def payoffs_of(result: om.Result) -> dict[str, Values]:
 def draw_pools(environment_class: str, agents: Sequence[str], amounts: Amounts) -> Pools:
     """Let agents take all the tests that are measured in a class."""
     chosen = list(agents)
-    single = om.evaluate(chosen, environment_class, exercises=amounts.exercises, seed=1)
+    single = om.evaluate(
+        chosen, environment_class, exercises=amounts.exercises, seed=1, privileged=True
+    )
     (first, *_) = single.outcomes.values()
     complexities = np.array([outcome.exercise.complexity for outcome in first])
     values, counts = np.unique(complexities, return_counts=True)
@@ -177,21 +181,28 @@ def draw_pools(environment_class: str, agents: Sequence[str], amounts: Amounts) 
     strata: dict[str, list[Values]] = {}
     if len(levels) == 3:
         count = 3 * amounts.stratum
-        parts = om.evaluate(chosen, environment_class, exercises=count, complexity=levels, seed=2)
+        parts = om.evaluate(
+            chosen, environment_class, exercises=count, complexity=levels, seed=2, privileged=True
+        )
         strata = {
             agent: [values[part::3] for part in range(3)]
             for agent, values in payoffs_of(parts).items()
         }
     total = 1_000 * amounts.repetitions
     anytime = om.test(
-        chosen, environment_class, interactions=total, repetitions=amounts.repetitions, seed=3
+        chosen,
+        environment_class,
+        interactions=total,
+        repetitions=amounts.repetitions,
+        seed=3,
+        privileged=True,
     ).run()
     repetitions = {
         agent.id: np.array(list(values.values())) for agent, values in anytime.judged.values.items()
     }
     tests = {}
     if environment_class.startswith("lambda"):
-        battery = om.evaluate(chosen, battery=BATTERY, tests=amounts.tests, seed=4)
+        battery = om.evaluate(chosen, battery=BATTERY, tests=amounts.tests, seed=4, privileged=True)
         parts_of_it = len(battery.evaluation.make_protocol().plan.exercises)
         tests = {
             agent: values.reshape(-1, parts_of_it).T

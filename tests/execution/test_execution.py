@@ -155,11 +155,12 @@ class Theirs(Agent):
 """
 
 
-def test_a_worker_that_dies_is_an_infrastructure_failure(tmp_path):
+def test_a_worker_that_an_agent_ends_is_the_fault_of_that_agent(tmp_path):
     """Without isolation an agent can take its worker down; the others' work is still done."""
     what = evaluation(agent_file(tmp_path, KILLS), RANDOM, exercises=2)
     result = run(tmp_path / "e", what, Options(workers=2, isolation=Isolation.NONE))
-    assert result.scores[what.agents[0]].faults == {"infrastructure": 2}
+    assert result.scores[what.agents[0]].faults == {"agent-error": 2}
+    assert {done.attempts for done in result.outcomes[what.agents[0]]} == {1}
     assert result.scores[RANDOM].count == 2
     assert result.complete
 

@@ -69,7 +69,7 @@ def test_one_joint_agent_can_be_evaluated_alone(tmp_path: Path) -> None:
     alone = run(tmp_path / "alone", evaluation(WANDERER, joint=joint))
     assert alone.outcomes[WANDERER] == both.outcomes[WANDERER]
     with pytest.raises(InvalidInputError, match="is not one of the joint agents"):
-        check(evaluation(NARROW, joint=joint), NONE)
+        check(evaluation(NARROW, joint=joint))
 
 
 COUNTS = """
@@ -95,6 +95,7 @@ def test_every_joint_run_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return run_stepwise(*given, **conditions)
 
     monkeypatch.setattr(dispatch, "run_stepwise", watched)
+    monkeypatch.setattr(workers.Job, "needs_worker", lambda *_: False)  # so that it is seen here
     result = run(tmp_path / "e", evaluation(*joint))
     assert result.complete
     assert [exercise.number for exercise in taken] == list(range(6))
@@ -200,21 +201,14 @@ def test_processes_are_kept_for_joint_agents(tmp_path: Path) -> None:
 )
 def test_invalid_joint_runs_are_errors_at_once(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
-        check(evaluation(WANDERER, NARROW, **given), NONE)
+        check(evaluation(WANDERER, NARROW, **given))
 
 
-def test_a_member_that_cannot_be_made_is_an_error_beforehand() -> None:
+def test_a_member_without_its_parameters_is_an_error_beforehand(tmp_path: Path) -> None:
     joint = (WANDERER, Spec("joint_parts:Reciter"))
     with pytest.raises(InvalidInputError, match="actions"):
-        check(evaluation(WANDERER, joint=joint), NONE)
-
-
-def test_quick_exercises_are_done_in_portions() -> None:
-    (first, *_) = evaluation(WANDERER, NARROW).make_protocol().propose(WANDERER, [])
-    assert batch_size(first, Isolation.NONE) == 64
-    assert batch_size(first, Isolation.PROCESS) == 1
-    long = evaluation(WANDERER, NARROW, interactions=10**6).make_protocol()
-    assert batch_size(long.propose(WANDERER, [])[0], Isolation.NONE) == 2
+        run(tmp_path / "e", evaluation(WANDERER, joint=joint))
+    assert Record(tmp_path / "e").outcomes() == []
 
 
 LEARNERS = [Spec("q-learning-v1"), Spec("follower-v1"), Spec("random-v1")]
@@ -229,6 +223,16 @@ def lambda_exercises() -> Iterator[Exercise]:
             LEARNERS[0], place, instance, Budget(interactions=200), seed=2, number=number,
             joint=tuple(LEARNERS),
         )  # fmt: skip
+
+
+def test_quick_exercises_are_done_in_portions() -> None:
+    first, *_ = lambda_exercises()
+    assert batch_size(first, Isolation.AUTO) == 64
+    assert batch_size(first, Isolation.PROCESS) == 1
+    long = replace(first, budget=Budget(interactions=10**6))
+    assert batch_size(long, Isolation.AUTO) == 1
+    (untrusted, *_) = evaluation(WANDERER, NARROW).make_protocol().propose(WANDERER, [])
+    assert batch_size(untrusted, Isolation.NONE) == 1  # one at a time: whose fault is it?
 
 
 def test_lambda_compiled_and_stepwise(monkeypatch: pytest.MonkeyPatch) -> None:

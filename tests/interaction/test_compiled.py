@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from odd_kernels import Boxes, BriefTeller, HalfTeller, Teller, TellerState, box
+from omnimeter import caching
 from omnimeter.agents.simple import RandomAgent
 from omnimeter.contract import (
     Agent,
@@ -204,7 +205,7 @@ def test_a_failing_compilation_is_announced_once_per_pair(
         """The same kernels: the same pair."""
 
     told: list[str] = []
-    monkeypatch.setattr(compilation, "announcements", [told.append])
+    monkeypatch.setattr(caching, "announcements", [told.append])
     monkeypatch.setattr(dispatch, "uncompilable", set())
     monkeypatch.setattr(dispatch, "runner", compilation.runner)
     for environment_class in (Boxes(), OtherBoxes()):

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from isolation_parts import RASCAL, SHORT, gone, take, take_timed, works
-from omnimeter.contract import Ending, FaultKind, Spec
-from omnimeter.interaction import process
+from isolation_parts import (
+    RASCAL,
+    SHORT,
+    Corridor,
+    documented_program,
+    gone,
+    streams,
+    take,
+    take_timed,
+    works,
+)
+from omnimeter.contract import Budget, Clock, ClockKind, Ending, FaultKind, Percept, Spec
+from omnimeter.interaction import interact, process
 from omnimeter.interaction.process import TAIL, AgentProcess, Limits
 
 
@@ -97,3 +108,76 @@ def test_an_agent_that_is_free_in_time_keeps_its_process(monkeypatch: pytest.Mon
         assert len(trace) == 3
         assert works(seat)
         assert seat.pid == pid
+
+
+LIAR = documented_program().replace(
+    '"action": pressed % actions}', '"action": pressed % actions, "ns": CLAIMED}'
+)
+
+
+def actions_of(program: str, seconds: float = 0.3) -> int:
+    with AgentProcess(Spec("presser"), command=(sys.executable, "-c", program)) as seat:
+        take(seat)
+        trace, took = take_timed(seat, "", seconds)
+    assert trace.fault is None
+    assert took < 20 * seconds + 2
+    return len(trace)
+
+
+def test_what_an_agent_says_of_its_time_does_not_matter() -> None:
+    slow = LIAR.replace('case "act":\n', 'case "act":\n            time.sleep(0.01)\n')
+    slow = f"import time\n{slow}"
+    honest = actions_of(slow.replace("CLAIMED", "10_000_000"))
+    assert 10 <= honest <= 30
+    for claimed in ("0", "100_000", "-5", "'none'"):
+        assert 10 <= actions_of(slow.replace("CLAIMED", claimed)) <= 30
+
+
+def test_a_quick_answer_takes_its_time_too() -> None:
+    # A program without an agent inside answers faster than a no-op agent: a tenth is charged.
+    with AgentProcess(
+        Spec("presser"), command=(sys.executable, "-c", documented_program())
+    ) as seat:
+        take(seat)
+        trace, took = take_timed(seat, "", 0.05)
+    steps = np.diff(trace.times, prepend=0)
+    assert steps.min() >= 1_000
+    assert took < 10 * 0.05 + 2  # calibration included
+
+
+@pytest.mark.parametrize(
+    ("round_trip", "transport", "own"),
+    [(100_000, 0, 100_000), (100_000, 60_000, 40_000), (100_000, 99_000, 10_000), (20, 70, 1_000)],
+)
+def test_what_is_charged(round_trip: int, transport: int, own: int) -> None:
+    assert process.charged(round_trip, transport) == own
+
+
+class Slow(Corridor):
+    """An environment that takes its time."""
+
+    def step(self, action: int) -> Percept:
+        time.sleep(0.05)
+        return super().step(action)
+
+
+@pytest.mark.parametrize("how", ["nap", "delay_long", "environment"])
+def test_every_exercise_ends(how: str) -> None:
+    limits = Limits(seconds_per_exercise=0.6)
+    environment = Slow() if how == "environment" else Corridor(how)
+    clock = Clock(ClockKind.WALL if how == "delay_long" else ClockKind.VIRTUAL)
+    with AgentProcess(RASCAL, limits) as seat:
+        take(seat)
+        before = time.monotonic()
+        trace = interact(environment, seat, Budget(interactions=10**6), streams, clock=clock)
+        assert time.monotonic() - before < 5
+        assert trace.fault is not None
+        assert len(trace) >= 3
+        if how == "environment":
+            assert trace.fault.kind is FaultKind.INFRASTRUCTURE
+            assert "most of which the agent did not use" in trace.fault.message
+        else:
+            assert trace.fault.kind is FaultKind.TIME_OUT
+            assert trace.fault.message == "The agent took longer than 0.6 s for an exercise."
+        seat.limits = Limits()
+        assert works(seat)

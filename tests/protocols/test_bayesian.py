@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,16 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What agents prepare is kept here; kernels are compiled elsewhere."""
     from omnimeter.execution import preparing
 
-    monkeypatch.setattr(preparing, "cache_directory", lambda: tmp_path / "cache" / "kernels")
+    def moved(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            with monkeypatch.context() as context:
+                context.setenv("OMNIMETER_CACHE_DIR", str(tmp_path / "cache"))
+                return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(preparing, "keep", moved(preparing.keep))
+    monkeypatch.setattr(preparing, "kept", moved(preparing.kept))
 
 
 def run(*agents: Any, **given: Any) -> omnimeter.Result:
@@ -103,17 +112,18 @@ def test_what_was_prepared_is_kept_and_reused(tmp_path: Path) -> None:
     assert [each.stem for each in files] == [first.key]
     assert first.content["best"] == 4
     assert (first.content["gamma"], first.content["horizon"]) == (0.95, 20)
-    changed = json.loads(files[0].read_text())
-    changed["wall_s"] = 123.0
-    files[0].write_text(json.dumps(changed))
     result = run(f"{HERE}:Counting", exercises=2)
-    assert {each.remarks["offline"]["wall_s"] for each in outcomes(result)} == {123.0}
+    assert {each.remarks["offline"]["wall_s"] for each in outcomes(result)} == {first.wall_s}
     (again,) = omnimeter.prepare(f"{HERE}:Counting", "gc", horizon=20, again=True)
     assert again.content == first.content
-    assert again.wall_s != 123.0
-    files[0].write_text("{")  # a damaged file is no reason to fail
-    (third,) = omnimeter.prepare(f"{HERE}:Counting", "gc", horizon=20)
-    assert third.content == first.content
+    assert again.wall_s != first.wall_s
+    signature, content = files[0].read_text().split("\n")
+    forged = json.dumps({**json.loads(content), "wall_s": 123.0})
+    for text in (f"{signature}\n{forged}", forged, "{", ""):  # no reason to fail
+        files[0].write_text(text)
+        (third,) = omnimeter.prepare(f"{HERE}:Counting", "gc", horizon=20)
+        assert third.content == first.content
+        assert third.wall_s != 123.0
 
 
 def test_another_prior_seed_gamma_or_horizon_is_another_preparation() -> None:
@@ -231,7 +241,7 @@ def test_an_agent_that_needs_a_prior_says_so() -> None:
 
 
 def test_results_name_agents_that_were_told_the_mdp() -> None:
-    result = run("optimal", "random", exercises=3)
+    result = run("optimal", "random", exercises=3, privileged=True)
     told = [each.exercise.agent.id for each in outcomes(result) if "privileged" in each.remarks]
     assert told == ["optimal-v1"] * 3
     assert "optimal-v1 had the view model" in str(result)
@@ -288,7 +298,7 @@ def test_an_mdp_with_a_failed_trajectory_has_no_value() -> None:
 
 
 def test_an_agent_that_was_told_the_mdp_is_not_chosen() -> None:
-    decision = run("optimal", "random", "e-greedy", exercises=5).decide()
+    decision = run("optimal", "random", "e-greedy", exercises=5, privileged=True).decide()
     assert "optimal-v1" not in [each.agent.id for each in decision.best]
     ((setting, reason),) = decision.discarded
     assert setting.agent.id == "optimal-v1"

@@ -23,7 +23,6 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -144,8 +143,8 @@ class Fuzzer:
     def __init__(self, seed: int) -> None:
         import typer
 
-        from omnimeter.cli.app import app
         from omnimeter.catalogue import Kind, describe, listing
+        from omnimeter.cli.app import app
 
         self.rng = random.Random(seed)
         self.commands: Any = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -329,6 +328,7 @@ def typed(arguments: list[str], limit: float = LIMIT) -> tuple[int, str, str]:
         raise EndlessError
 
     out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    errors.reconfigure(errors="backslashreplace")  # as that of a process is
     before = sys.argv
     sys.argv = ["omnimeter", *arguments]
     signal.signal(signal.SIGALRM, too_long)
@@ -341,7 +341,7 @@ def typed(arguments: list[str], limit: float = LIMIT) -> tuple[int, str, str]:
         code = leaving.code or 0
     except EndlessError:
         code = -1
-    except BaseException as error:  # noqa: BLE001 - what main lets through is a failure
+    except BaseException as error:
         code = -2
         errors.write(f"Traceback: {type(error).__name__}: {str(error)[:300]}")
     finally:
@@ -385,8 +385,9 @@ def run(seed: int, count: int, seconds: float = float("inf")) -> dict[str, Any]:
             shutil.copytree(samples, place)
             os.chdir(place)
             arguments = fuzzer.command()
+            if os.environ.get('FUZZ_LOG'): Path(os.environ['FUZZ_LOG']).write_text(repr((number,arguments))[:2000])
             started = time.monotonic()
-            code, _, errors = typed(arguments)
+            code, _, errors = typed(arguments, LIMIT)
             slowest = sorted([*slowest, (time.monotonic() - started, str(arguments)[:200])])[-5:]
             codes[code] += 1
             if why := failure(arguments, code, errors):
@@ -395,6 +396,7 @@ def run(seed: int, count: int, seconds: float = float("inf")) -> dict[str, Any]:
                 failures.append(
                     {"number": number, "why": why, "command": shown[:400], "error": last}
                 )
+                print(json.dumps(failures[-1]), file=sys.stderr, flush=True)
             os.chdir(samples)
             shutil.rmtree(place, ignore_errors=True)
         os.chdir(folder)
@@ -403,4 +405,5 @@ def run(seed: int, count: int, seconds: float = float("inf")) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    LIMIT = float(sys.argv[3]) if len(sys.argv) > 3 else LIMIT
     print(json.dumps(run(int(sys.argv[1]), int(sys.argv[2])), indent=1))

@@ -39,6 +39,9 @@ class Rascal(Agent):
     def delay(self):
         return Move(self.behave(), float(self.rng.exponential(0.1)) + 1e-6)
 
+    def delay_long(self):
+        return Move(self.behave(), 1e6)
+
     def stop(self):
         return STOP
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.api.result import MemoryRecord, Result, opened
+from omnimeter.api.result import MemoryRecord, Result, consented, opened
+from omnimeter.caching import announce
 from omnimeter.catalogue import Kind, objects, parse, with_digest
 from omnimeter.contract import (
     EnvironmentClass,
@@ -27,13 +28,13 @@ from omnimeter.contract import (
     Spec,
     UnknownNameError,
 )
+from omnimeter.contract.errors import check_count
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution import Isolation, Observer, Options, Run, Sandboxing, check
 from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
 from omnimeter.execution.workers import is_isolated
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.compilation import announce
 from omnimeter.interaction.process import Limits
 from omnimeter.interaction.sandbox import Mechanism
 from omnimeter.protocols import Evaluation, summarise
@@ -47,6 +48,9 @@ class or an object of ``Agent``, an object with ``act`` or ``predict``, or a fun
 
 EnvironmentClassLike = str | Spec | EnvironmentClass | type[EnvironmentClass]
 """A spec of an environment class, or a Python class or object."""
+
+MOST_WORKERS = 1024
+"""Processes that work at once at most."""
 
 LONGEST_RUN = 86_400.0
 """Seconds after which an exercise or an offline phase is ended: a day."""
@@ -124,8 +128,7 @@ def running_options(
         InvalidInputError: There are no workers, or a limit is not possible.
         UnknownNameError: There is no such isolation or sandbox.
     """
-    if workers < 1:
-        raise InvalidInputError(f"There cannot be {workers} workers.", "Give workers=1 or more.")
+    check_count(workers, "workers", MOST_WORKERS)
     if isolation not in set(Isolation):
         raise UnknownNameError("isolation", isolation, list(Isolation))
     if sandbox not in set(Sandboxing):
@@ -224,7 +227,7 @@ class Session:
         if not self._checked:
             if self._options.workers > 1:
                 objects.pack()
-            check(self.evaluation.with_seed(self._secret), self._options)
+            check(self.evaluation.with_seed(self._secret))
             check_sandbox(self.evaluation.agents, self._options)
             self._checked = True
 
@@ -271,7 +274,7 @@ class Session:
                         self._last = so_far()
                         yield self._last
                         objects.use(self._things)  # the caller may have run something else
-            except InvalidInputError:  # an agent that cannot even be loaded, in its own process
+            except InvalidInputError:  # parameters of an agent that is only loaded elsewhere
                 if self.out is not None and new and not store.keys():
                     shutil.rmtree(self.out)
                 raise
@@ -668,18 +671,22 @@ def load(
     *,
     payoff: str | Spec | None = None,
     environment_class: EnvironmentClassLike | None = None,
+    trust: bool = False,
 ) -> Result:
-    """The result of a stored evaluation. Runs nothing.
+    """The result of a stored evaluation. Runs nothing, and imports no code that is named there.
 
     Args:
         directory: Where it is stored.
         payoff: Judge the traces that were kept by this payoff instead of its own.
         environment_class: The environment class again, if it was a Python object, which no record
             can rebuild.
+        trust: Import files and modules of which its test is made, such as ``own.py:Payoff``. Agents
+            are never imported.
 
     Raises:
         StoreError: There is no evaluation, or it is damaged.
-        InvalidInputError: Its environment class cannot be rebuilt, or no traces were kept.
+        InvalidInputError: Its environment class cannot be rebuilt, no traces were kept, or it names
+            code that is not trusted.
     """
     from omnimeter.reports.page import rejudge, with_payoff
     from omnimeter.results import Record
@@ -688,15 +695,17 @@ def load(
     evaluation = Evaluation.from_json(record.spec)
     things = {} if environment_class is None else class_spec(environment_class)[1]
     objects.use(things)
-    if payoff is None:
-        judged = summarise(evaluation.with_seed(record.seed), record.outcomes())
-        return Result(evaluation, record, judged.outcomes, judged.complete, things)
-    chosen = read_spec(Kind.PAYOFF, payoff)
-    judged, evaluation = rejudge(record, chosen), with_payoff(evaluation, chosen)
-    return Result(evaluation, record, judged.outcomes, judged.complete, things, chosen)
+    chosen = None if payoff is None else read_spec(Kind.PAYOFF, payoff)
+    with consented(record, chosen, trust=trust):
+        if chosen is None:
+            judged = summarise(evaluation.with_seed(record.seed), record.outcomes())
+        else:
+            judged, evaluation = rejudge(record, chosen), with_payoff(evaluation, chosen)
+    outcomes, complete = judged.outcomes, judged.complete
+    return Result(evaluation, record, outcomes, complete, things, chosen, trust)
 
 
-def compare(*results: Result | str | Path) -> Result:
+def compare(*results: Result | str | Path, trust: bool = False) -> Result:
     """Put the agents of several evaluations of the same test into one result.
 
     Agents are compared on the same exercises, so that protocol, parameters and seed must be the
@@ -705,12 +714,14 @@ def compare(*results: Result | str | Path) -> Result:
 
     Args:
         results: Results, or directories of stored evaluations.
+        trust: Import code that the directories name; see ``load``.
 
     Raises:
-        InvalidInputError: The tests differ, an agent is in two of them, or there is only one.
+        InvalidInputError: The tests differ, an agent is in two of them, there is only one, or a
+            directory names code that is not trusted.
         StoreError: A directory holds no evaluation, or it is damaged.
     """
-    loaded = [each if isinstance(each, Result) else load(each) for each in results]
+    loaded = [each if isinstance(each, Result) else load(each, trust=trust) for each in results]
     if not loaded:
         raise InvalidInputError("There is nothing to compare.", "Give results or directories.")
     first, secret = loaded[0].seeded.protocol, loaded[0].record.seed
@@ -743,4 +754,5 @@ def compare(*results: Result | str | Path) -> Result:
     record.append(outcome for done in outcomes.values() for outcome in done)
     complete = all(each.complete for each in loaded)
     things = {name: thing for each in loaded for name, thing in each.objects.items()}
-    return Result(evaluation, record, outcomes, complete, things)
+    trusted = all(each.trusted for each in loaded)
+    return Result(evaluation, record, outcomes, complete, things, trusted=trusted)

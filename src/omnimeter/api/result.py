@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omnimeter.catalogue import Kind, objects, parse
+from omnimeter.catalogue import Kind, objects, parse, without_consent
 from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec, Trace
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
@@ -39,6 +41,7 @@ class MemoryRecord:
         self.seed = seed
         self._outcomes: dict[str, Outcome] = {}
         self._traces: dict[str, Trace] = {}
+        self._begun: Counter[str] = Counter()
 
     @property
     def fingerprint(self) -> str:
@@ -63,12 +66,23 @@ class MemoryRecord:
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
     ) -> None:
         """Keep outcomes and traces; see ``omnimeter.results.Writer``."""
+        traces = traces or {}
         for outcome in outcomes:
             key = outcome.exercise.key
-            if supersedes(outcome, self._outcomes.setdefault(key, outcome)):
+            earlier = self._outcomes.get(key)
+            if earlier is None or supersedes(outcome, earlier):
                 self._outcomes[key] = outcome
                 self._traces.pop(key, None)
-        self._traces.update(traces or {})
+                if key in traces:
+                    self._traces[key] = traces[key]
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """Keep that some exercises are begun now; see ``omnimeter.results.Writer``."""
+        self._begun.update(keys)
+
+    def begun(self) -> dict[str, int]:
+        """How often exercises were begun; see ``omnimeter.results.Writer``."""
+        return dict(self._begun)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +98,7 @@ class Result:
         complete: Whether all exercises are done.
         objects: Agents and environment class that were given as Python objects, by their ids.
         payoff: The payoff that its traces were judged by anew, if they were.
+        trusted: Whether code that its record names may be imported.
     """
 
     evaluation: Evaluation
@@ -92,17 +107,21 @@ class Result:
     complete: bool
     objects: Mapping[str, Any] = field(default_factory=dict)
     payoff: Spec | None = None
+    trusted: bool = True
 
     @cached_property
     def judged(self) -> Judged:
         """The result as the packages below the API use it."""
-        return judge(self.protocol, self.outcomes, self.complete)
+        protocol = self.protocol
+        with consented(self.record, self.payoff, trust=self.trusted):
+            return judge(protocol, self.outcomes, self.complete)
 
     @property
     def protocol(self) -> Protocol:
         """The protocol, which can propose exercises."""
         objects.use(self.objects)
-        return self.seeded.make_protocol()
+        with consented(self.record, self.payoff, trust=self.trusted):
+            return self.seeded.make_protocol()
 
     @property
     def seeded(self) -> Evaluation:
@@ -264,7 +283,8 @@ class Result:
         judged = self.judged
         timed = time_report(judged)
         rows = score_rows(judged)
-        drawn = figures_of(judged, record, rows, self.differences, timed)
+        with consented(self.record, self.payoff, trust=self.trusted):
+            drawn = figures_of(judged, record, rows, self.differences, timed)
         figures = {each.name: each for each in drawn}
         if name not in figures:
             raise InvalidInputError(
@@ -292,7 +312,8 @@ class Result:
             )
         objects.use(self.objects)
         readable: Any = self.record
-        return write_report(readable, None if path is None else Path(path), self.payoff)
+        with consented(self.record, self.payoff, trust=self.trusted):
+            return write_report(readable, None if path is None else Path(path), self.payoff)
 
     def save(self, directory: str | Path) -> Result:
         """Store the evaluation in a directory, as ``out=`` would have done.
@@ -337,6 +358,16 @@ class Result:
         remarks += summary.remarks(self.judged)
         remarks += ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
         return remarks + ["Not all exercises are done."] * (not self.complete)
+
+
+def consented(
+    record: Record | MemoryRecord, payoff: Spec | None, *, trust: bool
+) -> AbstractContextManager[None]:
+    """Import code that a record names only if it is trusted; that of a given payoff is."""
+    if trust:
+        return nullcontext()
+    given = set() if payoff is None else {payoff.id}
+    return without_consent(str(record.path), record.spec, given)
 
 
 def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:

@@ -17,6 +17,7 @@ from omnimeter.audits.structure import check_structure
 from omnimeter.audits.subject import RUNS, Audit, Finding, Progress, Subject, counted
 from omnimeter.contract import EnvironmentClass, InvalidInputError
 from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.errors import check_count
 from omnimeter.estimation import Estimate, mean
 
 ROUNDING = 1e-9  # a mean reward that may be rounding
@@ -276,6 +277,8 @@ def audit(
             f"{confidence:g} is not possible.",
             "Give at least one instance and interaction, and a confidence between 0 and 1.",
         )
+    check_count(instances, "instances")
+    check_count(interactions, "interactions")
     if not (isfinite(least_difference) and least_difference >= 0):
         raise InvalidInputError(
             f"There is no least difference {least_difference:g}.", "Give 0 or a number above it."

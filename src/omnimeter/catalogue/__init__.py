@@ -1,5 +1,6 @@
 """From a name to a part and back: entry points, versioned ids, locations and specs."""
 
+from omnimeter.catalogue.consent import without_consent
 from omnimeter.catalogue.entries import Entry, Kind, forget, listing
 from omnimeter.catalogue.files import files_of, unhashed
 from omnimeter.catalogue.making import Description, describe, make, resolve
@@ -17,5 +18,5 @@ from omnimeter.catalogue.specs import (
 __all__ = [
     "Description", "Entry", "Kind", "Parameter", "describe", "files_of", "forget", "given_spec",
     "inner_part", "listing", "make", "parse", "read_spec", "resolve", "unhashed", "with_digest",
-    "with_parameters", "write_spec",
+    "with_parameters", "without_consent", "write_spec",
 ]  # fmt: skip

@@ -213,7 +213,8 @@ class _Sources:
             message = f"{place}, line {value.lineno}: the declaration of files cannot be read."
             advice = f'Write the names out: {DECLARATION} = ("model.zip", "weights/*.npz").'
             raise InvalidInputError(message, advice)
-        folder, result = dirname(place), {}
+        folder = dirname(place)
+        result: dict[str, str] = {}
         for each in names:
             pattern = join(each, "**") if isdir(join(folder, each)) else each
             known = {each} if isfile(join(folder, each)) else set()

@@ -7,7 +7,7 @@ import hashlib
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import reduce
 from importlib import import_module
@@ -17,9 +17,11 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from omnimeter.contract import InvalidInputError, UnknownNameError
+from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
+from omnimeter.contract.errors import BrokenPartError
 
 _HERE = str(Path(__file__).parent)
+_FILE = "omnimeter_file_"  # how the names of modules begin that were imported from files
 
 
 class Location(NamedTuple):
@@ -99,7 +101,7 @@ def _load_file(path: str) -> ModuleType:
     absolute = Path(path).resolve()
     # A name that generated code can write in an import statement.
     stem = re.sub(r"\W", "_", absolute.stem)
-    name = f"omnimeter_file_{_digest(str(absolute).encode() + content)}_{stem}"
+    name = f"{_FILE}{_digest(str(absolute).encode() + content)}_{stem}"
     if name in sys.modules:
         return sys.modules[name]
     loader = _ContentLoader(name, str(absolute), content)
@@ -116,6 +118,23 @@ def _load_file(path: str) -> ModuleType:
             raise _import_error(error, path, str(absolute)) from error
         raise
     return module
+
+
+def loaded_files() -> list[str]:
+    """The files that parts of this process were imported from, as far as they are still there."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(_FILE)]
+    paths = [Path(str(module.__file__)) for module in modules]
+    return [str(path) for path in dict.fromkeys(paths) if path.is_file()]
+
+
+def load_files(paths: Iterable[str]) -> None:
+    """Import files as another process did, so that what it pickles can be unpickled here.
+
+    Raises:
+        InvalidInputError: A file cannot be imported.
+    """
+    for path in paths:
+        _load_file(path)
 
 
 class _ContentLoader(SourceFileLoader):
@@ -176,22 +195,26 @@ def _siblings(directory: Path) -> Iterator[None]:
             sys.path.append(str(directory))
 
 
-def _import_error(error: BaseException, source: str, path: str = "") -> InvalidInputError:
+def _import_error(error: BaseException, source: str, path: str = "") -> BrokenPartError:
     """The error for a source that raised while it was imported; the path of a file is absolute."""
     lines = [frame.lineno for frame in _frames(error) if frame.filename == path]
     if isinstance(error, SyntaxError) and str(error.filename).endswith(".py"):
         lines = [error.lineno] if error.filename == path else []
     if not lines or lines[-1] is None:
-        return InvalidInputError(f"{source} cannot be imported: {_description(error)}.")
+        return BrokenPartError(f"{source} cannot be imported: {_description(error)}.")
     message = f"{source}, line {lines[-1]}: {_type_and_message(error)}."
-    return InvalidInputError(message, "Fix the file.")
+    return BrokenPartError(message, "Fix the file.")
 
 
-def construction_error(error: BaseException, label: str) -> InvalidInputError:
-    """The error for a part that raised while it was constructed."""
+def construction_error(error: BaseException, spec: Spec) -> InvalidInputError:
+    """The error for a part that raised while it was constructed.
+
+    A ``ValueError`` of a part that was given parameters is its check of them.
+    """
     own_check = type(error) is ValueError  # needs no traceback
     reason = str(error).removesuffix(".") if own_check else _description(error)
-    return InvalidInputError(f"{label} cannot be made: {reason}.")
+    kind = InvalidInputError if own_check and spec.parameters else BrokenPartError
+    return kind(f"{spec.label} cannot be made: {reason}.")
 
 
 def _description(error: BaseException) -> str:

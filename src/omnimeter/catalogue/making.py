@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from omnimeter.catalogue.consent import check_consent
 from omnimeter.catalogue.docstrings import split_docstring
 from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.loading import Location, construction_error, load_object, read_location
@@ -14,6 +15,7 @@ from omnimeter.catalogue.objects import build, is_object
 from omnimeter.catalogue.parameters import Parameter, described_parameters, settable, validated
 from omnimeter.catalogue.specs import check_digest
 from omnimeter.contract import EnvironmentClass, InvalidInputError, OmnimeterError, Protocol, Spec
+from omnimeter.contract.errors import BrokenPartError
 
 
 def resolve(kind: Kind, name: str) -> Any:
@@ -26,10 +28,11 @@ def resolve(kind: Kind, name: str) -> Any:
 
     Raises:
         UnknownNameError: There is no part of that name.
-        InvalidInputError: The part cannot be used.
+        InvalidInputError: The part cannot be used, or may not be imported (``without_consent``).
     """
     location = read_location(name)
     if location is not None:
+        check_consent(name)
         part = load_object(location)
     else:
         entry = find(kind, name)
@@ -38,12 +41,16 @@ def resolve(kind: Kind, name: str) -> Any:
             part = load_object(Location(*entry.location.split(":")))
         except OmnimeterError as error:
             listed = f"The package {entry.package!r} lists the {kind} {entry.id!r}"
-            raise InvalidInputError(
-                f"{listed} at {entry.location}, but it cannot be loaded: {error}"
-            ) from error
+            message = f"{listed} at {entry.location}, but it cannot be loaded: {error}"
+            raise _kind(error)(message) from error
     if objection := _objection(kind, part):
         raise InvalidInputError(f"{name} cannot be used as {kind.phrase}: {objection}.")
     return part
+
+
+def _kind(error: OmnimeterError) -> type[InvalidInputError]:
+    """A part that is made of a broken one is broken, too."""
+    return BrokenPartError if isinstance(error, BrokenPartError) else InvalidInputError
 
 
 def _objection(kind: Kind, part: object) -> str:  # noqa: PLR0911 - one for each kind
@@ -96,9 +103,9 @@ def make(kind: Kind, spec: Spec) -> Any:
     try:
         return part(**values)
     except OmnimeterError as error:
-        raise InvalidInputError(f"{spec.id}: {error.message}", error.advice) from error
+        raise _kind(error)(f"{spec.id}: {error.message}", error.advice) from error
     except Exception as error:
-        raise construction_error(error, spec.label) from error
+        raise construction_error(error, spec) from error
 
 
 @dataclass(frozen=True, slots=True)

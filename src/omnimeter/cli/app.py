@@ -11,7 +11,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from omnimeter.cli import audit, catalogue, compare, measure, prepare, report, reproduce, run, test
+from omnimeter.cli import (
+    audit,
+    catalogue,
+    compare,
+    doctor,
+    measure,
+    prepare,
+    report,
+    reproduce,
+    run,
+    test,
+)
 
 
 class _Help:
@@ -51,6 +62,7 @@ app.command("audit", cls=_Command)(audit.audit)
 app.command("measure", cls=_Command)(measure.measure)
 app.command("reproduce", cls=_Command)(reproduce.reproduce)
 app.command("report", cls=_Command)(report.report)
+app.command("doctor", cls=_Command)(doctor.doctor)
 
 _settings = {"debug": False}
 

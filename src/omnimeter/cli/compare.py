@@ -50,6 +50,7 @@ def compare(
     mix_machines: Annotated[
         bool, typer.Option("--mix-machines", help="Scale times of different machines.")
     ] = False,
+    trust: options.Trust = False,
     json: options.Json = False,
 ) -> None:
     """Say which agents of stored evaluations are better, in one table. Runs nothing.
@@ -73,7 +74,7 @@ def compare(
     if deciding or all_mdps or mix_machines:
         advice = "Under bounds, agents are compared with the best."
         options.refuse(context, {"reference"}, "bounds on computation time", advice)
-        result = combine(*directories)
+        result = combine(*directories, trust=trust)
         decision = result.decide(
             *(inf if bound is None else bound for bound in bounds),
             test=test or SIMULTANEOUS,
@@ -87,7 +88,7 @@ def compare(
         else:
             _print_decision(decision)
         return
-    result = combine(*directories)
+    result = combine(*directories, trust=trust)
     chosen = None if reference is None else agent_of(result.evaluation, reference)
     if json:
         print_json(scores_json(result, chosen))

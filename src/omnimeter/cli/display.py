@@ -89,17 +89,17 @@ def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
         return
     from rich.text import Text
 
+    from omnimeter import caching
     from omnimeter.contract.text import clean
-    from omnimeter.interaction import compilation
 
     def tell(message: str) -> None:
         out.print(Text(clean(message), "dim"))
 
-    compilation.announcements.append(tell)
+    caching.announcements.append(tell)
     try:
         yield
     finally:
-        compilation.announcements.remove(tell)
+        caching.announcements.remove(tell)
 
 
 @contextmanager

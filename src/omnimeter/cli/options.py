@@ -96,6 +96,12 @@ Privileged = Annotated[
     bool,
     typer.Option("--privileged", help="Grant agents views that tell what others have to find out."),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Import code that a stored evaluation names, such as own.py:Name."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Reference = Annotated[
     str | None,

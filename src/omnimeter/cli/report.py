@@ -25,13 +25,17 @@ def report(
         typer.Option(metavar="PAYOFF", help="Judge the kept traces by another payoff."),
     ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX tables instead.")] = False,
+    trust: options.Trust = False,
     json: options.Json = False,
 ) -> None:
-    """Score a stored evaluation again and write its report page. Runs nothing."""
+    """Score a stored evaluation again and write its report page. Runs nothing.
+
+    Code that only the evaluation names is not imported without --trust.
+    """
     from omnimeter.api import load
     from omnimeter.reports import latex_table, result_json
 
-    result = load(directory, payoff=payoff)
+    result = load(directory, payoff=payoff, trust=trust)
     print_warnings(result)
     if latex:
         typer.echo(latex_table(result.judged))

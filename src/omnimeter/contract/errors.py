@@ -47,6 +47,29 @@ class InvalidInputError(OmnimeterError):
     """A parameter, a file or a description that cannot be used as it is."""
 
 
+class BrokenPartError(InvalidInputError):
+    """A part whose own code fails while it is imported or made."""
+
+
+MOST = 1_000_000
+"""How many exercises, instances, repetitions or tests there are at most."""
+
+MOST_INTERACTIONS = 10**12
+"""How many interactions an exercise has at most: weeks, in the fastest environments."""
+
+
+def check_count(number: float, what: str, highest: int = MOST) -> None:
+    """Check a number that a user gives before so many things are made, or so often something done.
+
+    Raises:
+        InvalidInputError: It is not from 1 to ``highest``.
+    """
+    if not 1 <= number <= highest:
+        shown = number if abs(number) < 10**30 else "so many"
+        message = f"There cannot be {shown} {what}."
+        raise InvalidInputError(message, f"Give a number from 1 to {highest:,}.")
+
+
 class StoreError(OmnimeterError):
     """The store cannot be read or written."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.environment import Instance
-from omnimeter.contract.errors import InvalidInputError
+from omnimeter.contract.errors import MOST_INTERACTIONS, InvalidInputError
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import JsonData, Spec, Stream, fingerprint, stream
 from omnimeter.contract.text import clean_detail, clean_message
@@ -71,7 +71,7 @@ class Budget(JsonData):
             advice = "Give a number of interactions or of seconds."
             raise InvalidInputError("The budget is empty.", advice)
         for number, unit, highest in (
-            (self.interactions, "interactions", FOREVER),
+            (self.interactions, "interactions", MOST_INTERACTIONS),
             (self.seconds, "seconds", LONGEST),
             (self.wall_limit, "seconds of wall-clock time", LONGEST),
         ):

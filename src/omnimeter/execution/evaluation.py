@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -12,12 +13,27 @@ from operator import itemgetter
 from time import monotonic, perf_counter
 from typing import Protocol as StructuralType
 
+from omnimeter.caching import announce
 from omnimeter.catalogue import unhashed
-from omnimeter.contract import Budget, Exercise, InvalidInputError, Outcome, Payoff, Spec, Trace
+from omnimeter.contract import (
+    Budget,
+    Exercise,
+    FaultKind,
+    InvalidInputError,
+    Outcome,
+    Payoff,
+    Spec,
+    Trace,
+)
+from omnimeter.contract.errors import BrokenPartError
+from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.protocol import Memory
-from omnimeter.execution.preparing import Prepared, prepare
+from omnimeter.execution.pool import Loading, Preparing, Task, Work, worker_pool
+from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.workers import (
+    TRIES,
     Finished,
+    Isolation,
     Job,
     Options,
     agents_of,
@@ -26,10 +42,8 @@ from omnimeter.execution.workers import (
     is_isolated,
     make_agent,
     run_of,
-    worker_pool,
 )
-from omnimeter.interaction.compilation import announce
-from omnimeter.protocols.evaluation import Evaluation, Result, judge
+from omnimeter.protocols.evaluation import STOPPED, Evaluation, Result, judge
 
 FLUSH_SECONDS = 1.0
 """What was finished since the last shard is written at least this often, as outcomes come in."""
@@ -58,11 +72,22 @@ class Store(StructuralType):
     def append(
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
     ) -> None:
-        """Keep outcomes, and traces by the keys of their exercises."""
+        """Keep outcomes, and traces by the keys of their exercises.
+
+        An outcome of more attempts takes the place of one that the infrastructure spoilt.
+        """
+        ...
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """Keep that some exercises are begun now, before they are."""
+        ...
+
+    def begun(self) -> Mapping[str, int]:
+        """How often exercises were begun, by their keys, as far as that was kept."""
         ...
 
 
-def check(evaluation: Evaluation, options: Options) -> None:
+def check(evaluation: Evaluation) -> None:
     """Find out beforehand whether everything can be made: the test, its exercises, the agents.
 
     Raises:
@@ -75,8 +100,9 @@ def check(evaluation: Evaluation, options: Options) -> None:
     for agent in evaluation.agents:
         proposed = protocol.propose(agent, [])
         for member in {agent, *(each for exercise in proposed for each in exercise.joint)}:
-            if not is_isolated(member, options.isolation):  # a file is loaded in its own process
-                make_agent(member)
+            if not is_isolated(member, Isolation.AUTO):  # no untrusted code is loaded here
+                with suppress(BrokenPartError):  # its exercises end in faults
+                    make_agent(member)
 
 
 def evaluate(
@@ -126,10 +152,13 @@ class Run:
         self._writer = writer
         self._options = options
         self._observer = observer or Observer()
-        self._stored: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
+        self._stored: dict[Spec, dict[str, Outcome]] = {agent: {} for agent in evaluation.agents}
         self._waiting: list[Finished] = []  # finished, and not stored yet
         self._missing: dict[Spec, int] = {}  # exercises of the present round, by agent
         self._checked: set[Spec] = set()  # agents of which an exercise was run again
+        self._earlier: dict[str, int] = {}  # how often exercises were begun by earlier runs
+        self._again: dict[str, Exercise] = {}  # those that the infrastructure spoilt then
+        self._rows = _FaultRows(options.fault_limit)
         self._flushed = monotonic()
 
     @property
@@ -139,31 +168,22 @@ class Run:
 
     def outcomes(self) -> dict[Spec, list[Outcome]]:
         """What is finished, stored or not: a test goes on without waiting for the disk."""
-        known = {agent: list(done) for agent, done in self._stored.items()}
+        known = {agent: dict(done) for agent, done in self._stored.items()}
         for outcome, _ in self._waiting:
-            known[outcome.exercise.agent].append(outcome)
-        return known
+            known[outcome.exercise.agent][outcome.exercise.key] = outcome
+        return {agent: list(done.values()) for agent, done in known.items()}
 
     def __iter__(self) -> Generator[None, None, None]:
         payoff = self.protocol.payoff()
         self._observer.started(self.evaluation.agents, self.protocol.expected())
-        for outcome in self._writer.outcomes() if self._writer else ():  # of earlier runs
-            self._stored[outcome.exercise.agent].append(outcome)
-        for agent, done in self._stored.items():
-            if done:
-                self._observer.finished(agent, done)
-                if is_checkable(done[-1].exercise):
-                    self._checked.add(agent)
+        self._take_up()
         try:
-            with worker_pool(self._options) as carry_out:
-
-                def work(jobs: Iterable[Job]) -> Iterator[Finished]:
-                    granted = self.evaluation.privileged
-                    return carry_out(replace(job, privileged=granted) for job in jobs)
-
+            with worker_pool(self._options) as work:
                 exercises = self._proposed()
-                prepared = self._prepared(exercises)
-                warm_up_agents(exercises, work, payoff)
+                self._load(exercises, work)
+                prepared = self._prepared(exercises, work)
+                for _ in work(self._wanted(warm_ups(exercises, payoff))):
+                    pass  # what they do does not count
                 last = perf_counter()
                 while exercises:
                     left = {agent: sum(map(_wall_limit, each)) for agent, each in exercises.items()}
@@ -172,7 +192,7 @@ class Run:
                     portions = jobs(
                         exercises, payoff, keep, self._options, memory, checks, prepared
                     )
-                    for outcome, trace in work(portions):
+                    for outcome, trace in work(self._wanted(portions), self._begin):
                         # All that was done since the last one counts: choosing, building, storing.
                         now = perf_counter()
                         elapsed, last = now - last, now
@@ -196,22 +216,88 @@ class Run:
             self._flush()
             self._waiting.clear()  # carried sequences that are not complete are taken again
 
-    def _prepared(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> dict[Spec, Prepared]:
-        """The offline phase of each agent that has exercises left, if they ask for one."""
+    def _take_up(self) -> None:
+        """Take up what earlier runs have done."""
+        if self._writer is None:
+            return
+        self._earlier = dict(self._writer.begun())
+        for outcome in self._writer.outcomes():
+            self._stored[outcome.exercise.agent][outcome.exercise.key] = outcome
+        for agent, stored in self._stored.items():
+            done = list(stored.values())
+            for outcome in self._spoilt(done):
+                key = outcome.exercise.key
+                self._again[key] = outcome.exercise
+                self._earlier[key] = max(outcome.attempts, self._earlier.get(key, 0))
+            self._rows.take_up(agent, done)
+            if known := [each for each in done if each.exercise.key not in self._again]:
+                self._observer.finished(agent, known)
+                if is_checkable(known[-1].exercise):
+                    self._checked.add(agent)
+
+    def _spoilt(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes of one agent that are to be had anew: faults of the infrastructure.
+
+        But not where later exercises depend on them, and only ``TRIES`` times in all.
+        """
+        if self.protocol.memory == "carried":
+            return []
+        design = self.protocol.describe()
+        units = design.units if design.unit == "repetition" else None
+        last = max((each.exercise.number for each in outcomes), default=0)
+        return [
+            each
+            for each in outcomes
+            if each.fault is not None
+            and each.fault.kind is FaultKind.INFRASTRUCTURE
+            and each.attempts < TRIES
+            and (units is None or each.exercise.number // units == last // units)
+        ]
+
+    def _load(self, proposed: Mapping[Spec, Sequence[Exercise]], work: Work) -> None:
+        """Find out whether the input is right of agents that could not be made beforehand."""
+        firsts = [exercises[0] for exercises in proposed.values()]
+        members = dict.fromkeys(each for first in firsts for each in agents_of(first))
+        if len(members) > 1:  # or else the first exercise tells
+            new = [agent for agent in members if not self._stored.get(agent)]
+            for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):
+                pass
+
+    def _wanted(self, portions: Iterable[Job]) -> Iterator[Job]:
+        """The jobs without exercises of agents that were stopped, and with what is known here."""
+        payoff, granted = self.protocol.describe().payoff, self.evaluation.privileged
+        foreign = payoff is not None and ":" in payoff.id
+        for job in portions:
+            wanted = tuple(e for e in job.exercises if e.agent not in self._rows.stopped)
+            earlier = {e.key: self._earlier[e.key] for e in wanted if e.key in self._earlier}
+            if wanted:
+                job = replace(job, exercises=wanted, privileged=granted)  # noqa: PLW2901
+                yield replace(job, earlier=earlier, foreign=foreign)
+
+    def _begin(self, job: Task[Finished]) -> None:
+        """Keep that exercises of untrusted agents are begun, whatever ends this process then."""
+        if self._writer and any(is_isolated(agent, Isolation.AUTO) for agent in job.agents):
+            assert isinstance(job, Job)  # nothing else is begun
+            self._writer.begin([exercise.key for exercise in job.exercises])
+
+    def _prepared(
+        self, proposed: Mapping[Spec, Sequence[Exercise]], work: Work
+    ) -> dict[Spec, Prepared]:
+        """The offline phase of each agent that has exercises left, if they ask for one.
+
+        One after the other, so that they do not disturb each other's time.
+        """
         phases = {}
         for agent, (first, *_) in proposed.items():
             if first.preparation is None:
                 continue
-            isolated = is_isolated(agent, self._options.isolation)
-            phases[agent] = prepare(
-                agent,
-                first.preparation,
-                isolated=isolated,
-                limits=self._options.limits,
-                sandbox=self._options.sandbox,
-            )
+            task = Preparing(agent, first.preparation, self._options)
+            if task.needs_worker(self._options):
+                (phases[agent],) = work([task])
+            else:
+                phases[agent] = task.prepare()
             digest = phases[agent].remark()["digest"]
-            earlier = (each.remarks.get("offline") for each in self._stored[agent])
+            earlier = (each.remarks.get("offline") for each in self._stored[agent].values())
             if any(each is not None and each["digest"] != digest for each in earlier):
                 raise InvalidInputError(
                     f"{agent.label} prepared something else than for its earlier exercises.",
@@ -233,6 +319,9 @@ class Run:
     def _add(self, outcome: Outcome, trace: Trace | None, elapsed: float) -> None:
         if outcome.exercise.budget.wall_limit is not None:
             outcome = replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed})
+        if self.protocol.memory == "fresh":
+            outcome = self._rows.add(outcome)
+        self._again.pop(outcome.exercise.key, None)
         self._waiting.append((outcome, trace))
         self._missing[outcome.exercise.agent] -= 1
         if len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS:
@@ -250,21 +339,83 @@ class Run:
         # Not before they are stored: Ctrl-C may come at any time.
         self._waiting = early
         for outcome, _ in ready:
-            self._stored[outcome.exercise.agent].append(outcome)
+            self._stored[outcome.exercise.agent][outcome.exercise.key] = outcome
         for outcome, _ in ready:  # now that all of it counts: an observer that draws takes time
             self._observer.finished(outcome.exercise.agent, [outcome])
         self._flushed = monotonic()
 
     def _proposed(self) -> dict[Spec, list[Exercise]]:
-        """What each agent takes next, without what is finished."""
-        proposed = {}
-        for agent, done in self.outcomes().items():
+        """What each agent takes next, without what is finished.
+
+        First what is to be had anew, because a test may choose by it.
+        """
+        proposed: dict[Spec, list[Exercise]] = {}
+        for exercise in self._again.values():
+            proposed.setdefault(exercise.agent, []).append(exercise)
+        for agent, done in ({} if proposed else self.outcomes()).items():
+            if agent in self._rows.stopped:
+                continue
             finished = {outcome.exercise.key for outcome in done}
             exercises = [e for e in self.protocol.propose(agent, done) if e.key not in finished]
             if exercises:
                 proposed[agent] = exercises
+                self._rows.expect(agent, exercises)
         self._missing = {agent: len(proposed.get(agent, ())) for agent in self._stored}
         return proposed
+
+
+class _FaultRows:
+    """Stops agents after so many faults of their own in a row, in the order of exercise numbers.
+
+    That order does not depend on when exercises are done. One that is not done yet interrupts a
+    row, and a fault of the infrastructure does not count. The outcome that completes a row has the
+    remark ``stopped``, so that a record tells it without the options of a run.
+
+    Attributes:
+        stopped: The agents that take no more exercises.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.stopped: set[Spec] = set()
+        self._limit = limit
+        self._orders: dict[Spec, list[tuple[int, str]]] = {}
+        self._known: dict[str, Outcome] = {}
+
+    def take_up(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
+        """What an agent has done in earlier runs, perhaps under another limit."""
+        self._known |= {each.exercise.key: each for each in outcomes}
+        self.expect(agent, [each.exercise for each in outcomes])
+        if any(each.remarks.get(STOPPED, 0) >= self._limit for each in outcomes):
+            self.stopped.add(agent)
+
+    def expect(self, agent: Spec, exercises: Sequence[Exercise]) -> None:
+        """What an agent is going to do."""
+        new = {(each.number, each.key) for each in exercises}
+        self._orders[agent] = sorted(new.union(self._orders.get(agent, ())))
+
+    def add(self, outcome: Outcome) -> Outcome:
+        """Take up an outcome; with a remark if it completes a row."""
+        exercise = outcome.exercise
+        self._known[exercise.key] = outcome
+        order = self._orders[exercise.agent]
+        if not is_own_fault(outcome) or exercise.agent in self.stopped:
+            return outcome
+        place = bisect_left(order, (exercise.number, exercise.key))
+        row = 1 + self._faults(order[place + 1 :]) + self._faults(order[:place][::-1])
+        if row < self._limit:
+            return outcome
+        self.stopped.add(exercise.agent)
+        return replace(outcome, remarks={**outcome.remarks, STOPPED: self._limit})
+
+    def _faults(self, order: Iterable[tuple[int, str]]) -> int:
+        """How many faults of its own come first."""
+        faults = 0
+        for _, key in order:
+            done = self._known.get(key)
+            if done is None or done.fault is None or faults >= self._limit:
+                break
+            faults += is_own_fault(done)
+        return faults
 
 
 def jobs(
@@ -317,23 +468,16 @@ def _grouped(
     return groups.values()
 
 
-def warm_up_agents(
-    proposed: Mapping[Spec, Sequence[Exercise]],
-    work: Callable[[Iterable[Job]], Iterator[Finished]],
-    payoff: Payoff,
-) -> None:
-    """Let agents whose test has an end in real time do one action that does not count.
+def warm_ups(proposed: Mapping[Spec, Sequence[Exercise]], payoff: Payoff) -> Iterator[Job]:
+    """One action that does not count, of agents whose test has an end in real time.
 
     What happens only once is then done before the time runs: kernels are compiled, files read,
     processes started. It lasts as long as the test at the most, or as the time-out of an action.
     """
-    trials = []
     for first, *others in proposed.values():
         if (limit := first.budget.wall_limit) is not None:
             budget = Budget(interactions=1, wall_limit=limit * (1 + len(others)))
-            trials.append(Job((replace(first, budget=budget),), payoff, keep=False))
-    for _ in work(trials):
-        pass
+            yield Job((replace(first, budget=budget),), payoff, keep=False)
 
 
 def _wall_limit(exercise: Exercise) -> float:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
 
+from omnimeter.caching import announce, keep, kept
 from omnimeter.catalogue import Kind, make, objects
 from omnimeter.contract import Agent, EnvironmentClass, Fault, OmnimeterError, Prior, Spec, Trace
+from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.compilation import announce, cache_directory, yardsticks
-from omnimeter.interaction.handles import AgentFault, prepared_by, restore
+from omnimeter.interaction.compilation import yardsticks
+from omnimeter.interaction.handles import AgentFault, agent_error, prepared_by, restore
 from omnimeter.interaction.process import AgentProcess, Limits
 from omnimeter.interaction.sandbox import Sandbox
 from omnimeter.protocols.times import STEPS
@@ -135,28 +135,24 @@ def prepare(
     Raises:
         InvalidInputError: There is no such agent or prior, or they do not fit.
     """
-    path = kept_at(agent, preparation)
-    if path is not None and not again and path.exists():
-        with suppress(OmnimeterError, OSError, ValueError):
-            kept = Prepared.from_json(path.read_text(encoding="utf-8"), str(path))
-            if (kept.agent, kept.preparation) == (agent, preparation):
-                return kept
+    name = name_of(agent, preparation)
+    if name is not None and not again and (content := kept(name)) is not None:
+        with suppress(OmnimeterError, ValueError):  # of another version
+            known = Prepared.from_json(content.decode(), name)
+            if (known.agent, known.preparation) == (agent, preparation):
+                return known
     announce(f"Preparing {agent.label} for {preparation.prior.label}")
     prepared = _carry_out(agent, preparation, isolated, limits, sandbox)
-    if path is not None and prepared.fault is None:
-        with suppress(OSError):  # a cache: without it the phase is carried out again
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f"{path.name}.{os.getpid()}")
-            temporary.write_text(json.dumps(prepared.to_json()), encoding="utf-8")
-            os.replace(temporary, path)
+    if name is not None and prepared.fault is None:
+        keep(name, json.dumps(prepared.to_json()).encode())
     return prepared
 
 
-def kept_at(agent: Spec, preparation: Preparation) -> Path | None:
-    """Where what an agent prepared is kept; nowhere for Python objects, which have no identity."""
+def name_of(agent: Spec, preparation: Preparation) -> str | None:
+    """The name in the cache of what an agent prepared; Python objects have no identity."""
     if objects.is_object(agent.id) or objects.is_object(preparation.prior.id):
         return None
-    return cache_directory().parent / "prepared" / f"{preparation.key(agent)}.json"
+    return f"prepared/{preparation.key(agent)}.json"
 
 
 def _carry_out(
@@ -185,6 +181,8 @@ def _carry_out(
             restore(adapt(make(Kind.AGENT, agent)), prior, content)
     except AgentFault as trouble:
         fault, wall = trouble.fault, perf_counter() - begun
+    except BrokenPartError as error:
+        fault, wall = agent_error(str(error)).fault, perf_counter() - begun
     if instant:
         wall = cpu = 0.0
     return Prepared(agent, preparation, content, wall, cpu, machine(), fault)

@@ -1,18 +1,17 @@
-"""Running exercises in one process or several, with agents in processes of their own."""
+"""Running exercises in this process, with agents in processes of their own."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache, partial
-from itertools import chain, groupby
-from multiprocessing import get_context
+from itertools import groupby
+from threading import current_thread, main_thread
 from time import monotonic
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,26 +19,35 @@ import numpy as np
 from omnimeter.catalogue import Kind, inner_part, make, objects
 from omnimeter.contract import (
     Agent,
+    Briefing,
     ClockKind,
     Ending,
     EnvironmentClass,
     Exercise,
     Fault,
     FaultKind,
+    Observation,
     Outcome,
     Payoff,
     Spec,
     Trace,
 )
+from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution.preparing import Prepared, computation, machine, prior_of
 from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.dispatch import can_run_compiled
-from omnimeter.interaction.handles import AgentFault, AgentHandle, restore, view_of
+from omnimeter.interaction.handles import (
+    AgentFault,
+    AgentHandle,
+    agent_error,
+    restore,
+    view_of,
+)
 from omnimeter.interaction.loop import build, seated
 from omnimeter.interaction.process import AgentProcess, Limits
-from omnimeter.interaction.sandbox import Sandbox, Sandboxing, sandbox_for
+from omnimeter.interaction.sandbox import Sandbox, Sandboxing, contains, sandbox_for
 
 Finished = tuple[Outcome, Trace | None]
 
@@ -56,7 +64,14 @@ DIFFERENT = {"reproducible": False}
 """The remark on an outcome whose exercise went otherwise when it was run again."""
 
 TRIES = 3
-"""How often an exercise is tried that ends its worker process."""
+"""How often an exercise is begun at the most that ends in a fault of the infrastructure."""
+
+LONGEST_TIMER = 1e8
+"""Seconds that a timer of the system can be set to at the most."""
+
+MARGIN = 60.0
+"""Seconds beyond its limit after which an exercise is ended from outside. Starting an agent's
+process and compiling count in them, and the loop's own end comes first."""
 
 
 class Isolation(StrEnum):
@@ -81,6 +96,27 @@ def is_isolated(agent: Spec, isolation: Isolation) -> bool:
     return isolation is Isolation.PROCESS
 
 
+def is_untrusted(environment_class: Spec) -> bool:
+    """Whether an environment class, or one that it is made of, comes from a file or a module."""
+    if objects.is_object(environment_class.id):
+        return False
+    inner = (inner_part(Kind.ENVIRONMENT, environment_class, each) for each in ("first", "second"))
+    return ":" in environment_class.id or any(map(is_untrusted, filter(None, inner)))
+
+
+def exposed(agents: Iterable[Spec], options: Options) -> set[Spec]:
+    """The untrusted agents among some that nothing keeps from ending the process they run in.
+
+    Those are the agents from files and modules that are not contained by a sandbox.
+    """
+    return {
+        agent
+        for agent in agents
+        if is_isolated(agent, Isolation.AUTO)
+        and not (is_isolated(agent, options.isolation) and contains(options.sandboxing))
+    }
+
+
 def make_environment_class(spec: Spec) -> EnvironmentClass:
     """The class of a spec, made once."""
     return _environment_class(spec, objects.generation())
@@ -103,10 +139,13 @@ def batch_size(exercise: Exercise, isolation: Isolation) -> int:
     Only compiled ones are quick enough for more than one.
     """
     members = agents_of(exercise)
-    if any(is_isolated(member, isolation) for member in members):
-        return 1
+    if any(is_isolated(member, each) for member in members for each in (isolation, Isolation.AUTO)):
+        return 1  # nor is untrusted code loaded here
     environment_class = make_environment_class(exercise.environment_class)
-    agents = [make_agent(member) for member in members]
+    try:
+        agents = [make_agent(member) for member in members]
+    except BrokenPartError:  # which its exercises are going to say
+        return 1
     if not can_run_compiled(environment_class, agents, exercise):
         return 1
     work = sum(getattr(agent, "work", 1) for agent in agents)
@@ -128,8 +167,10 @@ def is_checkable(exercise: Exercise) -> bool:
         return False
     if is_isolated(agent, Isolation.AUTO):
         return True
+    if not objects.is_object(agent.id):
+        return False
     made = make_environment_class(exercise.environment_class)
-    return objects.is_object(agent.id) and not can_run_compiled(made, [make_agent(agent)], exercise)
+    return not can_run_compiled(made, [make_agent(agent)], exercise)
 
 
 def agents_of(exercise: Exercise) -> tuple[Spec, ...]:
@@ -168,6 +209,15 @@ class ExerciseRunner:
         for agent in [each for each in self._processes if each not in keep]:
             self._processes.pop(agent).close()
 
+    def load(self, agent: Spec) -> None:
+        """Make an agent, to see whether that can be done; its own faults are left to exercises.
+
+        Raises:
+            OmnimeterError: There is no such agent, or its parameters are wrong.
+        """
+        with suppress(AgentFault):
+            view_of(self._handle(agent))
+
     def carry_out(self, job: Job) -> Iterator[Finished]:
         """Do a job; under ``carried`` one agent takes all of its exercises."""
         carried = job.memory == "carried"
@@ -177,18 +227,36 @@ class ExerciseRunner:
         if carried:
             self.close()
             self._carried = {}
+        left = list(job.exercises)
         try:
-            for _, alike in groupby(job.exercises, lambda exercise: exercise.environment_class):
-                record, before = job.keep or job.check is not None, monotonic()
-                for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=record):
-                    checked = outcome
-                    if outcome.exercise.key == job.check and monotonic() - before < QUICK:
-                        checked = self._compared(outcome, trace)
-                    yield checked, trace if job.keep else None
+            while left:
+                with closing(self._finished(tuple(left), job)) as finished:
+                    try:
+                        while done := self._next(finished, len(left)):
+                            left.pop(0)
+                            yield done
+                    except _TimeIsOver as over:  # it came while the harness itself was at work
+                        self.close()
+                        empty = failed(Fault(FaultKind.INFRASTRUCTURE, str(over)))
+                        yield job.outcome(left.pop(0), empty), None
         finally:
             if carried:
                 self.close()
                 self._carried = None
+
+    def _finished(self, exercises: Sequence[Exercise], job: Job) -> Generator[Finished, None, None]:
+        for _, alike in groupby(exercises, lambda exercise: exercise.environment_class):
+            record, before = job.keep or job.check is not None, monotonic()
+            for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=record):
+                checked = replace(outcome, attempts=job.attempts(outcome.exercise))
+                if outcome.exercise.key == job.check and monotonic() - before < QUICK:
+                    checked = self._compared(checked, trace)
+                yield checked, trace if job.keep else None
+
+    def _next(self, finished: Iterator[Finished], left: int) -> Finished | None:
+        """The next finished exercise, unless it takes far too long; ``None`` after the last."""
+        with _hard_end(self.limits.seconds_per_exercise * left):
+            return next(finished, None)
 
     def _compared(self, outcome: Outcome, trace: Trace) -> Outcome:
         """The outcome with a remark if its exercise, run again by a new agent, goes otherwise.
@@ -282,9 +350,13 @@ class ExerciseRunner:
         if not is_isolated(agent, self.isolation):
             kept = {} if self._carried is None else self._carried
             if agent not in kept:
-                kept[agent] = make_agent(agent)
+                try:
+                    made = make_agent(agent)
+                except BrokenPartError as error:
+                    return BrokenAgent(agent_error(str(error)))
+                kept[agent] = made
                 if told:
-                    restore(kept[agent], *told)
+                    restore(made, *told)
             return kept[agent]
         if agent not in self._processes:
             carry, (prior, prepared) = self._carried is not None, told or (None, None)
@@ -297,6 +369,53 @@ class ExerciseRunner:
                 sandbox=self.sandbox,
             )
         return self._processes[agent]
+
+
+class BrokenAgent(AgentHandle):
+    """The handle of an agent that cannot be made: each of its exercises ends in the same fault."""
+
+    def __init__(self, trouble: AgentFault) -> None:
+        self._trouble = trouble
+
+    @property
+    def view(self) -> str | None:  # noqa: D102 - see AgentHandle
+        raise self._trouble
+
+    def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102, ARG002
+        raise self._trouble
+
+    def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102, ARG002
+        raise self._trouble
+
+    def finish(self, reward: float, observation: Observation) -> None:
+        """Nothing has begun."""
+
+
+class _TimeIsOver(BaseException):
+    """An exercise takes far too long; no ``except Exception`` of a third party may catch it."""
+
+
+@contextmanager
+def _hard_end(seconds: float) -> Iterator[None]:
+    """End what takes longer by an exception, where this can be done.
+
+    That is in the main thread, unless somebody else uses the timer; and Python code ends then, but
+    compiled code does not before it is done. A worker that does not end is ended by its pool.
+    """
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGALRM) != signal.SIG_DFL:
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        raise _TimeIsOver(f"The exercise took longer than {seconds:g} s of real time.")
+
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds + MARGIN, LONGEST_TIMER))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def failed(fault: Fault) -> Trace:
@@ -358,6 +477,35 @@ class Options:
         return sandbox_for(self.sandboxing, self.hidden)
 
 
+def runner_for(options: Options) -> ExerciseRunner:
+    """What runs exercises in this process."""
+    contained = options.sandboxing, options.hidden
+    return ExerciseRunner(options.isolation, options.limits, None, *contained)
+
+
+@dataclass(frozen=True)
+class End:
+    """How a process ended that was carrying something out.
+
+    Attributes:
+        message: How, in a sentence.
+        culprits: The agents whose fault it is; empty if it is one of the infrastructure.
+        final: Whether another try would only take as long again.
+    """
+
+    message: str
+    culprits: frozenset[Spec] = frozenset()
+    final: bool = False
+
+    def fault(self, agent: Spec) -> Fault:
+        """The fault of an agent's exercise that was under way."""
+        if agent not in self.culprits:
+            return Fault(FaultKind.INFRASTRUCTURE, self.message)
+        kind = FaultKind.TIME_OUT if self.final else FaultKind.AGENT_ERROR
+        blame = "Without a sandbox, this counts as a fault of the agent."
+        return Fault(kind, f"{self.message} {blame}")
+
+
 @dataclass(frozen=True)
 class Job:
     """Some exercises in one class, of one agent or of the same agents jointly.
@@ -366,8 +514,9 @@ class Job:
     exercises, in this order and in any classes. ``keep`` says whether the traces are kept, and
     ``check`` is the key of an exercise that is run again, if that is quick: whether it goes the
     same way is remarked, and nothing else of it counts. ``prepared`` is what its agent prepared in
-    an offline phase. ``privileged`` says whether views that tell what others have to find out are
-    granted; only evaluations refuse them.
+    an offline phase. ``earlier`` says how often exercises were begun before, by their keys, and
+    ``foreign`` whether the payoff comes from a file or a module. ``privileged`` says whether views
+    that tell what others have to find out are granted; only evaluations refuse them.
     """
 
     exercises: tuple[Exercise, ...]
@@ -377,111 +526,78 @@ class Job:
     check: str | None = None
     prepared: Prepared | None = None
     privileged: bool = True
+    earlier: Mapping[str, int] = field(default_factory=dict)
+    foreign: bool = False
+
+    @property
+    def agents(self) -> tuple[Spec, ...]:
+        """The agents that take part."""
+        return agents_of(self.exercises[0])
+
+    @property
+    def results(self) -> int:
+        """How many results it has."""
+        return len(self.exercises)
+
+    @property
+    def whole(self) -> bool:
+        """Whether its results only count together."""
+        return self.memory == "carried"
+
+    @property
+    def keeps_others(self) -> bool:
+        """Whether the processes of other agents are kept meanwhile: see ``ExerciseRunner``."""
+        return self.exercises[0].budget.wall_limit is not None
+
+    def seconds(self, options: Options, done: int) -> float:
+        """The longest that the rest of it may take, when so many results are there."""
+        limits, isolated = options.limits, [is_isolated(a, options.isolation) for a in self.agents]
+        starting = 2 * limits.seconds_to_begin * any(isolated)  # to greet and to begin
+        return limits.seconds_per_exercise * (self.results - done) + starting + 2 * MARGIN
+
+    def needs_worker(self, options: Options) -> bool:
+        """Whether it has untrusted code in it that could end the process which carries it out."""
+        classes = {exercise.environment_class for exercise in self.exercises}
+        return (
+            self.foreign or bool(exposed(self.agents, options)) or any(map(is_untrusted, classes))
+        )
+
+    def attempts(self, exercise: Exercise) -> int:
+        """How often an exercise was begun, this time included."""
+        return self.earlier.get(exercise.key, 0) + 1
+
+    def carry_out(self, runner: ExerciseRunner) -> Iterator[Finished]:
+        """Each finished exercise, in order."""
+        return runner.carry_out(self)
 
     def singly(self) -> Iterator[Job]:
         """The same work, one run at a time; a carried sequence cannot be divided."""
-        if self.memory == "carried":
+        if self.whole:
             return iter([self])
         return (replace(self, exercises=tuple(run)) for _, run in groupby(self.exercises, run_of))
 
+    def outcome(self, exercise: Exercise, trace: Trace) -> Outcome:
+        """The outcome of one of its exercises."""
+        judged = outcome_of(exercise, trace, self.payoff, self.prepared)
+        return replace(judged, attempts=self.attempts(exercise))
 
-@contextmanager
-def worker_pool(options: Options) -> Iterator[Callable[[Iterable[Job]], Iterator[Finished]]]:
-    """A function that carries out jobs and gives each finished exercise as soon as it is there."""
-    if options.workers > 1:
-        pool = _WorkerPool(options)
-        try:
-            yield pool.work
-        finally:
-            pool.dismiss()
-    else:
-        with closing(_runner_for(options)) as runner:
-            yield lambda jobs: (done for job in jobs for done in runner.carry_out(job))
+    def lost(self, finished: Sequence[Finished], end: End) -> tuple[list[Finished], list[Job]]:
+        """What becomes of it when the process that carries it out ends (standard, section 8).
 
+        Args:
+            finished: The results that were there by then.
+            end: How the process ended, and through whom.
 
-class _WorkerPool:
-    """Worker processes. Jobs that end one are tried again, one at a time, and then given up."""
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._pool = self._start()
-
-    def _start(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            self._options.workers,
-            mp_context=get_context("spawn"),
-            initializer=_init_worker,
-            initargs=(self._options, objects.pack()),
-        )
-
-    def work(self, jobs: Iterable[Job]) -> Iterator[Finished]:
-        """Each finished exercise, in whatever order."""
-        lost = yield from self._submit_all(jobs)
-        if lost:  # the job that ended a worker, and others that were lost with it
-            self._renew()
-            lost = yield from self._submit_all(lost)
-        if lost:
-            self._renew()
-        for single in chain.from_iterable(job.singly() for job in lost):
-            yield from self._retry(single)
-
-    def _submit_all(self, jobs: Iterable[Job]) -> Generator[Finished, None, list[Job]]:
-        """Do all jobs at once; give back those that were lost with a worker."""
-        futures: dict[Future[list[Finished]], Job] = {}
-        lost: list[Job] = []
-        for job in jobs:
-            try:
-                futures[self._pool.submit(_work, job)] = job
-            except BrokenProcessPool:
-                lost.append(job)
-        for future in as_completed(futures):
-            try:
-                yield from future.result()
-            except BrokenProcessPool:
-                lost.append(futures[future])
-        return lost
-
-    def _retry(self, job: Job) -> list[Finished]:
-        for _ in range(TRIES):
-            try:
-                return self._pool.submit(_work, job).result()
-            except BrokenProcessPool:
-                self._renew()
-        message = f"The process that carried it out died {TRIES} times."
-        empty = failed(Fault(FaultKind.INFRASTRUCTURE, message))
-        return [
-            (outcome_of(exercise, empty, job.payoff, job.prepared), None)
-            for exercise in job.exercises
+        Returns:
+            Results that are not there yet, and jobs to be done instead.
+        """
+        left = replace(self, exercises=self.exercises[len(finished) :])
+        first, *rest = left.singly()
+        if not (end.culprits or end.final) and self.attempts(first.exercises[0]) < TRIES:
+            again = self if self.whole else first
+            begun = {each.key: self.attempts(each) for each in again.exercises}
+            return [], [replace(again, earlier={**self.earlier, **begun}), *rest]
+        faults = [
+            (self.outcome(each, failed(end.fault(each.agent))), None) for each in first.exercises
         ]
-
-    def _renew(self) -> None:
-        self.dismiss()
-        self._pool = self._start()
-
-    def dismiss(self) -> None:
-        """End all processes at once."""
-        processes = list((self._pool._processes or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-
-
-_runner: ExerciseRunner | None = None
-"""The runner of a process of the pool."""
-
-
-def _runner_for(options: Options) -> ExerciseRunner:
-    contained = options.sandboxing, options.hidden
-    return ExerciseRunner(options.isolation, options.limits, None, *contained)
-
-
-def _init_worker(options: Options, packed: bytes) -> None:
-    global _runner  # noqa: PLW0603 - a worker process has no other place for what it keeps
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
-    _runner = _runner_for(options)
-    objects.receive(packed)
-
-
-def _work(job: Job) -> list[Finished]:
-    assert _runner is not None  # set at the beginning of the shift
-    return list(_runner.carry_out(job))
+        return [*(finished if self.whole else ()), *faults], rest

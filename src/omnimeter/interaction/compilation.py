@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import inspect
-import os
 import re
 import sys
-import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import cache
-from pathlib import Path
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
 from threading import Lock
 from types import CodeType, ModuleType
 from typing import Any
 
+from omnimeter.caching import announce, cache_directory, directory_of
 from omnimeter.contract import AgentKernels, EnvironmentKernels, InvalidInputError
 from omnimeter.contract.kernels import plain
 from omnimeter.interaction import templates
@@ -85,27 +83,7 @@ def _source(part: Any) -> str:
         ) from error
 
 
-announcements: list[Callable[[str], None]] = []
-"""Told before something is compiled for the first time, and when it cannot be compiled."""
-
-
-def announce(message: str, *, warn: bool = False) -> None:
-    """Tell all that listen to announcements; if none does, it can be a Python warning instead."""
-    for tell in announcements:
-        tell(message)
-    if warn and not announcements:
-        warnings.warn(message, stacklevel=2)
-
-
 _one_at_a_time = Lock()  # a module that is being compiled is not yet what another thread needs
-
-
-def cache_directory() -> Path:
-    """Where compiled kernels are kept: ``OMNIMETER_CACHE_DIR``, or the user's cache."""
-    if chosen := os.environ.get("OMNIMETER_CACHE_DIR"):
-        return Path(chosen) / "kernels"
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "omnimeter" / "kernels"
 
 
 @cache
@@ -157,7 +135,7 @@ def adjust_entry(kernels: AgentKernels, types: tuple[str, ...]) -> ModuleType:
 
 
 def load(what: str, body: str, *, compiles: bool = True, **sides: Any) -> ModuleType:
-    """Write a module of a body and the kernels of some sides that it names, and import it.
+    """Generate a module of a body and the kernels of some sides that it names, and import it.
 
     Args:
         what: What it is, for announcements.
@@ -186,22 +164,39 @@ def load(what: str, body: str, *, compiles: bool = True, **sides: Any) -> Module
     name = f"{GENERATED}{digest.hexdigest()[:20]}"
     with _one_at_a_time:
         if name not in sys.modules:
-            path = _write(name, source)
-            if compiles and not list(path.parent.glob("__pycache__/*.nbi")) and not plain():
+            directory = directory_of(name)
+            if compiles and not plain() and (directory is None or not directory.is_dir()):
                 own = {module for module, _ in places.values() if not module.startswith(GENERATED)}
                 modules = ", ".join(sorted(own))
                 whose = f" of {modules}" if modules else ""
-                announce(f"Compiling {what} kernels{whose} (once; kept for next time)")
-            spec = importlib.util.spec_from_file_location(name, path)
-            assert spec is not None  # a path that ends in .py has a loader
-            assert spec.loader is not None
-            sys.modules[name] = module = importlib.util.module_from_spec(spec)
+                keeping = "" if directory is None else " (once; kept for next time)"
+                announce(f"Compiling {what} kernels{whose}{keeping}")
+            loader = _GeneratedLoader(name, source)
+            spec = spec_from_file_location(name, loader=loader)
+            assert spec is not None  # a spec with a given loader is always made
+            sys.modules[name] = module = module_from_spec(spec)
             try:
-                spec.loader.exec_module(module)
+                loader.exec_module(module)
             except BaseException:
                 del sys.modules[name]
                 raise
         return sys.modules[name]
+
+
+class _GeneratedLoader(SourceFileLoader):
+    """Runs source that was generated just now; there is no file of it."""
+
+    def __init__(self, name: str, source: str) -> None:
+        super().__init__(name, str(cache_directory() / name / f"{name}.py"))
+        self._source = source
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the source."""
+        return self.source_to_code(self._source.encode(), self.get_filename(fullname))
+
+    def get_source(self, fullname: str) -> str:  # noqa: ARG002 - it has one module
+        """The source, which tracebacks show and other modules' hashes depend on."""
+        return self._source
 
 
 def _place(part: Any) -> tuple[str, str]:
@@ -235,34 +230,3 @@ def _foundations() -> tuple[str, ...]:
     # Numba's own cache forgets whether bounds were checked.
     checked = numba.config.BOUNDSCHECK  # type: ignore[attr-defined] # made at run time
     return *versions, str(checked), *map(inspect.getsource, (intrinsics, kernels, templates))
-
-
-def _write(name: str, source: str) -> Path:
-    """Put the module into a directory of its own; several processes may do so at once."""
-    for root in (cache_directory, temporary_directory):
-        try:
-            path = root() / name / f"{name}.py"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                handle, temporary = tempfile.mkstemp(dir=path.parent)
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(source)
-                os.utime(temporary, (0, 0))  # Numba's index holds the time stamp of the source
-                os.replace(temporary, path)
-        except OSError:
-            continue
-        if os.access(path.parent, os.W_OK):  # Numba will write there too
-            return path
-    raise InvalidInputError(
-        f"Compiled kernels cannot be kept in {cache_directory()}.",
-        "Set OMNIMETER_CACHE_DIR to a directory that can be written.",
-    )
-
-
-def temporary_directory() -> Path:
-    """A directory for temporary files that only this user can write to."""
-    path = Path(tempfile.gettempdir()) / f"omnimeter-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
-    if path.lstat().st_uid != os.getuid():
-        raise PermissionError(f"{path} belongs to another user")
-    return path

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omnimeter.caching import announce
 from omnimeter.contract import Agent, ClockKind, Ending, EnvironmentClass, Exercise, Fault, Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.exercise import nanoseconds
 from omnimeter.contract.kernels import State
 from omnimeter.interaction import handles, kernels, loop, templates
-from omnimeter.interaction.compilation import announce, runner, yardsticks
+from omnimeter.interaction.compilation import runner, yardsticks
 from omnimeter.interaction.handles import AgentFault, AgentHandle
 from omnimeter.interaction.kernels import KernelEnvironment, integers, starts
 from omnimeter.interaction.loop import own_exercises, run_stepwise

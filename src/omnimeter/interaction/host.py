@@ -21,6 +21,7 @@ import numpy as np
 
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Agent, OmnimeterError, Prior, Spec
+from omnimeter.contract.errors import BrokenPartError
 from omnimeter.interaction import wire
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import (
@@ -62,6 +63,8 @@ class Host:
                     return {"type": "memory"}
                 error = error.__cause__
             error = raised
+            if isinstance(error, BrokenPartError):  # its own code fails, before it can be asked
+                return {"type": "fault", "message": str(error), "detail": ""}
             if isinstance(error, AgentFault):
                 detail = error.fault.detail[-LONGEST_DETAIL:]
                 return {"type": "fault", "message": error.fault.message, "detail": detail}

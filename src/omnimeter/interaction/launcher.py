@@ -176,6 +176,8 @@ def _descendants(process: int) -> list[int]:
 def _restrict(plan: dict[str, Any]) -> None:
     """Give up all of the file system but the places of the plan, and all sockets."""
     version = _call("syscall", SYS_LANDLOCK, None, 0, 1)
+    if version < 6 and plan["user"] is None:
+        raise OSError(f"landlock of version {version} lets a process send signals to others")
     every = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     # From version 4 on no TCP; from 6 on no signals to other processes and no abstract sockets.
     rules = struct.pack("QQQ", every, 3, 3)[: 8 if version < 4 else 16 if version < 6 else 24]
@@ -267,7 +269,7 @@ def _be_first(plan: dict[str, Any], life: int, tell: int) -> NoReturn:
 
 
 def _map(user: int, group: int) -> None:
-    """Map the user and the group to themselves, and nobody else."""
+    """Map the user and the group to themselves, and no other."""
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")

@@ -563,7 +563,7 @@ class AgentProcess(AgentHandle):
         return AgentFault(Fault(FaultKind.TIME_OUT, message, _quoted(self._end())))
 
     def _never_ends(self, elapsed: int) -> AgentFault:
-        """The fault of an exercise that takes too long, whoever took most of the time."""
+        """The fault of an exercise that takes too long, by who took most of the time."""
         seconds = self.limits.seconds_per_exercise
         if 2 * self._own_ns >= elapsed:
             return self._too_slow(seconds, "for an exercise")

@@ -18,12 +18,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from omnimeter.caching import cache_directory
 from omnimeter.catalogue import Kind, files_of, inner_part
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.interaction import launcher
-from omnimeter.interaction.compilation import cache_directory
 
 MOST_PROCESSES = 128
 """Processes and threads that an agent may have at once."""
@@ -42,7 +41,7 @@ SYSTEM = (
 """Where an operating system keeps its programs, and what they need."""
 
 FIRST_USER = 0x70000000
-"""The first of the numbers of users that nobody has, one for each process of an agent."""
+"""The first of the numbers that no user has, one for each process of an agent."""
 
 
 class Sandboxing(StrEnum):
@@ -286,8 +285,3 @@ def _without(tree: str, hidden: Sequence[str]) -> Iterator[str]:
     elif tree not in hidden and os.path.isdir(tree):
         for entry in sorted(os.listdir(tree)):
             yield from _without(os.path.join(tree, entry), hidden)
-
-
-def facts() -> dict[str, Any]:
-    """Each mechanism and why it does not work here, or an empty text."""
-    return {each.value: obstacle(each) for each in Mechanism if each is not Mechanism.NONE}

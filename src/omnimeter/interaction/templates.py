@@ -19,16 +19,20 @@ from the first reward on."""
 _PREAMBLES = {
     "cpu": """
 import numpy as np
-from numba import float64, int64, njit
+from numba import float64, int64
+from omnimeter import caching
 from omnimeter.interaction.intrinsics import CPU_CLOCK, WALL_CLOCK, borrow, lent, read_clock
 
 exercises = range  # which exercises of so many one call runs: all of them
-compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+
+def compiled(function):
+    return caching.compiled(function, nogil=True, error_model="numpy")
 
 
 def compiled_for(*types):
     # With its types given it is ready as soon as it is defined, not after the first call.
-    return njit(types, cache=True, error_model="numpy")
+    return lambda function: caching.compiled(function, *types, error_model="numpy")
 """
 }
 """By target: ``compiled``, ``compiled_for`` and ``exercises``."""

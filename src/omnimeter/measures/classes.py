@@ -8,6 +8,7 @@ from math import inf, isfinite
 from typing import Any
 
 from omnimeter.contract import EnvironmentClass, InvalidInputError, stream
+from omnimeter.contract.errors import check_count
 from omnimeter.estimation import Estimate, mean
 from omnimeter.measures.basic import MEASURES, Combine, Form, Measures, measure
 
@@ -79,6 +80,8 @@ def measure_class(
     if exercises < 1 or steps < 1:
         message = f"{exercises} exercises of {steps} steps leave nothing to measure."
         raise InvalidInputError(message, "Give exercises=1 and steps=1 or more.")
+    check_count(exercises, "exercises")
+    check_count(steps, "steps")
     instances = []
     for number in range(exercises):
         instance = environment_class.numbered(number)

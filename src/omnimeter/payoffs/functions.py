@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omnimeter.caching import compiled
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.payoffs.discounts import DiscountSequence, weights
@@ -15,9 +16,6 @@ from omnimeter.payoffs.discounts import DiscountSequence, weights
 
 @cache
 def _compiled_sum() -> Any:
-    from numba import njit
-
-    @njit(cache=True)
     def compensated_sum(values: Any) -> Any:
         total, lost = 0.0, 0.0
         for value in values:
@@ -27,7 +25,7 @@ def _compiled_sum() -> Any:
             total = after
         return total + lost
 
-    return compensated_sum
+    return compiled(compensated_sum)
 
 
 def total(rewards: FloatArray) -> float:

@@ -29,6 +29,7 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
+from omnimeter.contract.errors import MOST_INTERACTIONS, check_count
 from omnimeter.contract.exercise import NANOSECONDS, is_own_fault, nanoseconds
 from omnimeter.contract.protocol import Design, Moment
 from omnimeter.estimation import mean_sequence
@@ -112,10 +113,8 @@ def plan(
     Raises:
         InvalidInputError: There is no length, or the numbers contradict each other.
     """
-    if repetitions is not None and repetitions < 1:
-        raise InvalidInputError(
-            f"There cannot be {repetitions} repetitions.", "Give a number from 1 up."
-        )
+    if repetitions is not None:
+        check_count(repetitions, "repetitions")
     for name, number in (("length of a repetition", length), ("precision", precision)):
         if number is not None and not 0 < number < inf:
             raise InvalidInputError(f"The {name} is {number}.", "Give a number above 0.")
@@ -139,6 +138,7 @@ def plan(
                 "Give two of the three: the third follows.",
             )
         most = int(total / length * (1 + ROUNDING)) if total < inf else 0
+        check_count(max(1, most), "repetitions")
         if most < 1:
             raise InvalidInputError(
                 f"A repetition of {length:g} is longer than the whole test of {total:g}.",
@@ -562,6 +562,8 @@ class AnytimeUntimed(Anytime):
     ) -> None:
         if slot < 1:
             raise InvalidInputError(f"The first slot is {slot} interactions.", "Give 1 or more.")
+        if interactions is not None:
+            check_count(interactions, "interactions", MOST_INTERACTIONS)
         divided = plan(interactions, length, repetitions, precision, slot)
         if divided.length < slot:
             raise InvalidInputError(

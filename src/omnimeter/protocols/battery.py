@@ -20,6 +20,7 @@ from omnimeter.contract import (
     Spec,
     UnknownNameError,
 )
+from omnimeter.contract.errors import check_count
 from omnimeter.contract.exercise import FOREVER
 from omnimeter.contract.protocol import Memory
 from omnimeter.contract.spec import JsonData, read_json
@@ -158,8 +159,7 @@ class Battery(FixedProtocol):
         seed: int = 0,
         memory: Memory = "fresh",
     ) -> None:
-        if tests < 1:
-            raise InvalidInputError(f"There cannot be {tests} tests.", "Give a number from 1 up.")
+        check_count(tests, "tests")
         self.plan = find_battery(battery)
         self.parts = len(self.plan.exercises)
         self.tests = tests

@@ -22,6 +22,7 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
+from omnimeter.contract.errors import check_count
 from omnimeter.contract.prior import Preparation, horizon, require_discount
 from omnimeter.contract.protocol import Design, Metric
 from omnimeter.protocols.sample import (
@@ -107,9 +108,8 @@ class BayesianRL(FixedProtocol):
             (trajectories, "trajectories per MDP"),
             (interactions, "steps"),
         ):
-            if number is not None and number < 1:
-                message = f"There cannot be {number} {what}."
-                raise InvalidInputError(message, "Give a number from 1 up.")
+            if number is not None:
+                check_count(number, what)
         self.environment_spec = given_spec(Kind.ENVIRONMENT, environment_class)
         self.prior_spec = given_spec(
             Kind.ENVIRONMENT, environment_class if prior is None else prior

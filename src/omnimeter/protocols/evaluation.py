@@ -11,6 +11,10 @@ from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
 from omnimeter.contract.protocol import Design, Memory, Moment
 from omnimeter.contract.spec import JsonData
 
+STOPPED = "stopped"
+"""The remark on the outcome after which an agent took no more exercises: after how many faults of
+its own in a row."""
+
 
 @lru_cache(maxsize=4)
 def _made(spec: Spec, generation: int) -> Protocol:  # noqa: ARG001 - objects may be redefined
@@ -82,6 +86,7 @@ class Result:
         memory: What agents kept from one exercise to the next: ``fresh`` or ``carried``.
         design: What the test says of itself.
         exhausted: Agents whose test ended early because no environment was left for them.
+        stopped: Agents whose test ended early, after how many faults of their own in a row.
     """
 
     scores: Mapping[Spec, Score]
@@ -94,6 +99,7 @@ class Result:
     memory: Memory = "fresh"
     design: Design = Design()
     exhausted: tuple[Spec, ...] = ()
+    stopped: Mapping[Spec, int] = field(default_factory=dict)
 
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
@@ -122,7 +128,23 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
         memory=protocol.memory,
         design=protocol.describe(),
         exhausted=tuple(agent for agent, done in ordered.items() if protocol.is_exhausted(done)),
+        stopped={
+            agent: limit
+            for agent, done in ordered.items()
+            if (limit := _fault_limit(done)) and _left(protocol, agent, done)
+        },
     )
+
+
+def _fault_limit(outcomes: Sequence[Outcome]) -> int:
+    """After how many faults in a row the agent of some outcomes was stopped; 0 if it was not."""
+    return max((int(each.remarks.get(STOPPED, 0)) for each in outcomes), default=0)
+
+
+def _left(protocol: Protocol, agent: Spec, outcomes: Sequence[Outcome]) -> bool:
+    """Whether an agent would have more exercises to take."""
+    done = {each.exercise.key for each in outcomes}
+    return any(each.key not in done for each in protocol.propose(agent, outcomes))
 
 
 def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:
@@ -131,5 +153,7 @@ def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:
     by_agent: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
     for outcome in outcomes:
         by_agent[outcome.exercise.agent].append(outcome)
-    complete = not any(protocol.propose(agent, done) for agent, done in by_agent.items())
+    complete = not any(
+        protocol.propose(agent, done) for agent, done in by_agent.items() if not _fault_limit(done)
+    )
     return judge(protocol, by_agent, complete)

@@ -29,6 +29,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.errors import check_count
 from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.protocol import Design, Metric
 from omnimeter.payoffs import LaterAverage
@@ -174,8 +175,8 @@ class Perturbation(FixedProtocol):
         length = 2 * at if interactions is None else interactions
         shorter = min(at, length - at)
         self.window = max(1, shorter // 10) if window is None else window
+        check_count(self.exercises, "exercises")
         for valid, problem, advice in (
-            (self.exercises >= 1, f"There cannot be {exercises} exercises.", "Give 1 or more."),
             (at >= 1, f"There cannot be {at} interactions before the change.", "Give 1 or more."),
             (
                 length > at,

@@ -36,6 +36,7 @@ from omnimeter.contract import (
     Trace,
     stream,
 )
+from omnimeter.contract.errors import check_count
 from omnimeter.contract.exercise import check_joint, is_own_fault
 from omnimeter.contract.protocol import Design, Memory
 from omnimeter.estimation import Estimate, mean_sequence, stratified_mean
@@ -402,10 +403,7 @@ class Sample(FixedProtocol):
     ) -> None:
         if exercises is None:
             exercises = FIRST_BLOCK if precision is None else MOST_EXERCISES
-        if exercises < 1:
-            raise InvalidInputError(
-                f"There cannot be {exercises} exercises.", "Give a number from 1 up."
-            )
+        check_count(exercises, "exercises")
         if precision is not None and not 0 < precision < inf:
             raise InvalidInputError(f"The precision is {precision}.", "Give a number above 0.")
         if precision is not None and memory == "carried":

@@ -133,6 +133,7 @@ class Layout:
         index: The SQLite index, which can always be rebuilt from the shards.
         provenance: The directory with one file for each time that the evaluation was written.
         traces: The directory of the shards of traces, each named like its shard of outcomes.
+        begun: The keys of exercises of untrusted agents, written when they are begun.
     """
 
     def __init__(self, root: Path) -> None:
@@ -145,6 +146,7 @@ class Layout:
         self.provenance = root / "provenance"
         self.outcomes = root / "outcomes"
         self.traces = root / "traces"
+        self.begun = root / "begun"
 
     def outcome_shard(self, name: str) -> Path:
         """The file of a shard of outcomes."""

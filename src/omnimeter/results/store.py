@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from operator import itemgetter
@@ -347,6 +347,36 @@ class Writer(Record):
         # The outcomes are safe by now. An index that lacks them is fixed by the next writer.
         with suppress(sqlite3.Error):
             add_to_index(self._layout, shard, table.to_pylist())
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """Keep that exercises are begun now, so that later attempts are known as such.
+
+        It survives the death of this process, though not a crash of the machine.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        # What a killed writer had begun to write cannot run into the next key.
+        text = "".join(f"\n{key}" for key in keys)
+        with (
+            write_errors(self._layout.begun),
+            self._layout.begun.open("a", encoding="ascii") as file,
+        ):
+            file.write(text)
+
+    def begun(self) -> dict[str, int]:
+        """How often exercises were begun, by their keys, as far as ``begin`` was told.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        try:
+            return dict(Counter(self._layout.begun.read_text(encoding="ascii").split()))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            message = f"{self._layout.begun} cannot be read ({error})."
+            raise StoreError(message, "Remove that file; no result depends on it.") from error
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from omnimeter.agents.shared import best_action, break_ties, require
 from omnimeter.contract import Briefing, MDPDistribution, Prior
 from omnimeter.contract.agent import FloatArray, IntArray, single
 from omnimeter.interaction.compilation import load
+from omnimeter.interaction.templates import preamble
 from omnimeter.kernels import AgentKernels, forward, generator_state, kernel, uniform
 
 UNDEFINED = 4
@@ -182,12 +183,11 @@ KERNELS = AgentKernels(OppsState, act=act)
 _FIELDS = ", ".join(f"borrow(given.{name}, 0, len(given.{name}))" for name in OppsState._fields)
 
 _TRAJECTORY = f"""
-from numba import njit
+{preamble()}
 from omnimeter.agents.bayesian.opps import draw, draw_successor
-from omnimeter.interaction.intrinsics import borrow
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def trajectory(given, observation, initial, steps, gamma):
     agent = AgentState({_FIELDS})
     states, actions = len(initial), len(agent.indices)

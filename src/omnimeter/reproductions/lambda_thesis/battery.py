@@ -26,7 +26,8 @@ from omnimeter.estimation import (
     paired_difference,
     regression,
 )
-from omnimeter.execution.workers import Job, Options, worker_pool
+from omnimeter.execution.pool import worker_pool
+from omnimeter.execution.workers import Job, Options
 from omnimeter.interaction import run_single
 from omnimeter.protocols.battery import Battery
 from omnimeter.reports.style import INK, LINE, MUTED
