@@ -310,10 +310,15 @@ class Result:
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{remarks}"
 
     def _remarks(self) -> list[str]:
-        from omnimeter.reports.summary import privilege_sentence, reproducibility_sentence
+        from omnimeter.reports import summary
 
         remarks = [self.judged.design.warning] * bool(self.judged.design.warning)
-        for sentence in (reproducibility_sentence(self.judged), privilege_sentence(self.judged)):
+        for sentence in (
+            summary.reproducibility_sentence(self.judged),
+            summary.privilege_sentence(self.judged),
+            summary.fault_limit_sentence(self.judged),
+            summary.attempts_sentence(self.judged),
+        ):
             remarks += [sentence] * bool(sentence)
         remarks += ["Memory is carried from exercise to exercise."] * (self.memory == "carried")
         return remarks + ["Not all exercises are done."] * (not self.complete)

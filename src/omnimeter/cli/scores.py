@@ -97,7 +97,9 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
     from rich.markup import escape
 
     from omnimeter.reports.summary import (
+        attempts_sentence,
         bounded_sentence,
+        fault_limit_sentence,
         privilege_sentence,
         reproducibility_sentence,
         stopped_sentence,
@@ -111,6 +113,8 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
         stopped_sentence(result, compared),
         reproducibility_sentence(result),
         privilege_sentence(result),
+        fault_limit_sentence(result),
+        attempts_sentence(result),
     ):
         if sentence:
             out.print(f"[yellow]{escape(sentence)}[/yellow]")

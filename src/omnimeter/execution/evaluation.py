@@ -250,7 +250,9 @@ class Run:
 
     def _load(self, proposed: Mapping[Spec, Sequence[Exercise]], work: Work) -> None:
         """Find out whether the input is right of agents that could not be made beforehand."""
-        members = dict.fromkeys(each for first, *_ in proposed.values() for each in agents_of(first))
+        members = dict.fromkeys(
+            each for first, *_ in proposed.values() for each in agents_of(first)
+        )
         if len(members) > 1:  # or else the first exercise tells
             new = [agent for agent in members if not self._stored.get(agent)]
             for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):

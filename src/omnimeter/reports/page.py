@@ -321,6 +321,8 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
         summary.fault_sentence(rows, len(outcomes)),
+        summary.fault_limit_sentence(result),
+        summary.attempts_sentence(result),
         summary.reproducibility_sentence(result),
         summary.privilege_sentence(result),
     ]

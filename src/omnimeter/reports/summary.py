@@ -276,6 +276,32 @@ def reproducibility_sentence(result: Result) -> str:
     )
 
 
+def attempts_sentence(result: Result) -> str:
+    """Says how many exercises were begun more than once; mostly empty."""
+    again = {
+        agent.label: sum(each.attempts > 1 for each in done)
+        for agent, done in result.outcomes.items()
+    }
+    total = sum(again.values())
+    if not total:
+        return ""
+    names = listed([label for label, count in again.items() if count])
+    were = counted(total, "exercise was", "exercises were")
+    return (
+        f"{were} attempted again ({names}): something else than the agent had ended the first "
+        "attempt, or had interrupted it."
+    )
+
+
+def fault_limit_sentence(result: Result) -> str:
+    """Names the agents that took no more exercises because of their faults; mostly empty."""
+    return " ".join(
+        f"{agent.label} was stopped after {counted(limit, 'fault')} in a row: the rest of its "
+        "exercises was not run."
+        for agent, limit in result.stopped.items()
+    )
+
+
 def privilege_sentence(result: Result) -> str:
     """Names the agents that were told what others have to find out; mostly empty."""
     views = {
