@@ -162,7 +162,10 @@ def test_payoffs_from_files_are_known_to_workers(tmp_path):
     ("body", "reason"),
     [
         ("    raise RuntimeError('not today')\n", "not today"),
-        ("    def __init__(self):\n        raise ValueError('no weights')\n", "no weights"),
+        (
+            "    def __init__(self):\n        raise ValueError('no weights')\n    act = None\n",
+            "no wei",
+        ),
         ("    import no_such_module\n", "no_such_module"),
     ],
 )
