@@ -88,7 +88,7 @@ def payoff_bounds(
     def rewards(environment_class: EnvironmentClass, instance: Instance) -> tuple[float, float]:
         try:
             return environment_class.build(instance).rewards
-        except Exception:  # its exercises end in a fault, which says why
+        except (Exception, SystemExit):  # its exercises end in a fault, which says why
             return Environment.rewards
 
     limits = [payoff.bounds(each) for each in {rewards(*each) for each in drawn}]

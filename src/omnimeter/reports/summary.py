@@ -334,18 +334,29 @@ def sandbox_sentence(result: Result) -> str:
 
 
 def attempts_sentence(result: Result) -> str:
-    """Says how many exercises were begun more than once, and of which agents; mostly empty."""
+    """Says how many exercises were begun more than once; mostly empty."""
     again = {
-        agent.label: count
+        agent.label: sum(each.attempts > 1 for each in done)
         for agent, done in result.outcomes.items()
-        if (count := sum(each.attempts > 1 for each in done))
     }
-    if not again:
+    total = sum(again.values())
+    if not total:
         return ""
-    names = list(again)
-    who = listed(names) if len(names) <= NAMED else counted(len(names), "agent")
-    were = "was" if sum(again.values()) == 1 else "were"
-    return f"{counted(sum(again.values()), 'exercise')} of {who} {were} attempted again."
+    names = listed([label for label, count in again.items() if count])
+    were = counted(total, "exercise was", "exercises were")
+    return (
+        f"{were} attempted again ({names}): something else than the agent had ended the first "
+        "attempt, or had interrupted it."
+    )
+
+
+def fault_limit_sentence(result: Result) -> str:
+    """Names the agents that took no more exercises because of their faults; mostly empty."""
+    return " ".join(
+        f"{agent.label} was stopped after {counted(limit, 'fault')} in a row: the rest of its "
+        "exercises was not run."
+        for agent, limit in result.stopped.items()
+    )
 
 
 def remarks(result: Result) -> list[str]:
@@ -354,6 +365,7 @@ def remarks(result: Result) -> list[str]:
         reproducibility_sentence(result),
         *eligibility_sentences(result),
         sandbox_sentence(result),
+        fault_limit_sentence(result),
         attempts_sentence(result),
     ]
     return [sentence for sentence in sentences if sentence]

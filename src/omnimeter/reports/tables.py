@@ -328,6 +328,10 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
         each.remarks.get("reproducible") is False for each in result.outcomes.get(row.agent, ())
     ):
         data["reproducible"] = False
+    if row.agent in result.stopped:
+        data["stopped_after_faults"] = result.stopped[row.agent]
+    if again := sum(each.attempts > 1 for each in result.outcomes.get(row.agent, ())):
+        data["attempted_again"] = again
     if row.parts:
         data["parts"] = finite(row.parts)
     if row.agent in result.values:
