@@ -51,7 +51,8 @@ test-numba:
 			--constraint $(NUMBA_VENV)/constraints.txt --editable '.[dev]' "$$numba"; \
 		$(NUMBA_VENV)/bin/python -c 'import numba, numpy; print("Numba", numba.__version__, "with NumPy", numpy.__version__)'; \
 		OMNIMETER_CACHE_DIR=$(NUMBA_VENV)/cache $(NUMBA_VENV)/bin/pytest -q -m 'not slow' \
-			tests/interaction/test_compiled.py tests/interaction/test_joint.py tests/interaction/test_kernels.py; \
+			tests/interaction/test_compiled.py tests/interaction/test_joint.py tests/interaction/test_kernels.py \
+			tests/interaction/test_kernel_cache.py; \
 	done; rm -rf $(NUMBA_VENV)
 
 # Ratios against hand-written C++, Gymnasium, MiniGrid, plain Python and limits of time.

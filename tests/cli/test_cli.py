@@ -276,13 +276,13 @@ def test_a_full_disk_keeps_what_is_stored(omnimeter, monkeypatch):
     write_file = files.write
     shards = []
 
-    def full(path, content):
+    def full(path, content, mode=0o666):
         if path.parent.name == "outcomes":
             shards.append(path)
             if len(shards) > 1:
                 with files.write_errors(path):
                     raise OSError(28, os.strerror(28))
-        write_file(path, content)
+        write_file(path, content, mode)
 
     monkeypatch.setattr(files, "write", full)
     code, _, err = omnimeter("run", "-a", "random", *SMALL, "--out", "e")
