@@ -386,7 +386,8 @@ def run(seed: int, count: int, seconds: float = float("inf")) -> dict[str, Any]:
             shutil.copytree(samples, place)
             os.chdir(place)
             arguments = fuzzer.command()
-            if os.environ.get('FUZZ_LOG'): Path(os.environ['FUZZ_LOG']).write_text(repr((number,arguments))[:2000])
+            if log := os.environ.get("FUZZ_LOG"):
+                Path(log).write_text(repr((number, arguments))[:2000])
             started = time.monotonic()
             code, _, errors = typed(arguments, LIMIT)
             slowest = sorted([*slowest, (time.monotonic() - started, str(arguments)[:200])])[-5:]
