@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 import traceback
@@ -77,10 +78,13 @@ def _common(
 def main() -> None:
     """Run a command. Errors become one message and an exit code, not a traceback.
 
-    Exit codes: 0 fine; 1 it says no (a reproduction disagrees, an audit fails) or a bug of ours;
-    2 wrong input; 3 done, but some exercises ended in a fault; 4 the store cannot be used;
-    130 interrupted.
+    Exit codes: 0 fine; 1 it says no (a reproduction disagrees, an audit fails), the reader of the
+    output has left, or a bug of ours; 2 wrong input; 3 done, but some exercises ended in a fault;
+    4 the store, or another file, cannot be used; 130 interrupted.
     """
+    for stream in (sys.stdout, sys.stderr):  # a name of any bytes can be shown
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except Exception as error:
@@ -90,6 +94,13 @@ def main() -> None:
             traceback.print_exception(error)
         code, message = 1, f"{type(error).__name__}: {error}"
         advice = "This is a bug of Omnimeter; `omnimeter --debug ...` shows where it happened."
+        if isinstance(error, MemoryError):
+            code, message = 2, "This takes more memory than there is."
+            advice = "Give smaller numbers or sizes."
+        elif isinstance(error, OSError) and error.errno is not None:
+            where = f" ({error.filename})" if error.filename else ""
+            code, message = 4, f"The system reports: {error.strerror}{where}."
+            advice = "`omnimeter --debug ...` shows what was being done."
         if isinstance(error, OmnimeterError):
             code, message, advice = (
                 error.exit_code,
