@@ -146,7 +146,7 @@ def test_missing_file() -> None:
     assert "Did you mean 'agents/my_agent.py'?" in message
     assert "Check the path" in error_message("nowhere/my_agent.py:MyAgent")
     write("folder.py/x", "")
-    assert "'folder.py' cannot be read: Is a directory" in error_message("folder.py:MyAgent")
+    assert "folder.py cannot be read: Is a directory" in error_message("folder.py:MyAgent")
 
 
 def test_missing_name() -> None:

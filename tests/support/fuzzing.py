@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 LIMIT = 30.0
-"""Seconds after which a command counts as one that never ends."""
+"""Seconds of processor time after which a command counts as one that never ends."""
 
 MEMORY = 6 << 30
 """Bytes of address space that all commands have."""
@@ -80,6 +80,10 @@ TEXTS = ["", " ", "\0", "a\0b", "\udcff", "x\ud800", "x" * 300, "x/" * 3000, "..
          "spec.json", "battery.json", "binary.json", "\u202e", "\n", "a\nb", "None", "True",
          "python:random", "slowed(agent=slowed(agent=random,seconds=1),seconds=1)",
          "slowed(agent=" * 400 + "random" + ",seconds=1)" * 400, *DEEP]  # fmt: skip
+
+
+TIMERS = ((signal.SIGPROF, signal.ITIMER_PROF, 1), (signal.SIGALRM, signal.ITIMER_REAL, 10))
+"""Processor time is limited, and real time, of which other processes take their share, tenfold."""
 
 
 class EndlessError(BaseException):
@@ -202,7 +206,7 @@ class Fuzzer:
         for _ in range(self.rng.randint(1, 3)):
             place = self.rng.randrange(len(letters) + 1)
             letters[place : place + self.rng.randint(0, 2)] = self.rng.choice(
-                list("()[]{},=:'\"\\. /é\0\n1e-") + ["((", "=="]
+                [*"()[]{},=:'\"\\. /é\0\n1e-", "((", "=="]
             )
         return "".join(letters)
 
@@ -230,7 +234,8 @@ class Fuzzer:
     def _parameter(self) -> str:
         rng = self.rng
         values = ["[]", "{}", '""', "[1,2]", '{"id":3}', '{"id":"random"}', "-3", "[null]", "[[]]"]
-        return rng.choice((rng.choice(NUMBERS), rng.choice(values), rng.choice(HUGE)))
+        large = rng.choice((*HUGE, "1000000", "1000000000"))
+        return rng.choice((rng.choice(NUMBERS), rng.choice(values), large))
 
     def _file(self) -> list[str]:
         """A command that reads a file which was mutated."""
@@ -312,7 +317,8 @@ class Fuzzer:
                 del holder[key]
             return json.dumps(data)
         wrong = ["maybe", "", "\0", "\ud800", "x" * 300, 10**20, -(10**20), -1, 0, 1.5, 1e308, True,
-                 None, [], {}, [1], {"id": 1}, {"id": "random", "x": 1}, "../..", "random(rate="]  # fmt: skip
+                 None, [], {}, [1], {"id": 1}, {"id": "random", "x": 1}, "../..",
+                 "random(rate="]  # fmt: skip
         holder[key] = rng.choice(wrong)
         text = json.dumps(data)
         return text.replace(
@@ -331,8 +337,9 @@ def typed(arguments: list[str], limit: float = LIMIT) -> tuple[int, str, str]:
     errors.reconfigure(errors="backslashreplace")  # as that of a process is
     before = sys.argv
     sys.argv = ["omnimeter", *arguments]
-    signal.signal(signal.SIGALRM, too_long)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    for kind, timer, seconds in TIMERS:
+        signal.signal(kind, too_long)
+        signal.setitimer(timer, seconds * limit)
     code: Any = 0
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
@@ -345,7 +352,8 @@ def typed(arguments: list[str], limit: float = LIMIT) -> tuple[int, str, str]:
         code = -2
         errors.write(f"Traceback: {type(error).__name__}: {str(error)[:300]}")
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for _, timer, _ in TIMERS:
+            signal.setitimer(timer, 0)
         sys.argv = before
     texts = []
     for stream in (out, errors):
@@ -385,7 +393,8 @@ def run(seed: int, count: int, seconds: float = float("inf")) -> dict[str, Any]:
             shutil.copytree(samples, place)
             os.chdir(place)
             arguments = fuzzer.command()
-            if os.environ.get('FUZZ_LOG'): Path(os.environ['FUZZ_LOG']).write_text(repr((number,arguments))[:2000])
+            if log := os.environ.get("FUZZ_LOG"):
+                Path(log).write_text(repr((number, arguments))[:2000])
             started = time.monotonic()
             code, _, errors = typed(arguments, LIMIT)
             slowest = sorted([*slowest, (time.monotonic() - started, str(arguments)[:200])])[-5:]

@@ -22,6 +22,7 @@ from omnimeter.api.evaluation import (
 from omnimeter.api.result import Result
 from omnimeter.api.universal import UniversalTest, test
 from omnimeter.catalogue import Entry, Kind, listing, make, objects, parse
+from omnimeter.contract import InvalidInputError
 
 if TYPE_CHECKING:
     from omnimeter.audits import Audit
@@ -141,6 +142,8 @@ def measure(
     from omnimeter import measures
     from omnimeter.contract.overlay import Overlay
 
+    if seed < 0:
+        raise InvalidInputError(f"The seed is {seed}.", "Give a whole number of 0 or more.")
     if isinstance(environment, Overlay):
         return measures.measure(environment, rng=np.random.default_rng(seed), **options)
     spec, things = class_spec(environment)

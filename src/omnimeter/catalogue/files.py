@@ -81,7 +81,7 @@ def _with_inner(spec: Spec) -> Iterator[Spec]:
     while values:
         value = values.pop()
         if isinstance(value, Mapping):
-            if is_spec(value) and isinstance(value["id"], str):
+            if is_spec(value):
                 yield Spec(value["id"], value.get("parameters", {}), value.get("digest", ""))
             values += value.values()
         elif isinstance(value, list | tuple):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
 from omnimeter.contract.errors import BrokenPartError
+from omnimeter.contract.spec import read_bytes
 
 _HERE = str(Path(__file__).parent)
 _FILE = "omnimeter_file_"  # how the names of modules begin that were imported from files
@@ -159,15 +160,14 @@ def read_source(path: str) -> bytes:
         InvalidInputError: It cannot be read; the advice gives the nearest name.
     """
     try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        files = [str(file) for file in Path(path).parent.glob("*.py")]
-        close = difflib.get_close_matches(path, files, n=1, cutoff=0.5)
-        advice = f"Did you mean {close[0]!r}?" if close else "Check the path."
-        raise InvalidInputError(f"There is no file {path!r}.", advice) from None
-    except OSError as error:
-        message = f"The file {path!r} cannot be read: {error.strerror}."
-        raise InvalidInputError(message, "Check the path.") from error
+        return read_bytes(path)
+    except InvalidInputError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+    files = [str(file) for file in Path(path).parent.glob("*.py")]
+    close = difflib.get_close_matches(path, files, n=1, cutoff=0.5)
+    advice = f"Did you mean {close[0]!r}?" if close else "Check the path."
+    raise InvalidInputError(f"There is no file {path!r}.", advice)
 
 
 @contextmanager

@@ -90,9 +90,9 @@ def _common(
 def main() -> None:
     """Run a command. Errors become one message and an exit code, not a traceback.
 
-    Exit codes: 0 fine; 1 it says no (a reproduction disagrees, an audit fails) or a bug of ours;
-    2 wrong input; 3 done, but some exercises ended in a fault; 4 the store cannot be used;
-    130 interrupted.
+    Exit codes: 0 fine; 1 it says no (a reproduction disagrees, an audit fails), the reader of the
+    output has left, or a bug of ours; 2 wrong input; 3 done, but some exercises ended in a fault;
+    4 the store, or another file, cannot be used; 130 interrupted.
     """
     from omnimeter.cli.display import be_printable
 
@@ -108,6 +108,13 @@ def main() -> None:
             traceback.print_exception(error)
         code, message = 1, clean(f"{type(error).__name__}: {error}")
         advice = "This is a bug of Omnimeter; `omnimeter --debug ...` shows where it happened."
+        if isinstance(error, MemoryError):
+            code, message = 2, "This takes more memory than there is."
+            advice = "Give smaller numbers or sizes."
+        elif isinstance(error, OSError) and error.errno is not None:
+            where = f" ({error.filename})" if error.filename else ""
+            code, message = 4, f"The system reports: {error.strerror}{where}."
+            advice = "`omnimeter --debug ...` shows what was being done."
         if isinstance(error, OmnimeterError):
             code, message, advice = (
                 error.exit_code,

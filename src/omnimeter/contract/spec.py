@@ -257,8 +257,10 @@ def _text(value: Any) -> str:
 
 def is_spec(value: Any) -> bool:
     """Whether a parameter is the spec of another part, as plain data."""
-    names = set(value) if isinstance(value, Mapping) else set()
-    return "id" in names and names <= {"id", "parameters", "digest"}
+    if not isinstance(value, Mapping) or not set(value) <= {"id", "parameters", "digest"}:
+        return False
+    texts = isinstance(value.get("id"), str) and isinstance(value.get("digest", ""), str)
+    return texts and isinstance(value.get("parameters", {}), Mapping)
 
 
 def _without_folders(value: Any) -> Any:

@@ -140,10 +140,11 @@ def _table(path: str | Path) -> Any:
                 texts = dict.fromkeys(file.schema.names, pa.string())
             options = csv.ConvertOptions(strings_can_be_null=True, column_types=texts)
             table = csv.read_csv(path, convert_options=options)
+        table.validate(full=True)  # that texts are UTF-8, for example
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}."
         raise InvalidInputError(message, "Check the path.") from error
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, ValueError) as error:
         message = f"{path} is not a table: {error}"
         raise InvalidInputError(message, "Give a CSV or Parquet file.") from error
     names = table.column_names

@@ -437,6 +437,8 @@ def write_report(record: Record, path: Path | None = None, payoff: Spec | None =
         StoreError: The record cannot be read or the page cannot be written.
     """
     target = record.path / "report.html" if path is None else path
+    if target.is_dir():
+        raise InvalidInputError(f"{target} is a directory.", "Name the file of the page.")
     page = render(gather(record, payoff))
     files.make_directory(target.parent)
     files.write(target, page.encode("utf-8", "replace"))

@@ -129,7 +129,7 @@ def read_spec(layout: Layout) -> dict[str, Any]:
         raise StoreError(message, advice) from error
     except OSError as error:
         raise read_error(error, layout.spec) from error
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         version, spec, intact = FORMAT, {}, False
     if version > FORMAT:
         raise newer_format_error(layout.spec, version)

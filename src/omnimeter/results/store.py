@@ -227,7 +227,7 @@ class Record:
                 provenance.append(dict(json.loads(path.read_bytes())))
             except OSError as error:
                 raise read_error(error, path) from error
-            except ValueError as error:
+            except (ValueError, TypeError, RecursionError) as error:
                 advice = "Remove that file; no result depends on it."
                 raise StoreError(f"{path} is damaged ({error}).", advice) from error
         return provenance

@@ -30,7 +30,7 @@ import numpy as np
 
 from omnimeter.contract import InvalidInputError, MDPDistribution
 from omnimeter.contract.agent import FloatArray
-from omnimeter.contract.spec import read_json
+from omnimeter.contract.spec import read_bytes, read_json
 
 KEYS = ("theta", "rewards", "initial", "variances")
 """What a TOML, JSON or NumPy file may hold; the first two it must."""
@@ -70,7 +70,7 @@ def read_file(path: str) -> MDPDistribution | StoredMDPs:
         return _from_keys(_read_arrays(path), path)
     if suffix == ".json":
         return _from_keys(read_json(path), path)
-    content = _read(path)
+    content = read_bytes(path)
     if suffix == ".toml":
         return _from_keys(_read_toml(content, path), path)
     if suffix == ".zz":
@@ -87,30 +87,22 @@ def read_file(path: str) -> MDPDistribution | StoredMDPs:
     return _read_experiment(text, path)
 
 
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}."
-        raise InvalidInputError(message, "Check the path.") from error
-
-
 # Files with keys
 
 
 def _read_toml(content: bytes, path: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(content.decode("utf-8"))
-    except ValueError as error:  # not TOML, or not UTF-8
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or too deep
         raise InvalidInputError(f"{path} is not TOML: {error}.", "Fix the file.") from error
 
 
 def _read_arrays(path: str) -> Mapping[str, Any]:
-    _read(path)  # for the message
+    read_bytes(path)  # for the message
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name].tolist() for name in arrays.files}
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
+    except (OSError, ValueError, EOFError, BadZipFile, zlib.error, NotImplementedError) as error:
         message = f"{path} is not a whole NumPy file of arrays: {error}."
         raise InvalidInputError(message, "Write it with numpy.savez.") from error
 
