@@ -83,7 +83,9 @@ SLOW = {
 
 ALIKE = {
     *("infinity", "fraction", "words", "interrupt", "long_message", "raise_limits", "memory_error"),
-    *("garbage", "stop_at_once", "threads", "huge_number", "kill_group"),
+    *("garbage", "stop_at_once", "threads", "huge_number", "kill_group", "hang_finish", "symlinks"),
+    *("odd_exception", "odd_number", "system_exit", "inherited_files", "stop_parent", "recursion"),
+    *("huge_answer", "kill_parent", "memory", "other_turns"),
 }
 """Those that are too much like others for the ordinary tests."""
 
