@@ -83,7 +83,9 @@ SLOW = {
 
 ALIKE = {
     *("infinity", "fraction", "words", "interrupt", "long_message", "raise_limits", "memory_error"),
-    *("garbage", "stop_at_once", "threads", "huge_number", "kill_group"),
+    *("garbage", "stop_at_once", "threads", "huge_number", "kill_group", "hang_finish", "symlinks"),
+    *("odd_exception", "odd_number", "system_exit", "inherited_files", "stop_parent", "recursion"),
+    *("huge_answer", "kill_parent", "memory", "other_turns"),
 }
 """Those that are too much like others for the ordinary tests."""
 
@@ -235,7 +237,7 @@ def om_json(result: om.Result) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def together(stage: Stage) -> om.Result:
+def everyone(stage: Stage) -> om.Result:
     """All quick ones at once."""
     return evaluated(stage, QUICK, seed=0)
 
@@ -247,19 +249,19 @@ def test_there_are_at_least_thirty() -> None:
 
 
 @needs_sandbox
-def test_none_gets_a_wrong_score(together: om.Result, stage: Stage) -> None:
-    check(together, stage, QUICK)
+def test_none_gets_a_wrong_score(everyone: om.Result, stage: Stage) -> None:
+    check(everyone, stage, QUICK)
 
 
 @needs_sandbox
-def test_random_scores_what_it_scores_alone(together: om.Result) -> None:
-    assert payoffs(together) == payoffs(om.evaluate("random", seed=0, **SETTING))  # type: ignore[arg-type]
+def test_random_scores_what_it_scores_alone(everyone: om.Result) -> None:
+    assert payoffs(everyone) == payoffs(om.evaluate("random", seed=0, **SETTING))  # type: ignore[arg-type]
 
 
 @needs_sandbox
-def test_the_report_of_them_is_harmless(together: om.Result, stage: Stage) -> None:
-    page = together.report().read_text(encoding="utf-8")
-    for text in (page, repr(together), json.dumps(om_json(together), ensure_ascii=False)):
+def test_the_report_of_them_is_harmless(everyone: om.Result, stage: Stage) -> None:
+    page = everyone.report().read_text(encoding="utf-8")
+    for text in (page, repr(everyone), json.dumps(om_json(everyone), ensure_ascii=False)):
         assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(text)
         text.encode()
     assert "<script>" not in page
@@ -268,10 +270,10 @@ def test_the_report_of_them_is_harmless(together: om.Result, stage: Stage) -> No
 
 
 @needs_sandbox
-def test_stopping_and_resting_pay_no_more_than_acting(together: om.Result, stage: Stage) -> None:
-    _, high, *_ = together.scores[stage.agent("honest")].interval or (0, 1.0)
+def test_stopping_and_resting_pay_no_more_than_acting(everyone: om.Result, stage: Stage) -> None:
+    _, high, *_ = everyone.scores[stage.agent("honest")].interval or (0, 1.0)
     for name in ("stop_when_lucky", "rest", "remembers", "monkeypatch"):
-        value = together.scores[stage.agent(name)].value
+        value = everyone.scores[stage.agent(name)].value
         assert value is not None
         assert value <= high
 
