@@ -369,7 +369,7 @@ class _TimeIsOver(BaseException):
 def _hard_end(seconds: float) -> Iterator[None]:
     """End what takes longer by an exception, where this can be done.
 
-    That is in the main thread, unless somebody else uses the timer; and Python code ends then, but
+    That is in the main thread, unless the timer is in use; and Python code ends then, but
     compiled code does not before it is done. A worker that does not end is ended by its pool.
     """
     if current_thread() is not main_thread() or signal.getsignal(signal.SIGALRM) != signal.SIG_DFL:
