@@ -162,10 +162,17 @@ def test_no_process_is_left_and_no_result_changed_by_kills_at_any_moment(tmp_pat
     (tmp_path / "killed").mkdir()
     (tmp_path / "clean").mkdir()
     for turn in range(24):
-        process, sent = start(tmp_path / "killed", 400, mark), kinds[turn % 4]
+        before, sent = stored(tmp_path / "killed"), kinds[turn % 4]
+        process = start(tmp_path / "killed", 400, mark)
         while not handles_signals(process.pid):
             time.sleep(0.002)
-        time.sleep(rng.uniform(0.0, 6.0))
+        if turn % 8 < 4:  # while it begins, or else while it is at work
+            time.sleep(rng.uniform(0.0, 4.0))
+        else:
+            deadline = time.monotonic() + 120
+            while stored(tmp_path / "killed") == before and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(rng.uniform(0.0, 1.0))
         members = family(process.pid, mark)
         process.send_signal(sent)
         _, error = process.communicate(timeout=60)

@@ -174,12 +174,15 @@ class Run:
         self._take_up()
         try:
             with worker_pool(self._options) as work:
-                exercises = self._proposed()
-                self._load(exercises, work)
-                prepared = self._prepared(exercises, work)
-                warm_up_agents(exercises, work, payoff)
-                last = perf_counter()
+                exercises, prepared = self._proposed(), dict[Spec, Prepared]()
+                ready, last = set[Spec](), perf_counter()
                 while exercises:
+                    if new := {agent: e for agent, e in exercises.items() if agent not in ready}:
+                        self._load(new, work)
+                        prepared |= self._prepared(new, work)
+                        warm_up_agents(new, work, payoff)
+                        ready |= new.keys()
+                        last = perf_counter()
                     left = {agent: sum(map(_wall_limit, each)) for agent, each in exercises.items()}
                     keep, memory = self.evaluation.traces, self.protocol.memory
                     checks = self._checks(exercises)
@@ -345,6 +348,8 @@ class Run:
         """
         proposed: dict[Spec, list[Exercise]] = {}
         for exercise in self._again.values():
+            if exercise.agent in self._rows.stopped:
+                continue
             proposed.setdefault(exercise.agent, []).append(exercise)
         for agent, done in ({} if proposed else self.outcomes()).items():
             if agent in self._rows.stopped:

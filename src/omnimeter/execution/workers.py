@@ -241,7 +241,9 @@ class ExerciseRunner:
         for _, alike in groupby(exercises, lambda exercise: exercise.environment_class):
             record, before = job.keep or job.check is not None, monotonic()
             for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=record):
-                checked = replace(outcome, attempts=job.attempts(outcome.exercise))
+                checked = outcome
+                if job.earlier:
+                    checked = replace(outcome, attempts=job.attempts(outcome.exercise))
                 if outcome.exercise.key == job.check and monotonic() - before < QUICK:
                     checked = self._compared(checked, trace)
                 yield checked, trace if job.keep else None
