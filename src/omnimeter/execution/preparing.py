@@ -128,12 +128,9 @@ def prepare(
     Raises:
         InvalidInputError: There is no such agent or prior, or they do not fit.
     """
+    if not again and (prepared := kept(agent, preparation)):
+        return prepared
     path = kept_at(agent, preparation)
-    if path is not None and not again and path.exists():
-        with suppress(OmnimeterError, OSError, ValueError):
-            kept = Prepared.from_json(path.read_text(encoding="utf-8"), str(path))
-            if (kept.agent, kept.preparation) == (agent, preparation):
-                return kept
     announce(f"Preparing {agent.label} for {preparation.prior.label}")
     prepared = _carry_out(agent, preparation, isolated, limits)
     if path is not None and prepared.fault is None:
@@ -143,6 +140,17 @@ def prepare(
             temporary.write_text(json.dumps(prepared.to_json()), encoding="utf-8")
             os.replace(temporary, path)
     return prepared
+
+
+def kept(agent: Spec, preparation: Preparation) -> Prepared | None:
+    """What an agent prepared before, from where it was kept."""
+    path = kept_at(agent, preparation)
+    if path is not None and path.exists():
+        with suppress(OmnimeterError, OSError, ValueError):
+            prepared = Prepared.from_json(path.read_text(encoding="utf-8"), str(path))
+            if (prepared.agent, prepared.preparation) == (agent, preparation):
+                return prepared
+    return None
 
 
 def kept_at(agent: Spec, preparation: Preparation) -> Path | None:
