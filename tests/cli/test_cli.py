@@ -211,8 +211,6 @@ def test_bad_input_gets_one_clear_message(omnimeter, case):
 @pytest.mark.parametrize(
     ("body", "hint"),
     [
-        ("class Mine(:\n", "line 1"),
-        ("import nothing_of_that_name\n", "nothing_of_that_name"),
         ("class Mime:\n    def act(self, r, o): return 0\n", "Mime"),
         ("Mine = 7\n", "Mine"),
     ],
@@ -222,6 +220,21 @@ def test_an_invalid_agent_file_says_where(omnimeter, body, hint):
     code, _, err = omnimeter("run", "-a", "bad.py:Mine", *SMALL)
     assert code == 2
     assert hint in err
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("class Mine(:\n", "bad.py, line 1: SyntaxError"),
+        ("import nothing_of_that_name\n", "nothing_of_that_name"),
+    ],
+)
+def test_an_agent_whose_own_code_fails_when_it_is_loaded_has_faults(omnimeter, body, hint):
+    write("bad.py", body)
+    code, out, _ = omnimeter("run", "-a", "bad.py:Mine", "-a", "random", *SMALL)
+    assert code == 3
+    assert "agent-error" in out
+    assert hint in out
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,31 @@ def test_an_early_interrupt_says_nothing(tmp_path, after):
     assert b"Traceback" not in error
 
 
+SWALLOWS = """
+import ctypes, os, signal, sys, time
+import omnimeter.cli
+from omnimeter.__main__ import main
+
+def interrupted():
+    os.kill(os.getpid(), signal.SIGTERM)
+    for _ in range(1000):
+        pass
+    return 0
+
+def run():
+    ctypes.CFUNCTYPE(ctypes.c_int)(interrupted)()  # lets no exception through
+    time.sleep(30)
+
+omnimeter.cli.main = run
+main()
+"""
+
+
+def test_a_signal_that_comes_in_a_callback_is_not_lost():
+    done = subprocess.run([sys.executable, "-c", SWALLOWS], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, b"")
+
+
 @pytest.mark.slow
 def test_no_process_is_left_and_no_result_changed_by_kills_at_any_moment(tmp_path):
     rng, mark = random.Random(0), f"{tmp_path}-kills"
@@ -137,10 +162,17 @@ def test_no_process_is_left_and_no_result_changed_by_kills_at_any_moment(tmp_pat
     (tmp_path / "killed").mkdir()
     (tmp_path / "clean").mkdir()
     for turn in range(24):
-        process, sent = start(tmp_path / "killed", 400, mark), kinds[turn % 4]
+        before, sent = stored(tmp_path / "killed"), kinds[turn % 4]
+        process = start(tmp_path / "killed", 400, mark)
         while not handles_signals(process.pid):
             time.sleep(0.002)
-        time.sleep(rng.uniform(0.0, 6.0))
+        if turn % 8 < 4:  # while it begins, or else while it is at work
+            time.sleep(rng.uniform(0.0, 4.0))
+        else:
+            deadline = time.monotonic() + 120
+            while stored(tmp_path / "killed") == before and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(rng.uniform(0.0, 1.0))
         members = family(process.pid, mark)
         process.send_signal(sent)
         _, error = process.communicate(timeout=60)

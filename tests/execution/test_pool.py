@@ -223,7 +223,22 @@ def test_an_agent_with_many_faults_in_a_row_is_stopped_and_stays_so(tmp_path, nu
     assert om.load(tmp_path / "e").complete
 
 
-def test_faults_that_are_not_in_a_row_stop_nobody(tmp_path):
+def test_nothing_of_a_stopped_agent_is_attempted_again(tmp_path):
+    body = "    def act(self, reward, observation):\n        raise RuntimeError('enough')\n"
+    theirs = agent_file(tmp_path, body)
+    what = evaluation(theirs, environment_class=class_at("FailingOnce", tmp_path / "log"))
+    record, options = MemoryRecord(what.to_json()), Options(fault_limit=2)
+    first = evaluate(what, record, options)
+    assert kinds(first.outcomes[theirs]) == [("infrastructure", 1)] + [("agent-error", 1)] * 2
+    second = evaluate(what, record, options)
+    assert second.complete
+    assert second.outcomes == first.outcomes
+    further = evaluate(what, record, Options(fault_limit=10))  # which lets it go on
+    assert kinds(further.outcomes[theirs]) == [("agent-error", 2)] + [("agent-error", 1)] * 3
+    assert further.stopped == {}
+
+
+def test_faults_that_are_not_in_a_row_stop_no_agent(tmp_path):
     body = """
     def begin(self, briefing, rng):
         path = os.path.join(os.path.dirname(__file__), "count")

@@ -164,8 +164,10 @@ def test_syntax_error_and_repair(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("def choose(observation)\n    return 0\n")
     with AgentProcess(Spec(f"{path}:choose")) as seat:
-        with pytest.raises(InvalidInputError, match=r"broken\.py, line 1: SyntaxError"):
-            take(seat)
+        fault = take(seat).fault
+        assert fault is not None
+        assert fault.kind is FaultKind.AGENT_ERROR
+        assert "broken.py, line 1: SyntaxError" in fault.message
         path.write_text("def choose(observation):\n    return 0\n")
         assert works(seat)
 

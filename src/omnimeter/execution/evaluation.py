@@ -29,7 +29,7 @@ from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution.pool import Loading, Preparing, Task, Work, worker_pool
-from omnimeter.execution.preparing import Prepared
+from omnimeter.execution.preparing import Prepared, kept
 from omnimeter.execution.workers import (
     TRIES,
     Finished,
@@ -179,13 +179,16 @@ class Run:
         self._take_up()
         try:
             with worker_pool(self._options) as work:
-                exercises = self._proposed()
-                self._load(exercises, work)
-                prepared = self._prepared(exercises, work)
-                for _ in work(self._wanted(warm_ups(exercises, payoff))):
-                    pass  # what they do does not count
-                last = perf_counter()
+                exercises, prepared = self._proposed(), dict[Spec, Prepared]()
+                ready, last = set[Spec](), perf_counter()
                 while exercises:
+                    if new := {agent: e for agent, e in exercises.items() if agent not in ready}:
+                        self._load(new, work)
+                        prepared |= self._prepared(new, work)
+                        for _ in work(self._wanted(warm_ups(new, payoff))):
+                            pass  # what they do does not count
+                        ready |= new.keys()
+                        last = perf_counter()
                     left = {agent: sum(map(_wall_limit, each)) for agent, each in exercises.items()}
                     keep, memory = self.evaluation.traces, self.protocol.memory
                     checks = self._checks(exercises)
@@ -292,7 +295,9 @@ class Run:
             if first.preparation is None:
                 continue
             task = Preparing(agent, first.preparation, self._options)
-            if task.needs_worker(self._options):
+            if prepared := kept(agent, first.preparation):
+                phases[agent] = prepared
+            elif task.needs_worker(self._options):
                 (phases[agent],) = work([task])
             else:
                 phases[agent] = task.prepare()
@@ -351,6 +356,8 @@ class Run:
         """
         proposed: dict[Spec, list[Exercise]] = {}
         for exercise in self._again.values():
+            if exercise.agent in self._rows.stopped:
+                continue
             proposed.setdefault(exercise.agent, []).append(exercise)
         for agent, done in ({} if proposed else self.outcomes()).items():
             if agent in self._rows.stopped:

@@ -252,6 +252,7 @@ class _WorkerPool:
         self._options = options
         self._workers: list[_Worker] = []
         self._failures = 0  # of workers in a row that ended before they were ready
+        self._errors: list[Exception] = []  # which tasks raised
 
     def work(
         self, tasks: Iterable[Task[R]], begin: Callable[[Task[R]], None] | None = None
@@ -280,6 +281,8 @@ class _WorkerPool:
                 results, again = self._next_results()
                 waiting.extendleft(reversed(again))
                 yield from results
+                if self._errors:
+                    raise self._errors.pop()
         finally:
             for worker in self._workers:
                 worker.abandoned = worker.task is not None
@@ -360,9 +363,8 @@ class _WorkerPool:
         task, abandoned = worker.task, worker.abandoned
         if isinstance(message, Exception):
             worker.task = None
-            if abandoned:
-                return []
-            raise message
+            self._errors += [] if abandoned else [message]
+            return []
         assert task is not None  # what the results are of
         worker.finished += message
         given = [] if task.whole else message

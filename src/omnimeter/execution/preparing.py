@@ -135,17 +135,25 @@ def prepare(
     Raises:
         InvalidInputError: There is no such agent or prior, or they do not fit.
     """
+    if not again and (earlier := known(agent, preparation)):
+        return earlier
     name = name_of(agent, preparation)
-    if name is not None and not again and (content := kept(name)) is not None:
-        with suppress(OmnimeterError, ValueError):  # of another version
-            known = Prepared.from_json(content.decode(), name)
-            if (known.agent, known.preparation) == (agent, preparation):
-                return known
     announce(f"Preparing {agent.label} for {preparation.prior.label}")
     prepared = _carry_out(agent, preparation, isolated, limits, sandbox)
     if name is not None and prepared.fault is None:
         keep(name, json.dumps(prepared.to_json()).encode())
     return prepared
+
+
+def known(agent: Spec, preparation: Preparation) -> Prepared | None:
+    """What an agent prepared before, from where it was kept."""
+    name = name_of(agent, preparation)
+    if name is not None and (content := kept(name)) is not None:
+        with suppress(OmnimeterError, ValueError):  # of another version
+            prepared = Prepared.from_json(content.decode(), name)
+            if (prepared.agent, prepared.preparation) == (agent, preparation):
+                return prepared
+    return None
 
 
 def name_of(agent: Spec, preparation: Preparation) -> str | None:

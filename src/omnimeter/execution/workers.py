@@ -248,7 +248,9 @@ class ExerciseRunner:
         for _, alike in groupby(exercises, lambda exercise: exercise.environment_class):
             record, before = job.keep or job.check is not None, monotonic()
             for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=record):
-                checked = replace(outcome, attempts=job.attempts(outcome.exercise))
+                checked = outcome
+                if job.earlier:
+                    checked = replace(outcome, attempts=job.attempts(outcome.exercise))
                 if outcome.exercise.key == job.check and monotonic() - before < QUICK:
                     checked = self._compared(checked, trace)
                 yield checked, trace if job.keep else None
@@ -399,7 +401,7 @@ class _TimeIsOver(BaseException):
 def _hard_end(seconds: float) -> Iterator[None]:
     """End what takes longer by an exception, where this can be done.
 
-    That is in the main thread, unless somebody else uses the timer; and Python code ends then, but
+    That is in the main thread, unless the timer is in use; and Python code ends then, but
     compiled code does not before it is done. A worker that does not end is ended by its pool.
     """
     if current_thread() is not main_thread() or signal.getsignal(signal.SIGALRM) != signal.SIG_DFL:
