@@ -6,7 +6,7 @@ import pytest
 
 from omnimeter.catalogue import Kind, parse
 from omnimeter.contract import FaultKind, InvalidInputError, Spec
-from omnimeter.execution import Isolation, Observer, Options, evaluate
+from omnimeter.execution import Isolation, Observer, Options, Sandboxing, evaluate
 from omnimeter.execution.workers import ExerciseRunner, is_isolated
 from omnimeter.interaction.process import Limits
 from omnimeter.protocols import Evaluation, summarise
@@ -313,6 +313,6 @@ def test_a_busy_agent_is_not_asked_again_and_still_finishes(tmp_path):
         agent_file(tmp_path, NAPS.format(log=str(log))), exercises=2,
         interactions=None, seconds=0.4, timeout=0.1,
     )  # fmt: skip
-    result = run(tmp_path / "e", what)
+    result = run(tmp_path / "e", what, Options(sandboxing=Sandboxing.NONE))  # for its log
     assert [o.interactions for o in result.outcomes[what.agents[0]]] == [4, 4]
     assert log.read_text().split() == ["begin", "act", "finish"] * 2

@@ -393,9 +393,12 @@ def test_nothing_survives_its_end(how: Mechanism, places: Path) -> None:
 
 
 @pytest.mark.parametrize("how", list(Mechanism))
-def test_nothing_survives_a_harness_that_is_killed(how: Mechanism, places: Path) -> None:
+def test_nothing_survives_a_harness_that_is_killed(
+    how: Mechanism, places: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     if why := obstacle(how):
         pytest.skip(why)
+    temporary = tmp_path_factory.mktemp("temporary")
     mark = f"orphan-{how}-{os.getpid()}"
     script = f"""
 import sys
@@ -408,12 +411,17 @@ take(process, {SURVIVOR.replace("{mark}", mark)!r}, 1)
 print("ready", flush=True)
 take(process, "while True: pass", 1)
 """
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as harness:
+    command, variables = [sys.executable, "-c", script], {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=variables) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"ready\n"
         assert processes_with(mark)
         harness.send_signal(signal.SIGKILL)
     assert gone(mark)
+    deadline = time.monotonic() + 5
+    while list(temporary.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not list(temporary.iterdir())
 
 
 def test_a_private_file_can_be_the_agents(mechanism: Mechanism, places: Path) -> None:

@@ -150,6 +150,8 @@ def _supervised(plan: dict[str, Any]) -> int:
             with _gone_already():
                 while os.waitpid(-1, os.WNOHANG) != (0, 0):
                     pass
+        if plan["mechanism"] == "landlock":  # the harness may be gone, and cannot do it
+            shutil.rmtree(plan["temporary"], ignore_errors=True)
 
 
 def _gone_already() -> suppress:
