@@ -1,4 +1,4 @@
-"""Code that somebody else's data names is not imported without the user's consent.
+"""Code that data from elsewhere names is not imported without the user's consent.
 
 A command or a call of the user is consent to what it names. A stored evaluation is not: it may come
 from anywhere. Parts that installed packages list in the catalogue need none.
