@@ -139,6 +139,7 @@ def prepare(
         with suppress(OSError):  # a cache: without it the phase is carried out again
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f"{path.name}.{os.getpid()}")
+            temporary.touch(mode=0o600)  # the seed in it may be secret
             temporary.write_text(json.dumps(prepared.to_json()), encoding="utf-8")
             os.replace(temporary, path)
     return prepared
