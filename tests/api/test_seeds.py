@@ -231,7 +231,9 @@ def descendants() -> list[Path]:
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="Linux tells of processes")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_no_process_has_it_among_its_arguments_or_variables(tmp_path: Path, workers: int) -> None:
+def test_no_process_has_it_among_its_arguments_variables_and_files(
+    tmp_path: Path, workers: int
+) -> None:
     (tmp_path / "idle.py").write_text(IDLE)
     seen: dict[str, bytes] = {}
     over = threading.Event()
@@ -241,6 +243,7 @@ def test_no_process_has_it_among_its_arguments_or_variables(tmp_path: Path, work
             for path in descendants():
                 try:
                     texts = [(path / name).read_bytes() for name in ("cmdline", "environ")]
+                    texts += [os.fsencode(os.readlink(each)) for each in (path / "fd").iterdir()]
                 except OSError:  # it has ended
                     continue
                 seen[path.name] = seen.get(path.name, b"") + b"\0".join(texts)
@@ -249,13 +252,14 @@ def test_no_process_has_it_among_its_arguments_or_variables(tmp_path: Path, work
     watching.start()
     try:
         settings = {"exercises": 4, "interactions": 2000, "workers": workers}
-        result = om.evaluate(f"{tmp_path / 'idle.py'}:Idle", "cups", **settings)
+        out = tmp_path / "results"
+        result = om.evaluate(f"{tmp_path / 'idle.py'}:Idle", "cups", **settings, out=out)
     finally:
         over.set()
         watching.join()
     assert result.seed is not None
     assert any(b"omnimeter" in text for text in seen.values()), "an agent's process was seen"
-    written = (str(result.seed).encode(), f"{result.seed:x}".encode())
+    written = (str(result.seed).encode(), f"{result.seed:x}".encode(), os.fsencode(out))
     assert not [text for text in seen.values() for each in written if each in text]
 
 

@@ -80,8 +80,8 @@ def work(directory, last):
             return answer
         return stepping
 
-    def tearing_open(path, *arguments, open=Path.open):
-        file = open(path, *arguments)
+    def tearing_open(descriptor, *arguments, open=os.fdopen):
+        file = open(descriptor, *arguments)
         if "wb" not in arguments:
             return file
         class Tearing:
@@ -97,7 +97,7 @@ def work(directory, last):
         return Tearing()
 
     with open_writer(directory, SPEC) as writer:
-        Path.open, Path.replace = tearing_open, around(Path.replace)
+        os.fdopen, Path.replace = tearing_open, around(Path.replace)
         os.fsync, store.add_to_index = around(os.fsync), around(store.add_to_index)
         for numbers in ((1, 2), (3, 4)):
             batch = [make_outcome(number) for number in numbers]

@@ -201,10 +201,13 @@ class Session:
     def _secret(self) -> int | None:
         """The seed that is drawn for the test, or was when it began; ``None`` for its own."""
         from omnimeter.results import Record
-        from omnimeter.results.files import Layout
+        from omnimeter.results.files import Layout, write_errors
 
-        if self.out is not None and Layout(self.out).spec.exists():
-            return Record(self.out).seed
+        if self.out is not None:
+            with write_errors(self.out):
+                begun = Layout(self.out).spec.exists()
+            if begun:
+                return Record(self.out).seed
         return secrets.randbits(63) if self.evaluation.needs_seed else None
 
     @cached_property

@@ -29,7 +29,7 @@ from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution.pool import Loading, Preparing, Task, Work, worker_pool
-from omnimeter.execution.preparing import Prepared, kept
+from omnimeter.execution.preparing import Prepared, known
 from omnimeter.execution.workers import (
     TRIES,
     Finished,
@@ -295,7 +295,7 @@ class Run:
             if first.preparation is None:
                 continue
             task = Preparing(agent, first.preparation, self._options)
-            if prepared := kept(agent, first.preparation):
+            if prepared := known(agent, first.preparation):
                 phases[agent] = prepared
             elif task.needs_worker(self._options):
                 (phases[agent],) = work([task])
