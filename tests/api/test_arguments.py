@@ -11,7 +11,7 @@ import pytest
 import omnimeter
 
 WRONG: list[Any] = [
-    "x", "", "\0", "\ud800", -1, 1.5, 10**20, 10**5000, float("nan"), float("inf"), [], {}, [None],
+    "x", "", "\0", "\ud800", -1, 1.5, 10**20, float("nan"), float("inf"), [], {}, [None],
     {"a": 1}, object(), b"x", 3 + 1j, ("a",), len,
 ]  # fmt: skip
 FINE = {"progress", "out", "joint", "traces", "privileged", "seed"}  # of which some are possible
@@ -43,7 +43,7 @@ def test_flags_are_true_or_false(name: str) -> None:
         omnimeter.evaluate("random", "cups", exercises=1, interactions=5, **flag)
 
 
-@pytest.mark.parametrize("value", [None, *WRONG])
+@pytest.mark.parametrize("value", [None, *WRONG], ids=lambda each: type(each).__name__)
 def test_what_is_no_part(value: Any) -> None:
     if value is not len:  # a function can be an agent
         with pytest.raises(omnimeter.OmnimeterError):
