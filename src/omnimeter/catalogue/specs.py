@@ -18,6 +18,9 @@ from omnimeter.contract.spec import parse_json, read_json
 LONGEST = 200
 """Characters of a text that are shown in a message."""
 
+DEEPEST = 100
+"""Brackets that may be open at once: reading parts in parts takes long with the power of it."""
+
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -107,6 +110,8 @@ def _closing(text: str, opened: int) -> int:
                 return position
         elif text[position] in _PAIRS:
             waiting.append(position)
+            if len(waiting) > DEEPEST:
+                raise _error(text, position, "brackets are nested too deeply")
         elif text[position] in "\"'":
             position = _after(text, position)
             continue
