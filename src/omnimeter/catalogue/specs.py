@@ -18,7 +18,7 @@ from omnimeter.contract.spec import parse_json, read_json
 LONGEST = 200
 """Characters of a text that are shown in a message."""
 
-DEEPEST = 100
+DEEPEST = 20
 """Brackets that may be open at once: reading parts in parts takes long with the power of it."""
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
