@@ -13,7 +13,10 @@ import omnimeter
 from omnimeter.catalogue import Kind, files_of, make, parse, unhashed, with_digest
 from omnimeter.contract import InvalidInputError, Spec
 
-AGENT = "from omnimeter import Agent\nchoice = 0\n{}class A(Agent):\n{}    def act(self, r, o): return choice\n"
+AGENT = (
+    "from omnimeter import Agent\nchoice = 0\n{}class A(Agent):\n"
+    "{}    def act(self, r, o): return choice\n"
+)
 
 
 @pytest.fixture(autouse=True)

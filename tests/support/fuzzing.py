@@ -330,7 +330,9 @@ def typed(arguments: list[str], limit: float = LIMIT) -> tuple[int, str, str]:
     """Type a command: its exit code, output and errors; -1 if it did not end in time."""
     from omnimeter.cli import main
 
-    def too_long(*_: object) -> None:
+    def too_long(*_ignored: object) -> None:
+        for _, timer, _ in TIMERS:
+            signal.setitimer(timer, 0)
         raise EndlessError
 
     out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))

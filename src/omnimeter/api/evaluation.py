@@ -11,7 +11,7 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from math import isfinite
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import check_count
 from omnimeter.contract.protocol import Memory
+from omnimeter.contract.spec import LONGEST_NAME
 from omnimeter.execution import Isolation, Observer, Options, Run, Sandboxing, check
 from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
@@ -49,6 +50,9 @@ class or an object of ``Agent``, an object with ``act`` or ``predict``, or a fun
 EnvironmentClassLike = str | Spec | EnvironmentClass | type[EnvironmentClass]
 """A spec of an environment class, or a Python class or object."""
 
+LARGEST_NUMBER = 1e300
+"""The largest number that is read; most have bounds of their own."""
+
 MOST_WORKERS = 1024
 """Processes that work at once at most."""
 
@@ -59,9 +63,21 @@ Progress = Observer | bool
 """An observer; or whether to print one line per agent to the standard error."""
 
 
-def read_spec(kind: Kind, given: str | Spec) -> Spec:
+def read_spec(kind: Kind, given: Any) -> Spec:
     """The spec of a part that is given as a text or as a spec."""
+    if not isinstance(given, str | Spec):
+        message = f"{shown(given)} is no {kind}."
+        raise InvalidInputError(message, f"Give {kind.phrase} as a text or a Spec.")
     return parse(kind, given) if isinstance(given, str) else with_digest(given)
+
+
+def shown(value: object) -> str:
+    """A value of any kind in a message."""
+    try:
+        text = repr(value)
+    except Exception as error:  # of an object of the user, or of an endless integer
+        text = f"<{type(value).__name__}: {error}>"
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}..."
 
 
 def agent_specs(agents: AgentLike | Sequence[AgentLike]) -> tuple[tuple[Spec, ...], dict[str, Any]]:
@@ -99,7 +115,7 @@ def class_spec(environment_class: EnvironmentClassLike) -> tuple[Spec, dict[str,
     kind = environment_class if isinstance(environment_class, type) else type(environment_class)
     if not issubclass(kind, EnvironmentClass):
         raise InvalidInputError(
-            f"{environment_class!r} is no environment class.",
+            f"{shown(environment_class)} is no environment class.",
             "Give an id, a Spec, or a class or object of omnimeter.EnvironmentClass.",
         )
     spec = _object_spec(environment_class)
@@ -128,10 +144,15 @@ def running_options(
         InvalidInputError: There are no workers, or a limit is not possible.
         UnknownNameError: There is no such isolation or sandbox.
     """
+    counts: dict[str, Any] = {"workers": workers, "fault_limit": fault_limit}
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            message = f"{name}={shown(value)} cannot be used."
+            raise InvalidInputError(message, "Give a whole number.")
     check_count(workers, "workers", MOST_WORKERS)
-    if isolation not in set(Isolation):
+    if isolation not in list(Isolation):
         raise UnknownNameError("isolation", isolation, list(Isolation))
-    if sandbox not in set(Sandboxing):
+    if sandbox not in list(Sandboxing):
         raise UnknownNameError("sandbox", sandbox, list(Sandboxing))
     if fault_limit < 1:
         message = f"The fault_limit={fault_limit} cannot be used."
@@ -542,6 +563,7 @@ def plan(
         for name, value in given.items()
         if value is not None
     }
+    _require_finite(parameters)
     for name, planned, example in (
         ("prior", _plan_with_prior, "prior=gc"),
         ("at", _plan_with_change, "at=1000"),
@@ -557,7 +579,6 @@ def plan(
     parameters["payoff"] = read_spec(Kind.PAYOFF, payoff).to_json()
     if parameters.get("memory") == "fresh":  # the default, which old records do not mention
         del parameters["memory"]
-    _require_finite(parameters)
     if battery is not None:
         alone = OF_A_CLASS & parameters.keys()
         if joint or alone:
@@ -588,11 +609,27 @@ def plan(
     return Evaluation(Spec("sample-v1", parameters), specs, traces), {**things, **own}
 
 
+NAMES = frozenset(("clock", "timeout_rule", "memory", "noise"))
+PARTS = frozenset(("payoff", "prior", "then"))
+"""What is given as a text, or as a part; all else as numbers."""
+
+
 def _require_finite(parameters: Mapping[str, Any]) -> None:
+    """Check that numbers are numbers and names are texts before anything is computed from them."""
     for name, value in parameters.items():
-        numbers = value if isinstance(value, list | tuple) else [value]
+        if name in NAMES and not isinstance(value, str):
+            raise InvalidInputError(f"{name}={shown(value)} cannot be used.", "Give a name.")
+        if name in NAMES | PARTS:
+            continue
+        several = isinstance(value, list | tuple | np.ndarray) and name == "complexity"
+        numbers = list(value) if several else [value]
+        if not numbers or not all(map(is_number, numbers)):
+            raise InvalidInputError(f"{name}={shown(value)} cannot be used.", "Give a number.")
         if not all(isfinite(each) for each in numbers if isinstance(each, float)):
             raise InvalidInputError(f"The {name} is {value}.", "Give a finite number.")
+        if any(abs(each) > LARGEST_NUMBER for each in numbers):
+            message = f"{name}={shown(value)} is too large."
+            raise InvalidInputError(message, f"Give a number of up to {LARGEST_NUMBER:g}.")
 
 
 def _chosen(
@@ -614,7 +651,6 @@ def _chosen(
     if environment_class is None or refused:
         message = f"{refused[0] if refused else 'battery'}= cannot be given together with {name}=."
         raise InvalidInputError(message, advice)
-    _require_finite(parameters)
     return parameters, environment_class
 
 

@@ -18,6 +18,12 @@ from omnimeter.contract.spec import parse_json, read_json
 LONGEST = 200
 """Characters of a text that are shown in a message."""
 
+LONGEST_PART = 5000
+"""Characters of the label of a part that is a parameter of another."""
+
+DEEPEST = 20
+"""Brackets that may be open at once: reading parts in parts takes long with the power of it."""
+
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -107,6 +113,8 @@ def _closing(text: str, opened: int) -> int:
                 return position
         elif text[position] in _PAIRS:
             waiting.append(position)
+            if len(waiting) > DEEPEST:
+                raise _error(text, position, "brackets are nested too deeply")
         elif text[position] in "\"'":
             position = _after(text, position)
             continue
@@ -165,6 +173,9 @@ def _normalised(kind: Kind, spec: Spec) -> Spec:
     for name in _INNER.get(kind, ()):
         if inner := inner_part(kind, spec, name):
             value = inner.to_json() if inner.digest else inner.label
+            if len(inner.label) > LONGEST_PART:  # quotes in quotes double it each time
+                message = f"The {name} of {spec.id} is nested too deeply."
+                raise InvalidInputError(message, "Give a part in fewer parts.")
             spec = replace(spec, parameters={**spec.parameters, name: value})
     return spec
 

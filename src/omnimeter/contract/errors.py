@@ -36,11 +36,13 @@ class UnknownNameError(OmnimeterError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        # A long text is near to none of them, and comparing it takes long.
+        close = difflib.get_close_matches(str(name)[:100], names, n=3, cutoff=0.5)
         advice = f"Known: {', '.join(names)}." if names else f"No {kind} is known at all."
         if close:
             advice = f"Did you mean {' or '.join(map(repr, close))}?"
-        super().__init__(f"There is no {kind} {name!r}.", advice)
+        shown = repr(name) if len(repr(name)) <= 200 else f"{repr(name)[:200]}..."
+        super().__init__(f"There is no {kind} {shown}.", advice)
 
 
 class InvalidInputError(OmnimeterError):

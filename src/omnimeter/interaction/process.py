@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from math import ceil, isfinite
+from math import ceil
 from statistics import median
 from time import perf_counter_ns
 from typing import Any, Self
@@ -31,7 +31,7 @@ from omnimeter.contract import (
     Spec,
     single,
 )
-from omnimeter.contract.exercise import nanoseconds
+from omnimeter.contract.exercise import LONGEST, nanoseconds
 from omnimeter.interaction import wire
 from omnimeter.interaction.handles import (
     AgentFault,
@@ -44,6 +44,9 @@ from omnimeter.interaction.handles import (
 from omnimeter.interaction.launcher import TOO_MUCH_MEMORY
 from omnimeter.interaction.sandbox import Launch, Mechanism, Sandbox
 from omnimeter.interaction.wire import Message, WireError
+
+MOST_MEMORY = 10**9
+"""Megabytes of the highest limit of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +72,15 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in (each for each in self.__dataclass_fields__ if each.startswith("seconds")):
-            seconds = getattr(self, name)
-            if not (isfinite(seconds) and seconds > 0):
-                message = f"The limit {name} is {seconds}."
-                raise InvalidInputError(message, "Give a positive, finite time.")
-        if self.memory_mb is not None and self.memory_mb <= 0:
-            message = f"The limit memory_mb is {self.memory_mb}."
-            raise InvalidInputError(message, "Give a positive number, or None for no limit.")
+            seconds: Any = getattr(self, name)
+            if not (isinstance(seconds, int | float) and 0 < seconds <= LONGEST):
+                message = f"The limit {name} is {seconds!r}."
+                raise InvalidInputError(message, f"Give a time of up to {LONGEST:g} seconds.")
+        memory: Any = self.memory_mb
+        if memory is not None and not (isinstance(memory, int) and 0 < memory <= MOST_MEMORY):
+            message = f"The limit memory_mb is {memory!r}."
+            advice = f"Give a number of up to {MOST_MEMORY:,}, or None for no limit."
+            raise InvalidInputError(message, advice)
 
 
 TAIL = 8_000

@@ -42,6 +42,10 @@ class Evaluation(JsonData):
     privileged: bool = False
 
     def __post_init__(self) -> None:
+        flags: dict[str, object] = {"traces": self.traces, "privileged": self.privileged}
+        for name, value in flags.items():
+            if not isinstance(value, bool):
+                raise InvalidInputError(f"{name}={value!r} cannot be used.", "Give True or False.")
         if not self.agents:
             raise InvalidInputError("There is no agent to evaluate.", "Give at least one agent.")
         labels = [agent.label for agent in self.agents]

@@ -160,6 +160,9 @@ def _size(path: Path) -> int:
         return path.stat().st_size
 
 
+_FIELDS = ("versions", "revisions", "machine")  # fields of a provenance that are tables
+
+
 class Record:
     """One evaluation on disk, for reading only, also while another process writes it.
 
@@ -224,7 +227,10 @@ class Record:
         provenance = []
         for path in self._layout.provenance_files():
             try:
-                provenance.append(dict(json.loads(path.read_bytes())))
+                made = dict(json.loads(path.read_bytes()))
+                if not all(isinstance(made.get(name, {}), dict) for name in _FIELDS):
+                    raise ValueError("its fields are not those that were written")
+                provenance.append(made)
             except OSError as error:
                 raise read_error(error, path) from error
             except (ValueError, TypeError, RecursionError) as error:
