@@ -269,7 +269,7 @@ def refuse_links(layout: Layout) -> None:
     Raises:
         StoreError: A file or a directory is a symbolic link.
     """
-    own = (layout.key, layout.spec, layout.lock, layout.index)
+    own = (layout.key, layout.seed, layout.spec, layout.begun, layout.lock, layout.index)
     for path in (*own, layout.provenance, layout.outcomes, layout.traces):
         if path.is_symlink():
             message = f"{path} is a symbolic link, and nothing is written through one."
