@@ -199,6 +199,7 @@ def evaluated(stage: Stage, names: set[str], **changes: object) -> om.Result:
     result = om.evaluate(agents, **given)  # type: ignore[arg-type]
     assert stage.wait_for_silence() == []
     assert stage.files() == before
+    assert not list(stage.folder.rglob("forged*"))
     assert result.complete
     return result
 
