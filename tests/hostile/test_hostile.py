@@ -199,6 +199,7 @@ def evaluated(stage: Stage, names: set[str], **changes: object) -> om.Result:
     result = om.evaluate(agents, **given)  # type: ignore[arg-type]
     assert stage.wait_for_silence() == []
     assert stage.files() == before
+    assert not list(stage.folder.rglob("forged*"))
     assert result.complete
     return result
 
@@ -280,7 +281,7 @@ def test_stopping_and_resting_pay_no_more_than_acting(everyone: om.Result, stage
 
 @needs_sandbox
 def test_a_claim_about_time_buys_none(stage: Stage) -> None:
-    timed = {"interactions": None, "seconds": 0.5, "exercises": 2, "seed": 0}
+    timed = {"interactions": None, "seconds": 0.5, "exercises": 1, "seed": 0}
     result = evaluated(stage, TIMED, **timed)
     acted = {
         name: [each.interactions for each in result.outcomes[agent]]
@@ -307,7 +308,7 @@ def test_a_privileged_view_is_refused_and_marked(stage: Stage) -> None:
 
 @needs_sandbox
 def test_the_command_line_ends_with_what_it_has(stage: Stage) -> None:
-    names = ("exit_zero", "escapes", "honest")
+    names = ("exit_zero", "escapes")
     command = [sys.executable, "-m", "omnimeter", "run", "--class", "cups", "--exercises", "2"]
     command += ["--interactions", "10", "--seed", "0", "--agent", "random", "--out", "out/commands"]
     for name in names:

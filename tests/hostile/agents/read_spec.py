@@ -12,7 +12,7 @@ class Hostile(Agent):
     def begin(self, briefing, rng):
         self.actions, self.rng = briefing.actions, rng
         for folder in (Path.cwd(), *Path.cwd().parents):
-            for name in ("spec.json", "canary.txt", "evaluations"):
+            for name in ("spec.json", "canary.txt", "evaluations", "out"):
                 if (folder / name).exists():
                     raise RuntimeError(f"{name} can be seen")
             for each in ("results", "evaluations"):
