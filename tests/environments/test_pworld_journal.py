@@ -40,8 +40,8 @@ from omnimeter import Agent
 
 
 class Thief(Agent):
-    def __init__(self, place: str) -> None:
-        self.place = Path(place)
+    def __init__(self, folder: str) -> None:
+        self.place = Path(folder) / "world.db"
 
     def begin(self, briefing, rng):
         self.rng, self.turn = rng, 0
@@ -253,7 +253,7 @@ def test_an_evaluation_stops_when_the_database_vanishes_and_goes_on_when_it_is_b
     path, away = tmp_path / "world.db", tmp_path / "away.db"
     (tmp_path / "thief.py").write_text(THIEF)
     world = Spec("pworld-v1", {"volatility": 0.1, "variability": 4.0, "journal": str(path)})
-    thief = Spec(f"{tmp_path / 'thief.py'}:Thief", {"place": str(path)})
+    thief = Spec(f"{tmp_path / 'thief.py'}:Thief", {"folder": str(tmp_path)})
     again = partial(
         evaluate, thief, world, exercises=6, interactions=800, out=tmp_path / "out",
         isolation="none", workers=workers,

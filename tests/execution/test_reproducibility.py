@@ -42,7 +42,8 @@ DRAWS = {
 
 
 def theirs(tmp_path, name):
-    path = tmp_path / f"{name}.py"
+    path = tmp_path / name / f"{name}_agent.py"  # siblings are parts of each other
+    path.parent.mkdir(exist_ok=True)
     path.write_text(FILE.format(draw=DRAWS[name][0]))
     return parse(Kind.AGENT, f"{path}:Theirs")
 

@@ -199,15 +199,16 @@ def test_isolation_changes_nothing(tmp_path, isolation):
     assert trace.observations.shape[1] < 20
 
 
-def test_an_isolated_agent_that_cannot_be_made_is_refused_when_asked_for_its_view(tmp_path):
+def test_an_isolated_agent_that_cannot_be_made_ends_in_a_fault_when_asked_for_its_view(tmp_path):
     (tmp_path / "asking.py").write_text(ASKING)
     agent = Spec(f"{tmp_path / 'asking.py'}:Wrong")
     runner = ExerciseRunner(Isolation.PROCESS)
     try:
-        with pytest.raises(InvalidInputError, match="not today"):
-            list(runner.traces([exercise(Lambda(), agent)]))
+        (trace,) = runner.traces([exercise(Lambda(), agent)])
     finally:
         runner.close()
+    assert trace.fault.kind is FaultKind.AGENT_ERROR
+    assert "not today" in trace.fault.message
 
 
 def test_an_isolated_agent_that_ends_its_process_is_at_fault(tmp_path):

@@ -404,7 +404,7 @@ def test_an_exhausted_class_ends_the_test():
     ("parameters", "word"),
     [
         ({"interactions": 5}, "too few"),
-        ({"interactions": -5}, "too few"),
+        ({"interactions": -5}, "cannot be -5"),
         ({"interactions": 100, "repetitions": 0}, "repetitions"),
         ({"interactions": 100, "start_complexity": -1}, "start_complexity"),
         ({"interactions": 100, "start_complexity": float("nan")}, "start_complexity"),
@@ -426,7 +426,7 @@ def test_an_exhausted_class_ends_the_test():
         ({"length": 0}, "length of a repetition is 0"),
         ({"length": 5, "slot": 10}, "too few"),
         ({"time": 10, "length": 1, "precision": 0.1}, "wall clock"),
-        ({"time": 1, "length": 1e-9, "clock": "virtual"}, "too little"),
+        ({"time": 1, "length": 1e-9, "clock": "virtual"}, "so many|repetitions"),
     ],
 )
 def test_bad_parameters_are_errors(parameters, word):

@@ -244,7 +244,7 @@ def test_results_name_agents_that_were_told_the_mdp() -> None:
     result = run("optimal", "random", exercises=3, privileged=True)
     told = [each.exercise.agent.id for each in outcomes(result) if "privileged" in each.remarks]
     assert told == ["optimal-v1"] * 3
-    assert "optimal-v1 had the view model" in str(result)
+    assert "optimal-v1* had the view model" in str(result)
     assert result.scores["optimal-v1"].value > result.scores["random-v1"].value  # type: ignore[operator]
 
 

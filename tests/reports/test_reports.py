@@ -257,12 +257,13 @@ def test_a_table_as_plain_text() -> None:
 
 
 def test_a_table_for_spreadsheets(tmp_path: Path) -> None:
-    result = a_result({Spec('a,"b"-v1'): [0.1, 0.2, None], POOR: [None]})
+    agent = Spec('a,"b"-v1')
+    result = a_result({agent: [0.1, 0.2, None], POOR: [None]})
     write_csv(result, tmp_path / "scores.csv")
     with (tmp_path / "scores.csv").open(newline="") as file:
         first, second = csv.DictReader(file)
     row = score_rows(result)[0]
-    assert first["agent"] == 'a,"b"-v1'
+    assert first["agent"] == agent.label
     assert float(first["score"]) == row.value
     assert (float(first["low"]), float(first["high"])) == (row.low, row.high)
     assert (first["exercises"], first["agent-error"], first["time-out"]) == ("2", "1", "0")

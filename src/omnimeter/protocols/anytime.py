@@ -29,7 +29,7 @@ from omnimeter.contract import (
     Spec,
     stream,
 )
-from omnimeter.contract.errors import MOST_INTERACTIONS, check_count
+from omnimeter.contract.errors import check_count
 from omnimeter.contract.exercise import NANOSECONDS, is_own_fault, nanoseconds
 from omnimeter.contract.protocol import Design, Moment
 from omnimeter.estimation import mean_sequence
@@ -41,6 +41,9 @@ from omnimeter.protocols.sample import (
     balance_setting,
     check_balanced,
 )
+
+ENDLESS = 2**62
+"""Interactions of the longest test, which can be stopped at any time."""
 
 DRAWS = 8
 """Draws of used environments, one after the other, before a band is listed: it has few members."""
@@ -563,7 +566,7 @@ class AnytimeUntimed(Anytime):
         if slot < 1:
             raise InvalidInputError(f"The first slot is {slot} interactions.", "Give 1 or more.")
         if interactions is not None:
-            check_count(interactions, "interactions", MOST_INTERACTIONS)
+            check_count(interactions, "interactions", ENDLESS)
         divided = plan(interactions, length, repetitions, precision, slot)
         if divided.length < slot:
             raise InvalidInputError(
