@@ -80,7 +80,9 @@ def read_bytes(path: str | Path, advice: str = "Check the path.") -> bytes:
     shown = f"{str(path)[:LONGEST_NAME]}..." if len(str(path)) > LONGEST_NAME else str(path)
     try:
         with open(path, "rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+            content = b""
+            while len(content) <= LARGEST_FILE and (chunk := file.read(1 << 22)):
+                content += chunk  # not all at once, which would take that much memory
     except OSError as error:
         message = f"{shown} cannot be read: {error.strerror}."
         raise InvalidInputError(message, advice) from error
