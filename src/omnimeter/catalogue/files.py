@@ -88,8 +88,12 @@ def _with_inner(spec: Spec) -> Iterator[Spec]:
             values += value
 
 
-def contents(spec: Spec) -> Contents:
+def contents(spec: Spec, *, parameters: bool = True) -> Contents:
     """What a part itself is made of: no files for a part of the catalogue that reads no data.
+
+    Args:
+        spec: The part.
+        parameters: Whether files count that parameters name.
 
     Raises:
         InvalidInputError: A file does not exist, or a declaration cannot be read.
@@ -102,7 +106,7 @@ def contents(spec: Spec) -> Contents:
             made_of.unhashed.append(f"{location.source} has no source file")
         else:
             made_of = sources.contents(location.name)
-    for name, value in spec.parameters.items():
+    for name, value in spec.parameters.items() if parameters else ():
         if location is None and name != "file":
             continue
         several = isinstance(value, list | tuple)
