@@ -86,6 +86,48 @@ def test_inside_a_sandbox_the_death_of_a_worker_is_no_fault_of_the_agent(tmp_pat
     assert log.read_text() == "x" * workers.TRIES
 
 
+def test_an_agent_that_refuses_later_ends_in_faults_of_its_own(tmp_path):
+    body = """
+    made = 0
+    def __init__(self):
+        A.made += 1
+        if A.made > 3:
+            from omnimeter.contract import InvalidInputError
+            raise InvalidInputError("There is no such agent.", "Buy another one.")
+    def act(self, reward, observation):
+        return 0
+"""
+    theirs = agent_file(tmp_path, body)
+    result = evaluate(evaluation(theirs, RANDOM, exercises=6))
+    assert result.complete
+    assert result.scores[theirs].faults["agent-error"] > 1
+    assert result.scores[RANDOM].faults == {}
+    assert any("Buy another one" in message for message in messages(result, theirs))
+
+
+def test_an_agent_cannot_make_its_slowness_a_fault_of_ours(tmp_path):
+    body = """
+    def act(self, reward, observation):
+        return 0
+    def finish(self, reward, observation):
+        time.sleep(30)
+"""
+    theirs = agent_file(tmp_path, body)
+    limits = Limits(seconds_per_action=100, seconds_per_exercise=1)
+    result = evaluate(evaluation(theirs, exercises=1), options=Options(limits=limits))
+    assert result.scores[theirs].faults == {"time-out": 1}
+
+
+@pytest.mark.parametrize("where", ["draw", "__init__"])
+def test_a_class_that_leaves_the_program_is_an_error(tmp_path, where):
+    (tmp_path / "leaving.py").write_text(
+        "import sys\nfrom omnimeter.environments.cups import Cups\n"
+        f"class Leaving(Cups):\n    def {where}(self, *_):\n        sys.exit(0)\n"
+    )
+    with pytest.raises(OmnimeterError, match="SystemExit"):
+        om.evaluate("random", f"{tmp_path / 'leaving.py'}:Leaving", exercises=1, seed=0)
+
+
 def test_of_a_carried_sequence_what_was_finished_counts(tmp_path):
     body = """
     exercises = 0

@@ -154,7 +154,7 @@ def test_faults_in_time_are_faults_under_a_wall_clock_too(shared: AgentProcess, 
 )
 def test_an_agent_that_cannot_be_loaded(spec: Spec, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message) as told, AgentProcess(spec) as seat:
-        take(seat)
+        seat.load()
     with pytest.raises(OmnimeterError, match=message) as here:
         adapt(make(Kind.AGENT, spec))
     assert str(told.value) == str(here.value)

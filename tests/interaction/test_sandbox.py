@@ -339,6 +339,55 @@ def test_memory_of_all_processes_counts(probe: AgentProcess) -> None:
     assert result_of(probe, "result = 1") == 1  # in a new process
 
 
+def test_memory_that_belongs_to_no_process_is_refused(probe: AgentProcess) -> None:
+    code = """
+    import os
+    try:
+        result = os.memfd_create("hidden")
+    except PermissionError:
+        result = "refused"
+    """
+    assert result_of(probe, code) == "refused"
+
+
+def test_shared_memory_counts(probe: AgentProcess) -> None:
+    if probe.sandbox.mechanism is not Mechanism.NAMESPACES:
+        pytest.skip("only an own pid namespace can be measured as a whole")
+    fault = fault_of(
+        probe,
+        """
+        import mmap, os, time
+        for _ in range(4):
+            if os.fork() == 0:
+                eaten = mmap.mmap(-1, 120 << 20)
+                for _ in range(120):
+                    eaten.write(b"x" * (1 << 20))
+                time.sleep(60)
+        time.sleep(15)
+        """,
+    )
+    assert fault is not None
+    assert fault.message == "The agent used more than 200 MB of memory."
+
+
+def test_answers_before_they_are_asked_for(probe: AgentProcess) -> None:
+    code = """
+    import json, os, sys
+    for number in range(3, 12):
+        try:
+            if os.readlink(f"/proc/self/fd/{number}").startswith("pipe"):
+                for turn in range(1, 200):
+                    line = json.dumps({"turn": turn, "type": "move", "action": 0})
+                    os.write(number, line.encode() + b"\\n")
+        except OSError:
+            pass
+    result = 0
+    """
+    fault = fault_of(probe, code)
+    assert fault is not None
+    assert "broke the wire format" in fault.message
+
+
 def test_memory_in_common_counts_once(probe: AgentProcess) -> None:
     fault = fault_of(
         probe,

@@ -187,6 +187,18 @@ def check_sandbox(agents: Sequence[Spec], options: Options) -> None:
         announce(UNCONTAINED, warn=True)
 
 
+def directory_of(given: object) -> Path:
+    """The directory that a user gives.
+
+    Raises:
+        InvalidInputError: It cannot be one.
+    """
+    if not isinstance(given, str | Path) or "\0" in str(given):
+        message = f"{given!r:.100} is no directory."
+        raise InvalidInputError(message, "Give its path.")
+    return Path(given)
+
+
 class Session:
     """An evaluation that is going to be carried out, at once or round by round.
 
@@ -205,7 +217,7 @@ class Session:
         options: Options = Options(),  # noqa: B008 - a frozen value
     ) -> None:
         self.evaluation = evaluation
-        self.out = None if out is None else Path(out)
+        self.out = None if out is None else directory_of(out)
         self._things = dict(things or {})
         self._options = options
         if self.out is not None:
@@ -730,7 +742,7 @@ def load(
     from omnimeter.reports.page import rejudge, with_payoff
     from omnimeter.results import Record
 
-    record = Record(directory)
+    record = Record(directory_of(directory))
     evaluation = Evaluation.from_json(record.spec)
     things = {} if environment_class is None else class_spec(environment_class)[1]
     objects.use(things)

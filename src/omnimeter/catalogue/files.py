@@ -25,6 +25,9 @@ from omnimeter.catalogue.objects import is_object
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.spec import fingerprint, is_spec
 
+_LOADERS = {"spec_from_file_location", "SourceFileLoader", "run_path", "run_module"}
+"""Functions that run a source whose name is known only then."""
+
 DECLARATION = "files"
 """The attribute of a class, or the constant of a module, that names the data it reads."""
 
@@ -284,6 +287,10 @@ def _parsed(content: bytes) -> ast.Module:
 
 def _imports(tree: ast.Module) -> Iterator[_Import]:
     """The imports in a source, wherever they stand."""
+    importers = {"__import__", "import_module"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "importlib":
+            importers |= {each.asname for each in node.names if each.asname}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -293,7 +300,9 @@ def _imports(tree: ast.Module) -> Iterator[_Import]:
             yield node.level, node.module or "", names, node.lineno
         elif isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if name in ("__import__", "import_module") and node.args:
+            if name in _LOADERS:
+                yield 0, "", None, node.lineno
+            elif name in importers and node.args:
                 module = getattr(node.args[0], "value", None)
                 known = isinstance(module, str) and not module.startswith(".")
                 yield 0, str(module) if known else "", () if known else None, node.lineno

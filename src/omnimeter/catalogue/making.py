@@ -104,7 +104,7 @@ def make(kind: Kind, spec: Spec) -> Any:
         return part(**values)
     except OmnimeterError as error:
         raise _kind(error)(f"{spec.id}: {error.message}", error.advice) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise construction_error(error, spec) from error
 
 

@@ -17,7 +17,9 @@ _BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _QUOTED = re.compile(r"""(?<=(["'`]))(?:/|[A-Za-z]:[\\/])(?:(?!\1)[^\n])*[/\\]""")
 """The folders of an absolute path in quotation marks, which may have spaces in it."""
 
-_BARE = re.compile(r"""(?<![\w/\\.~])(?:/(?!/)|[A-Za-z]:[\\/])[^\s"'`<>|:;,()]*[/\\]""")
+_BARE = re.compile(
+    r"""(?<![\w/\\.~])(?:file:/+|(?<!:)//+|/(?!/)|\\\\|[A-Za-z]:[\\/])[^\s"'`<>|:;,()]*[/\\]"""
+)
 """The folders of any other absolute path."""
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"

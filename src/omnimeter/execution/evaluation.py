@@ -261,10 +261,9 @@ class Run:
         """Find out whether the input is right of agents that could not be made beforehand."""
         firsts = [exercises[0] for exercises in proposed.values()]
         members = dict.fromkeys(each for first in firsts for each in agents_of(first))
-        if len(members) > 1:  # or else the first exercise tells
-            new = [agent for agent in members if not self._stored.get(agent)]
-            for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):
-                pass
+        new = [agent for agent in members if not self._stored.get(agent)]
+        for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):
+            pass
 
     def _wanted(self, portions: Iterable[Job]) -> Iterator[Job]:
         """The jobs without exercises of agents that were stopped, and with what is known here."""

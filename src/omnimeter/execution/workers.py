@@ -215,8 +215,12 @@ class ExerciseRunner:
         Raises:
             OmnimeterError: There is no such agent, or its parameters are wrong.
         """
+        handle = self._handle(agent)
         with suppress(AgentFault):
-            view_of(self._handle(agent))
+            if isinstance(handle, AgentProcess):
+                handle.load()
+            else:
+                view_of(handle)
 
     def carry_out(self, job: Job) -> Iterator[Finished]:
         """Do a job; under ``carried`` one agent takes all of its exercises."""

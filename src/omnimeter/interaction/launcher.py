@@ -17,7 +17,7 @@ import shutil
 import signal
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -39,9 +39,11 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECCOMP = 1, 4, 24, 2
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_SET_KEEPCAPS, PR_CAP_AMBIENT = 36, 38, 8, 47
 SYS_MOUNT_SETATTR, SYS_LANDLOCK = 442, 444  # the same number on all processors
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-REFUSED_CALLS = {  # socket, io_uring_setup and open_by_handle_at
-    "x86_64": (0xC000003E, (41, 425, 304)),
-    "aarch64": (0xC00000B7, (198, 425, 265)),
+ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+UNCOUNTED_CALLS = {"x86_64": (319, 29), "aarch64": (279, 194)}  # memfd_create and shmget
+REACHING_CALLS = {  # socket, io_uring_setup and open_by_handle_at
+    "x86_64": (41, 425, 304),
+    "aarch64": (198, 425, 265),
 }
 CAP_DAC_READ_SEARCH = 2
 
@@ -99,7 +101,7 @@ def _watch(process: int, sources: Sequence[int], memory: int | None = None) -> i
                 return os.waitpid(process, 0)[1]
             if heard:
                 return None
-            if memory and _memory() > memory:
+            if memory and _memory(memory) > memory:
                 return TOO_MUCH_MEMORY << 8
             _reap(process)
     finally:
@@ -201,12 +203,13 @@ def _restrict(plan: dict[str, Any]) -> None:
     _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _call("syscall", SYS_LANDLOCK + 2, ruleset, 0)
     os.close(ruleset)
-    _refuse_calls()
+    _refuse_calls(REACHING_CALLS, UNCOUNTED_CALLS)
 
 
-def _refuse_calls() -> None:
+def _refuse_calls(*tables: Mapping[str, tuple[int, ...]]) -> None:
     """Let some system calls fail with EPERM: a filter of seccomp."""
-    architecture, calls = REFUSED_CALLS[platform.machine()]
+    architecture = ARCHITECTURE[platform.machine()]
+    calls = [call for table in tables for call in table[platform.machine()]]
     load, equal, answer = 0x20, 0x15, 0x06
     program = [(load, 0, 0, 4), (equal, 1, 0, architecture), (answer, 0, 0, 0x00050001)]
     program += [(load, 0, 0, 0)]
@@ -277,31 +280,28 @@ def _map(user: int, group: int) -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
 
-def _memory() -> int:
-    """Bytes that all processes of the namespace but the first use and no file holds."""
-    page, total, shared = resource.getpagesize(), 0, 0
+def _memory(limit: int = 0) -> int:
+    """Bytes that all processes of the namespace but the first use and no file holds.
+
+    What several of them share counts once, which takes time to tell and is done above the limit.
+    """
     processes = [each for each in os.listdir("/proc") if each.isdigit() and each != "1"]
-    for each in processes:
-        try:
-            resident, of_files = Path("/proc", each, "statm").read_text().split()[1:3]
-        except OSError:
-            continue  # it has ended meanwhile
-        total += (int(resident) - int(of_files)) * page
-        if len(processes) > 1:  # what it has in common with its parent counts once
-            shared += _in_common(each)
-    return total - shared
+    total = sum(_sizes(each, "status", "RssAnon", "RssShmem") for each in processes)
+    if total <= limit or len(processes) < 2:
+        return total
+    return sum(_sizes(each, "smaps_rollup", "Pss_Anon", "Pss_Shmem") for each in processes)
 
 
-def _in_common(process: str) -> int:
-    """Bytes of a process that others account for; none where it hides them."""
+def _sizes(process: str, file: str, *names: str) -> int:
+    """The sum of some sizes that the system tells of a process, in bytes."""
     try:
-        lines = Path("/proc", process, "smaps_rollup").read_text().splitlines()[1:]
+        lines = Path("/proc", process, file).read_text(errors="replace").splitlines()
+    except PermissionError:  # it hides what it shares
+        return _sizes(process, "status", "RssAnon", "RssShmem")
     except OSError:
-        return 0
-    sizes = {
-        name: int(rest.split()[0]) for name, _, rest in (each.partition(":") for each in lines)
-    }
-    return max(0, sizes.get("Anonymous", 0) - sizes.get("Pss_Anon", 0)) * 1024
+        return 0  # it has ended meanwhile
+    sizes = dict(each.partition(":")[::2] for each in lines)
+    return sum(int(sizes.get(name, "0").split()[0]) for name in names) * 1024
 
 
 def _build_root(plan: dict[str, Any]) -> None:
@@ -324,6 +324,9 @@ def _build_root(plan: dict[str, Any]) -> None:
     for place in plan["hidden"]:
         if os.path.isdir(f"/new{place}") and _is_in(place, bound):
             _mount_memory(f"/new{place}", "mode=555,size=4k")
+            for each in plan["files"]:
+                if _is_in(each, [place]):
+                    _bind(each, plan)
     os.mkdir("/new/dev")
     for name in ("null", "zero", "full", "random", "urandom"):
         _bind(f"/dev/{name}", {"user": None}, read_only=False)
@@ -448,6 +451,7 @@ def _drop_rights(plan: dict[str, Any]) -> None:
     except OSError:  # there are no more; the rest is lost when the program is executed
         pass
     _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _refuse_calls(UNCOUNTED_CALLS)  # memory that belongs to no process
 
 
 if __name__ == "__main__":

@@ -139,6 +139,12 @@ class _Child:
 
     def exchange(self, message: Message, deadline: int) -> Message | None:
         """Send a message and give the answer to it, or ``None`` when there is none in time."""
+        while self.answered and self._replies in [source for source, _ in self._poll.poll(0)]:
+            self._listen(deadline)  # which raises when the process has ended
+            if self._received:
+                raise WireError("it answers before it is asked")
+        if self.answered and self._received:
+            raise WireError("it answers before it is asked")
         self._turn += 1
         text = wire.line(self._turn, message)
         self.answered = False
@@ -359,6 +365,7 @@ class AgentProcess(AgentHandle):
         self._child: _Child | None = None
         self._prior, self._prepared = prior, dict(prepared or {})
         self._restored = False  # whether the present process was told of them
+        self._loading = False  # whether it is only to be seen that there is such an agent
         self._can_name_view = False  # what the process said when it was greeted
         self._can_prepare = False
         self._view: tuple[str | None] | None = None  # known once it was asked for
@@ -387,7 +394,6 @@ class AgentProcess(AgentHandle):
         """The view that the agent asks for; ``None`` where its program does not know of views.
 
         Raises:
-            InvalidInputError: There is no such agent, or it cannot be made.
             AgentFault: It cannot even be asked.
         """
         if self._view is None:
@@ -401,11 +407,23 @@ class AgentProcess(AgentHandle):
             self._view = (view,)
         return self._view[0]
 
+    def load(self) -> None:
+        """Find out whether there is such an agent, before it takes any exercise.
+
+        Raises:
+            InvalidInputError: There is not, or its parameters are wrong.
+            AgentFault: It cannot even be asked.
+        """
+        self._loading = True
+        try:
+            self.view  # noqa: B018 - starts its process and makes the agent
+        finally:
+            self._loading = False
+
     def begin(self, briefing: Briefing, seed: int) -> None:
         """Make a new agent and brief it.
 
         Raises:
-            InvalidInputError: There is no such agent, or it cannot be made.
             AgentFault: It cannot go on, or lost the memory that it should carry.
         """
         if self._carry and self._begun and self._child is None:
@@ -425,7 +443,8 @@ class AgentProcess(AgentHandle):
             prior = wire.prior_to_json(self._prior)
             message["restore"] = {"prior": prior, "prepared": self._prepared}
             self._restored = True
-        self._request("ready", message, self.limits.seconds_to_begin, "to begin")
+        limit = min(self.limits.seconds_to_begin, self.limits.seconds_per_exercise)
+        self._request("ready", message, limit, "to begin")
         self._own_ns = perf_counter_ns() - self._start_ns
 
     def prepare(self, prior: Prior, seed: int) -> Mapping[str, Any]:
@@ -434,7 +453,6 @@ class AgentProcess(AgentHandle):
         Empty where its program does not know of an offline phase.
 
         Raises:
-            InvalidInputError: There is no such agent, or it cannot be made.
             AgentFault: It fails, or takes too long.
         """
         self._have_process()
@@ -486,7 +504,8 @@ class AgentProcess(AgentHandle):
         self._settle()
         if self._child is not None:
             message = wire.percept_to_json("finish", reward, observation)
-            self._request("finished", message, self.limits.seconds_per_action, "to finish")
+            limit = min(self.limits.seconds_per_action, self.limits.seconds_per_exercise)
+            self._request("finished", message, limit, "to finish")
 
     def _have_process(self) -> None:
         """Have a free process that has printed nothing, started if there is none."""
@@ -555,7 +574,10 @@ class AgentProcess(AgentHandle):
         if given == kind:
             return
         if given == "refused" and kind in ("view", "ready", "prepared"):
-            raise InvalidInputError(wire.text_of(reply, "message"), wire.text_of(reply, "advice"))
+            refusal = wire.text_of(reply, "message"), wire.text_of(reply, "advice")
+            if self._loading:
+                raise InvalidInputError(*refusal)
+            raise agent_error(" ".join(filter(None, refusal)))
         if given == "memory":
             raise self._failed(OUT_OF_MEMORY)
         if given != "fault" or self._child is None:

@@ -165,6 +165,9 @@ class Launch:
                     os.chown(path, user, user)
         hidden = [os.path.abspath(each) for each in (*self.sandbox.hidden, *_caches())]
         trees = _trees(hidden)
+        here = os.getcwd()
+        if not any(_within(tree, here) for tree in trees):  # nothing below it is needed
+            hidden.append(here)  # in case it lies in one of them
         if self.sandbox.mechanism is Mechanism.LANDLOCK:
             trees = [part for tree in trees for part in _without(tree, hidden)]
         limits = {name: value for name, value in self.limits.items() if name != "memory"}

@@ -42,6 +42,9 @@ from omnimeter.protocols.sample import (
     check_balanced,
 )
 
+LONGEST_TIME = 1e8
+"""Seconds of the longest test: three years."""
+
 ENDLESS = 2**62
 """Interactions of the longest test, which can be stopped at any time."""
 
@@ -665,6 +668,9 @@ class AnytimeTimed(Anytime):
                 "Give a number of repetitions, or the virtual clock.",
             )
         time = None if time is None else float(time)
+        if time is not None and LONGEST_TIME < time < inf:
+            message = f"The test would last {time:g} s."
+            raise InvalidInputError(message, f"Give at most {LONGEST_TIME:g} s.")
         divided = plan(time, length, repetitions, precision, max(slot, HARNESS))
         total = divided.length * divided.most if time is None or length is not None else time
         if not (isfinite(total) and total >= slot * divided.most):

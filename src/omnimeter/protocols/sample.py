@@ -72,7 +72,7 @@ def draw(
         return environment_class.draw(rng, complexity) if given is None else given
     except OmnimeterError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidInputError(
             f"{spec.label} raised {type(error).__name__} when drawing "
             f"environment {number}: {error}",

@@ -177,7 +177,10 @@ def comparison_table(result: Result, compared: Sequence[Comparison]) -> Table:
             both = Cell(f"{size.text}\n{its_ends.text}", {**size.data, **its_ends.data})
             cells += [both, p, verdict]
         else:
-            cells += [Cell(text, {}) for text in ("", "", "reference" if compared else "")]
+            place = "not compared" if compared else ""
+            if compared and agent.data["agent"] == printable(compared[0].reference.label):
+                place = "reference"
+            cells += [Cell(text, {}) for text in ("", "", place)]
         rows.append(tuple(cells))
     heading = f"Difference\n{interval_heading(compared).lower()}"
     headings = ("Agent", "Score\n95 % interval", heading, "p", "Verdict")
