@@ -42,7 +42,14 @@ def start(directory: Path, exercises: int, mark: str = "") -> subprocess.Popen[b
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "MARK": mark},
+        preexec_fn=heed_signals,  # noqa: PLW1509 - no thread holds a lock here
     )
+
+
+def heed_signals() -> None:
+    """Have the default for each signal, even if these tests run where it is ignored."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def processes() -> dict[int, tuple[int, str]]:

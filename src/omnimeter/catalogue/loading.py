@@ -131,11 +131,11 @@ def loaded_files() -> list[str]:
 def load_files(paths: Iterable[str]) -> None:
     """Import files as another process did, so that what it pickles can be unpickled here.
 
-    Raises:
-        InvalidInputError: A file cannot be imported.
+    One that can no longer be imported may not be needed; unpickling tells if it is.
     """
     for path in paths:
-        _load_file(path)
+        with suppress(InvalidInputError):
+            _load_file(path)
 
 
 class _ContentLoader(SourceFileLoader):

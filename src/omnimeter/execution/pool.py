@@ -450,11 +450,8 @@ def serve() -> None:
     objects.receive(packed)
     tasks: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_receive, args=(channel, tasks), daemon=True).start()
-    try:
-        load_files(files)
-        channel.send(None)
-    except OmnimeterError as error:
-        channel.send(error)
+    load_files(files)
+    channel.send(None)
     runner = runner_for(options)
     try:
         while (task := pickle.loads(tasks.get())) is not None:
