@@ -232,11 +232,12 @@ class ExerciseRunner:
             self.close()
             self._carried = {}
         left = list(job.exercises)
+        isolated = any(is_isolated(agent, self.isolation) for agent in job.agents)
         try:
             while left:
                 with closing(self._finished(tuple(left), job)) as finished:
                     try:
-                        while done := self._next(finished, len(left)):
+                        while done := self._next(finished, len(left), isolated):
                             left.pop(0)
                             yield done
                     except _TimeIsOver as over:  # it came while the harness itself was at work
@@ -259,9 +260,12 @@ class ExerciseRunner:
                     checked = self._compared(checked, trace)
                 yield checked, trace if job.keep else None
 
-    def _next(self, finished: Iterator[Finished], left: int) -> Finished | None:
+    def _next(self, finished: Iterator[Finished], left: int, isolated: bool) -> Finished | None:
         """The next finished exercise, unless it takes far too long; ``None`` after the last."""
-        with _hard_end(self.limits.seconds_per_exercise * left):
+        limits = self.limits
+        # What an agent's own process takes to begin is bounded by itself.
+        starting = 2 * limits.seconds_to_begin * isolated
+        with _hard_end(limits.seconds_per_exercise * left, starting + MARGIN):
             return next(finished, None)
 
     def _compared(self, outcome: Outcome, trace: Trace) -> Outcome:
@@ -402,8 +406,10 @@ class _TimeIsOver(BaseException):
 
 
 @contextmanager
-def _hard_end(seconds: float) -> Iterator[None]:
+def _hard_end(seconds: float, margin: float) -> Iterator[None]:
     """End what takes longer by an exception, where this can be done.
+
+    The margin leaves time for an agent to be ended first, by the limits of its process.
 
     That is in the main thread, unless the timer is in use; and Python code ends then, but
     compiled code does not before it is done. A worker that does not end is ended by its pool.
@@ -416,7 +422,7 @@ def _hard_end(seconds: float) -> Iterator[None]:
         raise _TimeIsOver(f"The exercise took longer than {seconds:g} s of real time.")
 
     signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, min(seconds + MARGIN, LONGEST_TIMER))
+    signal.setitimer(signal.ITIMER_REAL, min(seconds + margin, LONGEST_TIMER))
     try:
         yield
     finally:

@@ -504,7 +504,9 @@ class AgentProcess(AgentHandle):
         self._settle()
         if self._child is not None:
             message = wire.percept_to_json("finish", reward, observation)
-            limit = min(self.limits.seconds_per_action, self.limits.seconds_per_exercise)
+            used = (perf_counter_ns() - self._start_ns) / 1e9
+            left = max(LAST_MOMENT, self.limits.seconds_per_exercise - used)
+            limit = min(self.limits.seconds_per_action, left)
             self._request("finished", message, limit, "to finish")
 
     def _have_process(self) -> None:
