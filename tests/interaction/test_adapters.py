@@ -307,6 +307,6 @@ def test_a_file_without_agents_is_refused_in_both_places(tmp_path: Path) -> None
     with pytest.raises(InvalidInputError) as here:
         adapt(make(Kind.AGENT, spec))
     with AgentProcess(spec) as seat, pytest.raises(InvalidInputError) as there:
-        interact(Counter(), seat, Budget(interactions=6), streams)
+        seat.load()
     addresses = re.compile(r"0x[0-9a-f]+")
     assert addresses.sub("", str(there.value)) == addresses.sub("", str(here.value))

@@ -42,9 +42,9 @@ def test_measuring_changes_nothing_else(agent: KernelAgent) -> None:
         assert trace.wall_ns is not None
         assert trace.cpu_ns is not None
         assert len(trace.wall_ns) == len(trace.cpu_ns) == 50
-        assert trace.wall_ns.sum() > 0
-        assert trace.cpu_ns.sum() > 0
-        assert trace.wall_ns.sum() < 5e9
+        # What reading the clocks costs is subtracted on average: of nearly nothing, noise is left.
+        assert -1e6 < trace.wall_ns.sum() < 5e9
+        assert trace.cpu_ns.sum() > -1e6
 
 
 class Slow(Agent):
