@@ -30,12 +30,12 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import check_count
 from omnimeter.contract.protocol import Memory
-from omnimeter.contract.spec import LONGEST_NAME
 from omnimeter.execution import Isolation, Observer, Options, Run, Sandboxing, check
 from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
 from omnimeter.execution.workers import is_isolated
 from omnimeter.interaction.adapters import adapt
+from omnimeter.interaction.handles import shown
 from omnimeter.interaction.process import Limits
 from omnimeter.interaction.sandbox import Mechanism
 from omnimeter.protocols import Evaluation, summarise
@@ -69,15 +69,6 @@ def read_spec(kind: Kind, given: Any) -> Spec:
         message = f"{shown(given)} is no {kind}."
         raise InvalidInputError(message, f"Give {kind.phrase} as a text or a Spec.")
     return parse(kind, given) if isinstance(given, str) else with_digest(given)
-
-
-def shown(value: object) -> str:
-    """A value of any kind in a message."""
-    try:
-        text = repr(value)
-    except Exception as error:  # of an object of the user, or of an endless integer
-        text = f"<{type(value).__name__}: {error}>"
-    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}..."
 
 
 def agent_specs(agents: AgentLike | Sequence[AgentLike]) -> tuple[tuple[Spec, ...], dict[str, Any]]:
@@ -194,7 +185,7 @@ def directory_of(given: object) -> Path:
         InvalidInputError: It cannot be one.
     """
     if not isinstance(given, str | Path) or "\0" in str(given):
-        message = f"{given!r:.100} is no directory."
+        message = f"{shown(given)} is no directory."
         raise InvalidInputError(message, "Give its path.")
     return Path(given)
 
