@@ -416,6 +416,7 @@ def test_an_exhausted_class_ends_the_test():
         ({"time": 0}, "too little"),
         ({"time": -1}, "too little"),
         ({"time": float("inf")}, "too little"),
+        ({"time": 1e12}, "would last"),
         ({"time": 1, "slot": 0}, "slot"),
         ({}, "no length"),
         ({"interactions": 100, "length": 101}, "longer than the whole"),

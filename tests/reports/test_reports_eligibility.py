@@ -199,3 +199,11 @@ def test_a_notebook_and_a_frame_show_the_marks(agent: Spec) -> None:
     frame = result.to_pandas()
     assert set(frame[frame.privileged == "model"].agent) == {agent.label}
     assert set(frame.attempts) == {1}
+
+
+def test_only_the_reference_is_named_so() -> None:
+    nothing = {**SOUND, GOOD: [None] * 4}
+    result = a_result(nothing)
+    rows = comparison_table(result, comparisons(result)).rows
+    assert [row[-1].text for row in rows].count("reference") == 1
+    assert rows[-1][-1].text != "reference"  # of the agent without a score
