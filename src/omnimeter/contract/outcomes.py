@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.exercise import Exercise, FaultKind, Outcome
+from omnimeter.contract.spec import Spec
 
 BLOCK = 512
 """Objects that are made at once while outcomes are iterated over."""
@@ -89,6 +90,14 @@ class Outcomes(Sequence[Outcome]):
             )  # fmt: skip
             kinds.setdefault(kind, exercise)
         return list(kinds.values())
+
+    def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:
+        """The outcomes of each of some agents."""
+        groups: dict[Spec, list[Outcome]] = {agent: [] for agent in agents}
+        for each in self._objects:
+            if each.exercise.agent in groups:
+                groups[each.exercise.agent].append(each)
+        return {agent: Outcomes(own) for agent, own in groups.items()}
 
     def take(self, rows: IntArray) -> Self:
         """The outcomes of some rows, in the order of the rows."""
@@ -199,6 +208,11 @@ class Outcomes(Sequence[Outcome]):
     def __iter__(self) -> Iterator[Outcome]:
         for first in range(0, len(self), BLOCK):
             yield from self.objects(np.arange(first, min(first + BLOCK, len(self))))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment] # as of a list
 
     def __repr__(self) -> str:
         return f"<{len(self)} outcomes>"
