@@ -99,6 +99,11 @@ class Outcomes(Sequence[Outcome]):
                 groups[each.exercise.agent].append(each)
         return {agent: Outcomes(own) for agent, own in groups.items()}
 
+    @property
+    def shards(self) -> list[str]:
+        """The shards of a store that they are in; none where there is no store."""
+        return []
+
     def take(self, rows: IntArray) -> Self:
         """The outcomes of some rows, in the order of the rows."""
         chosen = type(self)(self.objects(rows))
