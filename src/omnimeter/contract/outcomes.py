@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import eq
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract.agent import FloatArray, IntArray
-from omnimeter.contract.exercise import Exercise, FaultKind, Outcome
+from omnimeter.contract.exercise import Ending, Exercise, FaultKind, Outcome
+from omnimeter.contract.spec import Spec
 
 BLOCK = 512
 """Objects that are made at once while outcomes are iterated over."""
 
 FAULTS = ("", *map(str, FaultKind))
 """The kinds of faults by their codes in ``Outcomes.faults``; 0 is none."""
+
+ENDINGS = tuple(map(str, Ending))
+"""How exercises end, by their codes in ``Outcomes.endings``."""
 
 INFRASTRUCTURE = FAULTS.index(FaultKind.INFRASTRUCTURE)
 
@@ -37,6 +42,7 @@ COLUMNS: Mapping[str, tuple[Any, Callable[[Outcome], Any]]] = {
     "last_time": (np.int64, lambda each: each.last_time),
     "fault": (np.int8, lambda each: 0 if each.fault is None else FAULTS.index(each.fault.kind)),
     "attempts": (np.int64, lambda each: each.attempts),
+    "ending": (np.int8, lambda each: ENDINGS.index(each.ending)),
 }
 """Each column: its type, and its value in one outcome."""
 
@@ -89,6 +95,13 @@ class Outcomes(Sequence[Outcome]):
             )  # fmt: skip
             kinds.setdefault(kind, exercise)
         return list(kinds.values())
+
+    def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:
+        """The outcomes of each of some agents, which are all that there are, in their order."""
+        rows: dict[Spec, list[int]] = {agent: [] for agent in agents}
+        for row, each in enumerate(self._objects):
+            rows[each.exercise.agent].append(row)
+        return {agent: self.take(np.array(own, np.int64)) for agent, own in rows.items()}
 
     def take(self, rows: IntArray) -> Self:
         """The outcomes of some rows, in the order of the rows."""
@@ -164,6 +177,11 @@ class Outcomes(Sequence[Outcome]):
         """How often each was begun."""
         return self.column("attempts")
 
+    @property
+    def endings(self) -> NDArray[np.int8]:
+        """How they ended, as places in ``ENDINGS``."""
+        return self.column("ending")
+
     def fault_counts(self) -> dict[str, int]:
         """How many of them ended in each kind of fault, of those that occur."""
         codes, counts = np.unique(self.faults, return_counts=True)
@@ -199,6 +217,13 @@ class Outcomes(Sequence[Outcome]):
     def __iter__(self) -> Iterator[Outcome]:
         for first in range(0, len(self), BLOCK):
             yield from self.objects(np.arange(first, min(first + BLOCK, len(self))))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment] # as of every sequence that is compared by its items
 
     def __repr__(self) -> str:
         return f"<{len(self)} outcomes>"
