@@ -216,7 +216,7 @@ class BayesianRL(FixedProtocol):
         by_mdp = np.argsort(group, kind="stable")
         ends = np.cumsum(np.bincount(group, minlength=len(mdps))).tolist()
         returns = units.payoffs[by_mdp].tolist()
-        means = [fmean(returns[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        means = [fmean(returns[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
         # One that failed, the first of several, stands for its MDP.
         failed, places = np.unique(group[~units.paid], return_index=True)
         chosen = firsts.copy()

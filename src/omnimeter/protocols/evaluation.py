@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from omnimeter.catalogue import Kind, describe, make, objects
 from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Protocol, Score, Spec
 from omnimeter.contract.protocol import Design, Memory, Moment
 from omnimeter.contract.spec import JsonData
+
+T = TypeVar("T")
 
 STOPPED = "stopped"
 """The remark on the outcome after which an agent took no more exercises: after how many faults of
@@ -104,6 +107,20 @@ class Result:
     design: Design = Design()
     exhausted: tuple[Spec, ...] = ()
     stopped: Mapping[Spec, int] = field(default_factory=dict)
+    _computed: dict[Callable[[Result], Any], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        columns = {agent: Outcomes.of(done) for agent, done in self.outcomes.items()}
+        object.__setattr__(self, "outcomes", columns)
+
+    def once(self, compute: Callable[[Result], T]) -> T:
+        """What a function says of this result; computed the first time that it is asked for."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        known: T = self._computed[compute]
+        return known
 
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
