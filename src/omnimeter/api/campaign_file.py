@@ -341,7 +341,7 @@ class _Reader:
         """Whether all values are what JSON has; no dates, no infinities."""
         if isinstance(value, dict | list):
             inner = value.items() if isinstance(value, dict) else enumerate(value)
-            return all([self._is_plain((*where, key), each) for key, each in inner])
+            return not [key for key, each in inner if not self._is_plain((*where, key), each)]
         if isinstance(value, float) and not isfinite(value):
             self._tell(where, "this number is not finite.", "Give another one, or leave it out.")
         elif isinstance(value, int) and abs(value) >= 1 << 63:

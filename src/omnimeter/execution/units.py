@@ -69,9 +69,18 @@ def units_of(directory: Path) -> list[Unit]:
     from omnimeter.results import Record
 
     evaluation = Evaluation.from_json(Record(directory).spec)
-    groups = [evaluation.agents] if "joint" in evaluation.protocol.parameters else None
-    groups = groups or [(agent,) for agent in evaluation.agents]
-    return [Unit(str(directory.absolute()), group) for group in groups]
+    return [Unit(str(directory.absolute()), agents) for agents in _groups(evaluation)]
+
+
+def unit_count(evaluation: Evaluation) -> int:
+    """How many units an evaluation is going to have."""
+    return len(_groups(evaluation))
+
+
+def _groups(evaluation: Evaluation) -> list[tuple[Spec, ...]]:
+    if "joint" in evaluation.protocol.parameters:
+        return [evaluation.agents]
+    return [(agent,) for agent in evaluation.agents]
 
 
 def unfinished(units: Iterable[Unit]) -> list[Unit]:
