@@ -226,9 +226,13 @@ class _Place:
     """Tells errors of the code in it with their place in the file."""
 
     def __init__(
-        self, tell: Callable[[Where, str, str], None], where: Where, table: Mapping[str, Any]
+        self,
+        tell: Callable[[Where, str, str], None],
+        where: Where,
+        table: Mapping[str, Any],
+        otherwise: Where,
     ) -> None:
-        self._tell, self._where, self._table = tell, where, table
+        self._tell, self._where, self._table, self._otherwise = tell, where, table, otherwise
 
     def __enter__(self) -> None: ...
 
@@ -236,13 +240,8 @@ class _Place:
         if isinstance(error, _MistakeError):
             self._tell(*error.args)
         elif isinstance(error, OmnimeterError):
-            pattern = r"\b(\w+)=|\b[Tt]he (\w+) |parameter '(\w+)'"
-            named = [match.group(1, 2, 3) for match in re.finditer(pattern, error.message)]
-            keys = [_KEY_OF.get(each, each) for found in named for each in found if each]
-            paths: list[tuple[str, ...]] = [(key,) for key in keys]
-            for table in (("grid",), ("set",), ("grid", "set")):
-                paths += [(*table, key) for key in keys]
-            place = next((path for path in paths if _has(self._table, path)), ())
+            paths = [path for key in _named(error.message) for path in _places(key)]
+            place = next((path for path in paths if _has(self._table, path)), self._otherwise)
             self._tell((*self._where, *place), _as_keys(error.message), _as_keys(error.advice))
         else:
             return False
@@ -312,9 +311,11 @@ class _Reader:
         message = f"{self._name} has {len(mistakes)} mistakes:\n" + "\n".join(told)
         raise InvalidInputError(message, "Fix them and give the same command again.")
 
-    def _at(self, where: Where, table: Mapping[str, Any] | None = None) -> _Place:
+    def _at(
+        self, where: Where, table: Mapping[str, Any] | None = None, otherwise: Where = ()
+    ) -> _Place:
         """Tell an error with its place: the key of the table that its message names."""
-        return _Place(self._tell, where, table or {})
+        return _Place(self._tell, where, table or {}, otherwise)
 
     def _table(self, where: Where, given: Any, known: Set[str] | None) -> dict[str, Any]:
         """A table without unknown keys, or an empty one where it is none."""
@@ -335,7 +336,9 @@ class _Reader:
                 elif close:
                     advice = f"Did you mean {close[0]!r}?"
                 self._tell((*where, key), "there is no such key.", advice)
-        return {key: each for key, each in given.items() if key in known}
+        # What was meant is read too, so that it is not told to be missing.
+        meant_keys = {_KEY_OF.get(key, key): each for key, each in given.items()}
+        return {key: each for key, each in meant_keys.items() if key in known}
 
     def _is_plain(self, where: Where, value: Any) -> bool:
         """Whether all values are what JSON has; no dates, no infinities."""
@@ -385,15 +388,14 @@ class _Reader:
     def _limits(self, given: Any, groups: set[str]) -> dict[str, dict[str, Any]]:
         """The limits of all agents and of groups."""
         groups -= {""}
-        for name in sorted(groups & _LIMITS):
-            self._tell(("limits",), f"no group can be called {name!r}.", "It is a limit.")
         table = self._table(("limits",), given, _LIMITS | groups)
         limits = {"": {name: each for name, each in table.items() if name in _LIMITS}}
         for name in groups & table.keys():
             limits[name] = self._table(("limits", name), table[name], _LIMITS)
-        for name, each in limits.items():
-            with self._at(("limits", name) if name else ("limits",), each):
-                running_options(**each)
+        for group, each in limits.items():
+            for name, value in each.items():
+                with self._at(("limits", group, name) if group else ("limits", name)):
+                    running_options(**{name: value})
         return {name: each for name, each in limits.items() if each}
 
     def _grid(self, where: Where, given: Any, known: Set[str] | None) -> list[dict[str, Any]]:
@@ -440,11 +442,14 @@ class _Reader:
             if not isinstance(group, str) or ("group" in table and not group.strip()):
                 self._tell((*where, "group"), "this is no text.", 'Write group = "learners"')
                 continue
+            if group in _LIMITS:
+                advice = "Call it otherwise: that is a limit."
+                self._tell((*where, "group"), f"no group can be called {group!r}.", advice)
             points = self._grid(where, table.get("grid", {}), None)
             with self._at((*where, "agent")):
                 for spec in [parse(Kind.AGENT, one, self._folder) for one in alternatives(text)]:
                     for point in points:
-                        with self._at(where, table):
+                        with self._at(where, {"grid": table.get("grid")}, ("agent",)):
                             both = {**spec.parameters, **point}
                             made = replace(spec, parameters=both, digest="")
                             made = normalised(Kind.AGENT, made, self._folder)
@@ -560,7 +565,8 @@ class _Reader:
             spec = None
             if class_text is not None:
                 place = (*where, "class")
-                _must(isinstance(class_text, str), place, "this is no text.", 'Write "cups"')
+                advice = 'Write class = "cups", or a list of classes.'
+                _must(isinstance(class_text, str), place, "this is no text.", advice)
                 spec = self._part(place, where, Kind.ENVIRONMENT, class_text, settings)
             elif "protocol" not in values:
                 advice = "Give a class too, or a protocol."
@@ -624,6 +630,9 @@ class _Reader:
             parts = [parse(_PARTS[name], each, self._folder) for each in several]
             values[name] = parts if isinstance(given, list) else parts[0]
         if "definition" in values:
+            number = values["definition"]
+            whole = isinstance(number, int) and not isinstance(number, bool)
+            _must(whole, (*where, "definition"), "this is no number.", "Write definition = 19")
             others = sorted(values.keys() - _OF_UNIVERSAL)
             advice = f"It takes {', '.join(sorted(_OF_UNIVERSAL - _FLAGS))}."
             _must(not others, (*where, *others[:1]), "a definition does not take this.", advice)
@@ -649,6 +658,18 @@ class _Reader:
 
 
 _KEY_OF = {"environment_class": "class"}
+
+
+def _named(message: str) -> list[str]:
+    """The keys that a message names, the likeliest first."""
+    patterns = (r"\b(\w+)=", r"\b[Pp]arameter '(\w+)'", r"\b[Tt]he (\w+) ", r"\b(\w{6,})\b")
+    words = [word for pattern in patterns for word in re.findall(pattern, message)]
+    return [_KEY_OF.get(word, word) for word in words]
+
+
+def _places(key: str) -> list[tuple[str, ...]]:
+    """Where a key can be in a table of a test or of agents."""
+    return [(key,), ("grid", key), ("set", key), ("grid", "set", key)]
 
 
 def _has(table: Mapping[str, Any], path: tuple[str, ...]) -> bool:

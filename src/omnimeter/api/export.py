@@ -37,7 +37,7 @@ _OUTCOME = {
     "seconds": "float64",
     "ending": "string",
     "fault": "string",
-    "own_fault": "bool",
+    "own_fault": "bool_",
     "privileged": "string",
     "attempts": "int64",
 }

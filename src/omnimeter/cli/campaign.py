@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,7 +78,10 @@ action_timeout = 30.0
 """
 
 SHOWN = 10
-"""Evaluations that are listed of those that are not complete."""
+"""Agents that are listed at the end of a run, of those whose evaluations are not complete."""
+
+MOST_ROWS = 200
+"""Agents of evaluations from which on only those are listed that are not done, or have faults."""
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the campaign.")]
 
@@ -177,12 +181,16 @@ def status(directory: Directory, json: options.Json = False) -> None:
     left = status.progress.seconds_left if status.running else None
     said = f", {span(left)} left" if left is not None else ""
     out.print(f"{status.title}: {status.sentence}{said}", markup=False)
-    rows: list[tuple[str, ...]] = []
-    for each in status.agents:
-        expected = "" if each.expected is None else f" of {each.expected}"
-        faults = str(each.faults) if each.faults else "none"
-        rows.append((each.evaluation, each.agent, f"{each.finished}{expected}", faults))
-    _print_table(("evaluation", "agent", "exercises", "faults"), rows, texts=2)
+    rows = list(status.agents)
+    if len(rows) > MOST_ROWS:
+        rows = [each for each in rows if each.faults or each.finished != each.expected]
+        out.print(f"Finished without a fault, and not listed: {len(status.agents) - len(rows)}.")
+    for name, of_one in groupby(rows, lambda each: each.evaluation):
+        cells = [
+            (each.agent, _done(each), str(each.faults) if each.faults else "none")
+            for each in of_one
+        ]
+        _print_section(name, ("agent", "exercises", "faults"), cells)
     _print_quarantined(status)
 
 
@@ -211,21 +219,20 @@ def results(
             values = {**_plain(row), "faults": sum(row.faults.values())}
             writer.writerow(["" if value is None else value for value in values.values()])
     else:
-        shown = [
-            (
-                row.test,
-                row.environment_class,
-                row.agent,
-                number(row.value, 3),
-                interval(row.low, row.high, 3),
-                _of(row.evaluations, row.expected),
-                str(row.exercises),
-                fault_counts(row.faults) or "none",
-            )
-            for row in rows
-        ]
-        headings = ("test", "class", "agent", "score", "95 % interval", "seeds", "exercises")
-        _print_table((*headings, "faults"), shown, texts=3)
+        headings = ("agent", "score", "95 % interval", "seeds", "exercises", "faults")
+        for title, of_one in groupby(rows, lambda row: (row.test, row.environment_class)):
+            cells = [
+                (
+                    row.agent,
+                    number(row.value, 3),
+                    interval(row.low, row.high, 3),
+                    _of(row.evaluations, row.expected),
+                    str(row.exercises),
+                    fault_counts(row.faults) or "none",
+                )
+                for row in of_one
+            ]
+            _print_section(" · ".join(filter(None, title)), headings, cells)
         if not all(row.complete for row in rows):
             console().print("Not all exercises are done.")
 
@@ -329,7 +336,8 @@ def _print_end(campaign: Campaign, status: Status) -> None:
     if not status.complete:
         left = [each for each in status.agents if each.finished < (each.expected or 1)]
         for each in left[:SHOWN]:
-            out.print(f"  not complete: {_name(each)}", soft_wrap=True, markup=False)
+            said = f"  not complete: {each.evaluation}, {each.agent}: {_done(each)}"
+            out.print(said, soft_wrap=True, markup=False)
         if len(left) > SHOWN:
             out.print(f"  and {len(left) - SHOWN} more")
         out.print(f"go on: omnimeter campaign run {campaign.path}", soft_wrap=True, markup=False)
@@ -340,9 +348,9 @@ def _print_end(campaign: Campaign, status: Status) -> None:
     out.print(f"results: {campaign.path}", soft_wrap=True, markup=False)
 
 
-def _name(each: AgentStatus) -> str:
-    expected = "" if each.expected is None else f" of {each.expected}"
-    return f"{each.evaluation}, {each.agent}: {each.finished}{expected}"
+def _done(each: AgentStatus) -> str:
+    """How many exercises an agent has finished, of how many."""
+    return str(each.finished) + ("" if each.expected is None else f" of {each.expected}")
 
 
 def _print_quarantined(status: Status) -> None:
@@ -351,17 +359,17 @@ def _print_quarantined(status: Status) -> None:
         console().print(said, soft_wrap=True, markup=False, style="red")
 
 
-def _print_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]], texts: int) -> None:
-    """Print a table whose first columns are texts, and the others numbers."""
+def _print_section(title: str, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a table with a title; its first column is a text, and the others are numbers."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
     for place, heading in enumerate(headings):
-        justify: Any = "left" if place < texts else "right"
-        table.add_column(heading, justify=justify, overflow="fold", no_wrap=place >= texts)
+        table.add_column(heading, justify="right" if place else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
+    console().print("\n" + title, style="bold", soft_wrap=True, markup=False)
     console().print(table)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
@@ -138,14 +140,28 @@ def this_process(units: Sequence[Unit], tell: Callable[[Receipt], None]) -> None
 
 
 def processes(workers: int) -> Executor:
-    """An executor that carries out exercises in processes of this machine."""
+    """An executor with processes of this machine, each of which carries out whole evaluations."""
 
     def execute(units: Sequence[Unit], tell: Callable[[Receipt], None]) -> None:
-        this_process(
-            [replace(unit, options=replace(unit.options, workers=workers)) for unit in units], tell
-        )
+        evaluations: dict[str, list[Unit]] = {}
+        for unit in units:
+            evaluations.setdefault(unit.directory, []).append(unit)
+        count = min(workers, len(evaluations))
+        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+            try:
+                work = [pool.submit(_carry_out, each) for each in evaluations.values()]
+                for done in as_completed(work):
+                    for receipt in done.result():
+                        tell(receipt)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
 
     return execute
+
+
+def _carry_out(units: Sequence[Unit]) -> list[Receipt]:
+    return [carry_out(unit) for unit in units]
 
 
 EXECUTORS: Mapping[str, Callable[[int], Executor]] = {
