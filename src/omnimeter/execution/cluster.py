@@ -213,7 +213,7 @@ def quarantine(unit: Unit, reason: str, tail: str) -> Receipt:
     path = home_of(unit) / "quarantine" / f"{unit.key}.json"
     files.make_directory(path.parent)
     told = {"agents": [agent.label for agent in unit.agents], "reason": reason, "tail": tail}
-    where = {"evaluation": Path(unit.directory).name, "part": unit.part}
+    where = {"evaluation": Path(unit.directory).name, "first": unit.first}
     files.write(path, json.dumps({**where, **told}, indent=2).encode())
     return Receipt(unit.key, 0, 0.0, "quarantined", reason)
 
