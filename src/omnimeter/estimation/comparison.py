@@ -63,7 +63,7 @@ def wilcoxon(
     share of all signs that give as small a rank sum. Beyond, the rank sum is taken as normal.
 
     The interval goes from the kth lowest average to the kth highest. Were differences symmetric,
-    k would be that of the exact test without equal ranks. It is lowered where the sample, by the
+    k would be that of the exact test without equal ranks. It is lower where the sample, by the
     variance of the share of differences with which each has an average below the estimate, spreads
     ranks more than symmetric ones do. Equal averages are inside, so that many equal differences
     make it longer than it need be. So it may hold 0 where the p-value is below 1 - confidence.
@@ -149,8 +149,9 @@ def _rank_spread(differences: FloatArray, centre: float) -> float:
         np.searchsorted(ordered, 2 * centre - differences, "left")
         + np.searchsorted(ordered, 2 * centre - differences, "right")
     ) / (2 * len(ordered))
-    # Of symmetric differences the share of partners is uniform, with the variance 1/12.
-    return sqrt(max(1.0, 12 * float(np.var(partners, ddof=1))))
+    # Of symmetric differences these are evenly spaced, with the variance (1 - 1 / count²) / 12.
+    even = (1 - 1 / len(ordered) ** 2) / 12
+    return sqrt(max(1.0, float(np.var(partners)) / even))
 
 
 def _averages(differences: FloatArray, places: list[int]) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, inf, nan
+from math import exp, inf, log1p, nan
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from omnimeter.estimation.estimates import (
     t_p_value,
     t_quantile,
 )
+from omnimeter.estimation.likelihood import Part, highest_mean
 
 CARRIERS = 3
 """So many points must carry the spread. Products spread more than values: of twenty normal points
@@ -175,8 +176,9 @@ def regression(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> Line:
     if is_constant(first):
         raise ValueError(f"a line through {count} points needs two that differ in x")
     line = _Fit.of(first, second)
-    half = line.reach(line.u, t_quantile(count - 2, confidence)) / line.scale if count > 2 else inf
-    slope = line.gain / line.scale
+    slope, half = line.gain / line.scale, inf
+    if (moves := line.moves(line.u)) is not None:
+        half = t_quantile(count - 2, confidence) * float(np.linalg.norm(moves)) / count / line.scale
     estimate = Estimate(slope, slope - half, slope + half, confidence, count)
     return Line(estimate, line.height - slope * line.centre)
 
@@ -184,11 +186,13 @@ def regression(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> Line:
 def regression_band(x: ArrayLike, y: ArrayLike, at: ArrayLike, confidence: float = 0.95) -> Band:
     """The least-squares line through independent points, with intervals and a band.
 
-    The interval of the line at one place is that of Student's t with n - 2 degrees and the HC4
-    standard error, as that of the slope in ``regression``. The band holds the whole line, at all
-    places at once. It is that of Working and Hotelling: it reaches √(2 F) of the same standard
-    errors, with the quantile of F with 2 and n - 2 degrees. ``benchmarks/shapes.py`` measures the
-    coverage; docs/intervals.md has the table.
+    The interval of the line at one place is the smallest that contains that of Student's t with
+    n - 2 degrees and the HC4 standard error, as that of the slope in ``regression``, and, as for
+    ``mean``, that of the empirical likelihood of what each point adds to the line there, which
+    follows points that leave the line more on one side. The band holds the whole line, at all
+    places at once. It is made in the same way, but reaches as many standard errors as that of
+    Working and Hotelling: √(2 F), with the quantile of F with 2 and n - 2 degrees.
+    ``benchmarks/shapes.py`` measures the coverage; docs/intervals.md has the table.
 
     Where the slope has an infinite interval, the band is infinite too. So is the interval at a
     place where fewer than three points carry what is unknown about the line there.
@@ -209,17 +213,17 @@ def regression_band(x: ArrayLike, y: ArrayLike, at: ArrayLike, confidence: float
     line = _Fit.of(first, second)
     u = (places - line.centre) / line.scale
     values = line.height + line.gain * u
-    halves, edges = np.full(len(u), inf), np.full(len(u), inf)
-    if count > 2:
+    ends = np.tile([[-inf], [inf], [-inf], [inf]], len(u))
+    if line.moves(line.u) is not None:
         from scipy.special import fdtri  # much lighter than scipy.stats
 
-        quantile = t_quantile(count - 2, confidence)
-        wider = float(np.sqrt(2 * fdtri(2, count - 2, confidence)))
-        halves = np.array([line.reach(1 + each * line.u, quantile) for each in u])
-        if np.isfinite(line.reach(line.u, quantile)):
-            edges = halves * wider / quantile
-    ends = values - halves, values + halves, values - edges, values + edges
-    return Band(places, values, *ends, confidence, count)
+        alone = t_quantile(count - 2, confidence)
+        at_once = float(np.sqrt(2 * fdtri(2, count - 2, confidence)))
+        for number, each in enumerate(u.tolist()):
+            if (moves := line.moves(1 + each * line.u)) is not None:
+                ends[:, number] = *_reaches(moves, alone), *_reaches(moves, at_once)
+    low, high, lowest, highest = values + ends
+    return Band(places, values, low, high, lowest, highest, confidence, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,14 +255,26 @@ class _Fit:
         residuals[np.abs(residuals) <= ROUNDING * np.max(np.abs(y))] = 0.0
         return cls(centre, scale, height, gain, u, residuals)
 
-    def reach(self, weights: FloatArray, quantile: float) -> float:
-        """So many HC4 standard errors of a weighted mean of what is about the line."""
+    def moves(self, weights: FloatArray) -> FloatArray | None:
+        """What each point adds to a weighted mean of what is about the line, for HC4.
+
+        ``None`` where that is unknown.
+        """
         leverage, count = _leverage(self.u), len(self.u)
         if np.max(leverage) >= 1 - ROUNDING or _carriers(weights * self.residuals) < CARRIERS:
-            return inf
+            return None
         power = np.minimum(4, count * leverage / 2)
-        weighted = weights * self.residuals / (1 - leverage) ** (power / 2)
-        return quantile * float(np.linalg.norm(weighted)) / count
+        return np.asarray(weights * self.residuals / (1 - leverage) ** (power / 2))
+
+
+def _reaches(moves: FloatArray, quantile: float) -> tuple[float, float]:
+    """How far a line reaches down and up at so many standard errors."""
+    count = len(moves)
+    half = quantile * float(np.linalg.norm(moves)) / count
+    cost = (count - 1) / 2 * log1p(quantile**2 / (count - 2))
+    centred = moves - np.mean(moves)
+    down, up = (highest_mean([Part(each)], cost) for each in (-centred, centred))
+    return -max(half, down), max(half, up)
 
 
 def _points(x: ArrayLike, y: ArrayLike, confidence: float) -> tuple[FloatArray, FloatArray]:

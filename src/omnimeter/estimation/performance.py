@@ -120,15 +120,13 @@ def performance_profile(values: ArrayLike, thresholds: ArrayLike, confidence: fl
     Raises:
         ValueError: No value or no threshold, one not finite, or a confidence not in (0, 1).
     """
-    from scipy.stats import kstwo
-
     error_rate(confidence)
     ordered, places = np.sort(as_sample(values)), as_sample(thresholds)
     count = len(ordered)
     above = count - np.searchsorted(ordered, places, "right")
-    each = [proportion(number, count, confidence) for number in above.tolist()]
+    each = [_share(number, count, confidence) for number in above.tolist()]
     shares = above / count
-    reach = float(kstwo.ppf(confidence, count))
+    reach = _kolmogorov(count, confidence)
     return Band(
         places,
         shares,
@@ -139,6 +137,17 @@ def performance_profile(values: ArrayLike, thresholds: ArrayLike, confidence: fl
         confidence,
         count,
     )
+
+
+_share = lru_cache(maxsize=4_096)(proportion)
+
+
+@lru_cache(maxsize=256)
+def _kolmogorov(count: int, confidence: float) -> float:
+    """How far the share of so many values lies from the true one, at the worst threshold."""
+    from scipy.stats import kstwo
+
+    return float(kstwo.ppf(confidence, count))
 
 
 def learning_speed(

@@ -77,7 +77,7 @@ def repeated_measures(values: ArrayLike, confidence: float = 0.95) -> Effect:
         ValueError: No such table, a value not finite, or a confidence not in (0, 1).
     """
     table = _table(values, 2, confidence)
-    return _effect(table, _contrasts(table.shape[1]), confidence)
+    return _effect(table, _contrasts(table.shape[1]), np.ones((1, 1)), confidence)
 
 
 def repeated_measures_two_way(values: ArrayLike, confidence: float = 0.95) -> Effects:
@@ -100,9 +100,9 @@ def repeated_measures_two_way(values: ArrayLike, confidence: float = 0.95) -> Ef
     means = [np.full((size, 1), 1 / sqrt(size)) for size in sizes]
     one, other = (_contrasts(size) for size in sizes)
     return Effects(
-        _effect(rows, np.kron(one, means[1]), confidence),
-        _effect(rows, np.kron(means[0], other), confidence),
-        _effect(rows, np.kron(one, other), confidence),
+        _effect(rows, one, means[1], confidence),
+        _effect(rows, means[0], other, confidence),
+        _effect(rows, one, other, confidence),
     )
 
 
@@ -128,11 +128,11 @@ def _contrasts(size: int) -> FloatArray:
     return np.asarray(columns / np.linalg.norm(columns, axis=0), dtype=np.float64)
 
 
-def _effect(rows: FloatArray, contrasts: FloatArray, confidence: float) -> Effect:
-    """The effect whose contrasts of the conditions' means these are."""
+def _effect(rows: FloatArray, one: FloatArray, other: FloatArray, confidence: float) -> Effect:
+    """The effect whose contrasts of the conditions of two factors these are."""
     from scipy.special import fdtrc
 
-    scores = rows @ contrasts
+    scores = rows @ np.kron(one, other)
     subjects, size = scores.shape
     degrees = float(size), float(size * (subjects - 1))
     centre = np.mean(scores, axis=0)
