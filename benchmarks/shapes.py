@@ -365,8 +365,8 @@ def measure_row(number: int, resamples: int) -> list[Cell]:
 def table(cells: Iterable[Sequence[Cell]], resamples: int) -> str:
     """What was measured, in Markdown."""
     lines = [
-        f"Measured with {resamples:,} samples of each cell, a quarter for the bootstrap and the band of a line. "
-        "\\*: most of the intervals are bounded or infinite.",
+        f"Measured with {resamples:,} samples of each cell, a quarter for the bootstrap and the "
+        "band of a line. \\*: most of the intervals are bounded or infinite.",
         "",
         "| interval of | values | " + " | ".join(f"n = {count}" for count in COUNTS) + " |",
         "| " + " | ".join(["---"] * (2 + len(COUNTS))) + " |",

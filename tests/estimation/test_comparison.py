@@ -118,8 +118,8 @@ def test_paired_improvements_are_covered_whatever_the_share_of_equal_pairs(count
     for tied in np.concatenate([[0.0], np.geomspace(0.1 / count, 1, 25)]):
         for share in np.linspace(0, 1, 41):
             won = (1 - tied) * share
-            chances = np.array([won, tied, max(1 - tied - won, 0.0)])
-            probability = ways * np.prod(chances**outcomes, axis=1)
+            shares = np.array([won, tied, max(1 - tied - won, 0.0)])
+            probability = ways * np.prod(shares**outcomes, axis=1)
             truth = won + tied / 2
             held = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
             assert probability[held].sum() >= 0.949

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2, sqrt
@@ -90,7 +91,8 @@ def wilcoxon(
     count, (lowest, highest) = len(differences), support or UNBOUNDED
     statistic, p_value = _signed_rank_test(differences)
     total = count * (count + 1) // 2
-    value = sum(_averages(differences, [(total + 1) // 2, total // 2 + 1])) / 2
+    average = _averages(differences)
+    value = (average((total + 1) // 2) + average(total // 2 + 1)) / 2
     below = _excluded(count, error)
     bounded = is_constant(differences, support) and count <= 2 * log2(2 / error)
     if not is_constant(differences, support):
@@ -98,8 +100,7 @@ def wilcoxon(
     if below < 1 or bounded:
         ends = lowest - highest, highest - lowest
         return SignedRank(value, *ends, confidence, count, statistic, p_value, bounded=True)
-    low, high = _averages(differences, [below, total + 1 - below])
-    low, high = min(low, value), max(high, value)
+    low, high = min(average(below), value), max(average(total + 1 - below), value)
     return SignedRank(value, low, high, confidence, count, statistic, p_value)
 
 
@@ -154,24 +155,24 @@ def _rank_spread(differences: FloatArray, centre: float) -> float:
     return sqrt(max(1.0, float(np.var(partners)) / even))
 
 
-def _averages(differences: FloatArray, places: list[int]) -> list[float]:
-    """The averages of any two differences, or of one with itself, in these places from below."""
+def _averages(differences: FloatArray) -> Callable[[int], float]:
+    """The average of any two differences, or of one with itself, in each place from below."""
     ordered = np.sort(differences)
-    count = len(ordered)
-    if count <= ALL_AVERAGES:
-        one, other = np.triu_indices(count)
+    if len(ordered) <= ALL_AVERAGES:
+        one, other = np.triu_indices(len(ordered))
         averages = np.sort((ordered[one] + ordered[other]) / 2)
-        return [float(averages[place - 1]) for place in places]
-    ends = []
-    for place in places:
+        return lambda place: float(averages[place - 1])
+
+    def counted(place: int) -> float:
         low, high = float(ordered[0]), float(ordered[-1])
         for _ in range(STEPS):
             middle = (low + high) / 2
             pairs = int(np.sum(np.searchsorted(ordered, 2 * middle - ordered, "right")))
             alone = int(np.searchsorted(ordered, middle, "right"))
             low, high = (middle, high) if (pairs + alone) // 2 < place else (low, middle)
-        ends.append(high)
-    return ends
+        return high
+
+    return counted
 
 
 def probability_of_improvement(
