@@ -12,6 +12,9 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from omnimeter.catalogue import Kind, objects, parse, without_consent
 from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Protocol, Score, Spec, Trace
 from omnimeter.contract.errors import StoreError
@@ -83,6 +86,43 @@ class MemoryRecord:
     def begun(self) -> dict[str, int]:
         """How often exercises were begun; see ``omnimeter.results.Writer``."""
         return dict(self._begun)
+
+
+class MergedRecord(MemoryRecord):
+    """The outcomes of several records as those of one evaluation; they stay where they are.
+
+    Args:
+        spec: What is evaluated.
+        seed: The seed that was drawn for it, if one was.
+        outcomes: All outcomes.
+        sources: The records, each with the keys of the exercises that are taken from it.
+    """
+
+    def __init__(
+        self,
+        spec: Mapping[str, Any],
+        seed: int | None,
+        outcomes: Outcomes,
+        sources: Sequence[tuple[Record | MemoryRecord, NDArray[np.uint64]]],
+    ) -> None:
+        super().__init__(spec, seed)
+        self._joined, self._sources = outcomes, sources
+
+    def outcomes(self) -> Outcomes:
+        """All outcomes."""
+        return self._joined
+
+    def traces(self) -> Iterator[tuple[str, Trace]]:
+        """The traces of all outcomes, if each record has kept its own."""
+        if self.spec.get("traces"):
+            for record, keys in self._sources:
+                known = set(keys.tolist())
+                yield from (each for each in record.traces() if int(each[0], 16) in known)
+
+    def provenance(self) -> list[dict[str, Any]]:
+        """How the outcomes of each record were made."""
+        made = [each for record, _ in self._sources for each in record.provenance()]
+        return [each for place, each in enumerate(made) if each not in made[:place]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -330,6 +370,8 @@ class Result:
             done = [outcome for outcomes in self.outcomes.values() for outcome in outcomes]
             keys = {outcome.exercise.key for outcome in done}
             writer.append(done, {key: each for key, each in self.record.traces() if key in keys})
+            if type(self.record) is not MemoryRecord:  # whose outcomes were made here
+                writer.keep_provenance(self.record.provenance())
         return replace(self, record=Record(directory), payoff=None)
 
     def __repr__(self) -> str:

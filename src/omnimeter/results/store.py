@@ -263,6 +263,15 @@ class StoredOutcomes(Outcomes):
         _, first = np.unique(self.columns.arrays["kind"][self.rows], return_index=True)
         return [each.exercise for each in self.objects(np.sort(first))]
 
+    def classes(self) -> list[tuple[Spec, IntArray]]:  # noqa: D102 - see Outcomes
+        rows: dict[Spec, list[IntArray]] = {}
+        kinds = self.columns.arrays["kind"][self.rows] if len(self) else self.rows
+        names = list(self.columns.kinds)
+        for kind in np.unique(kinds).tolist():
+            spec = tables.exercise_of_kind(names[kind]).environment_class
+            rows.setdefault(spec, []).append(np.flatnonzero(kinds == kind))
+        return [(spec, np.sort(np.concatenate(where))) for spec, where in rows.items()]
+
     def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:  # noqa: D102 - see Outcomes
         places = self.columns.arrays["agent"][self.rows] if len(self) else self.rows
         known: dict[str, list[int]] = {}
@@ -444,6 +453,19 @@ class Writer(Record):
         super().__init__(path, shards)
         self._closed = False
         self._stored = set(self.outcomes().keys.tolist())
+
+    def keep_provenance(self, made: Iterable[Mapping[str, Any]]) -> None:
+        """Write down how outcomes were made that are stored here and were made elsewhere.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        known = self.provenance()
+        numbers = [int(p.stem) for p in self._layout.provenance_files() if p.stem.isdecimal()]
+        new = [dict(each) for each in made if dict(each) not in known]
+        for number, each in enumerate(new, max(numbers, default=0) + 1):
+            content = json.dumps(each, indent=2, sort_keys=True) + "\n"
+            files.write(self._layout.provenance / f"{number:04d}.json", content.encode())
 
     def append(
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
