@@ -255,9 +255,9 @@ _TITLES: Mapping[str, str] = {
 
 def _shown(name: str, value: Any) -> str:
     if name == "ending":
-        return ENDINGS[value]
+        return str(ENDINGS[value])
     if name == "fault":
-        return FAULTS[value] or "none"
+        return str(FAULTS[value] or "none")
     return str(value.item())
 
 

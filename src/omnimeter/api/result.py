@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -16,7 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.catalogue import Kind, objects, parse, without_consent
-from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Protocol, Score, Spec, Trace
+from omnimeter.contract import (
+    InvalidInputError,
+    Outcome,
+    Outcomes,
+    Protocol,
+    Score,
+    Spec,
+    Trace,
+    UnknownNameError,
+)
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import fingerprint
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
 
     from omnimeter.protocols.times import Times
     from omnimeter.reports import Comparison, Decision, Setting
+    from omnimeter.reports.between import Between
     from omnimeter.results import Record
 
 
@@ -220,6 +231,25 @@ class Result:
 
         chosen = None if reference is None else agent_of(self.evaluation, reference)
         return comparisons(self.judged, chosen)
+
+    def between(self, agent: str | Spec, reference: str | Spec) -> Between:
+        """All that is known of the difference between two agents.
+
+        Whether one is better, on what, by how much, and how many more exercises would decide it.
+        The two are one comparison that was chosen beforehand, whoever else took part.
+
+        Args:
+            agent: The one agent.
+            reference: The other one.
+
+        Raises:
+            InvalidInputError: One took no part, or both are the same.
+        """
+        from omnimeter.reports.between import Taken, between
+
+        agents = (agent_of(self.evaluation, each) for each in (agent, reference))
+        with consented(self.record, self.payoff, trust=self.trusted):
+            return between([Taken("", [self.judged])], *agents)
 
     @property
     def settings(self) -> list[Setting]:
@@ -418,16 +448,27 @@ def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:
     Raises:
         InvalidInputError: It takes no part.
     """
-    agents = {agent.label: agent for agent in evaluation.agents}
-    if isinstance(name, str) and name not in agents and not objects.is_object(name):
-        name = parse(Kind.AGENT, name)
+    return agent_among(evaluation.agents, name)
+
+
+def agent_among(agents: Sequence[Spec], name: str | Spec) -> Spec:
+    """The one of some agents that has a label or an id.
+
+    Raises:
+        InvalidInputError: It takes no part.
+    """
+    known = {agent.label: agent for agent in agents}
     label = name if isinstance(name, str) else name.label
-    if label not in agents:
-        raise InvalidInputError(
-            f"{label} takes no part in this evaluation.",
-            f"Compare with one of: {', '.join(agents)}.",
-        )
-    return agents[label]
+    if isinstance(name, str) and name not in known and not objects.is_object(name):
+        with suppress(UnknownNameError):  # which may still be near to one of them
+            label = parse(Kind.AGENT, name).label
+    if label not in known:
+        close = get_close_matches(label[:100], list(known), n=3, cutoff=0.5)
+        advice = f"Compare with one of: {', '.join(known)}."
+        if close and len(known) > 1:
+            advice = f"Did you mean {' or '.join(close)}? {advice}"
+        raise InvalidInputError(f"{label} takes no part in this evaluation.", advice)
+    return known[label]
 
 
 FIXED_SEED = (

@@ -31,8 +31,8 @@ class Needed:
         total: How many would be enough in all; ``None`` where that cannot be said.
         low: The lower end of its interval: for the largest difference in relation to the spread
             that is compatible with the pairs.
-        high: The upper end, for the smallest; ``None`` where there is none, because no difference
-            at all is compatible with them.
+        high: The upper end, for the smallest; ``None`` beyond a million, as where no difference at
+            all is compatible with them.
         detectable: The smallest difference that as many pairs as there are would show with this
             power; ``None`` where the spread is not known.
         confidence: The confidence of the interval of a difference, and of that of the number.
