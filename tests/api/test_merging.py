@@ -1,4 +1,4 @@
-"""Evaluations of the same test as one, by pieces, in any order, as if they had been made at once."""
+"""Evaluations of the same test as one, in any order, as if they had been made at once."""
 
 from dataclasses import replace
 from functools import cache
