@@ -82,12 +82,12 @@ def piece_of(drawn):
 @given(PIECES, PIECES, PIECES)
 def test_neither_order_nor_grouping_matters(one, two, three):
     a, b, c = map(piece_of, (one, two, three))
-    together = said(om.merge(a, b, c))
-    assert said(om.merge(c, a, b)) == together
-    assert said(om.merge(om.merge(a, b), c)) == together
-    assert said(om.merge(a, om.merge(c, b))) == together
+    expected = said(om.merge(a, b, c))
+    assert said(om.merge(c, a, b)) == expected
+    assert said(om.merge(om.merge(a, b), c)) == expected
+    assert said(om.merge(a, om.merge(c, b))) == expected
     assert said(om.merge(a, a)) == said(om.merge(a))
-    assert said(om.merge(om.merge(a, b, c), b)) == together
+    assert said(om.merge(om.merge(a, b, c), b)) == expected
 
 
 def test_parts_are_what_one_evaluation_would_have_given(tmp_path):

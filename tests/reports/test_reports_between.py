@@ -63,7 +63,7 @@ def text(said):
     return " ".join(between_sentences(said))
 
 
-def test_a_chosen_pair_is_one_comparison_whoever_else_took_part():
+def test_a_chosen_pair_is_one_comparison_whatever_else_took_part():
     said = cups().between("cup-presser", "random")
     ours, theirs = payoffs(cups(), "cup-presser"), payoffs(cups(), "random")
     expected = paired_difference(ours, theirs, 0.95, (-1, 1))
@@ -102,7 +102,7 @@ def test_the_breakdown_holds_at_once_and_adds_up():
         payoffs(cups(), "cup-presser")[at], payoffs(cups(), "random")[at], share, (-1, 1)
     )
     assert (said.breakdown[0].low, said.breakdown[0].high) == (expected.low, expected.high)
-    assert "hold at once" in simultaneous_sentence(said)
+    assert "intervals by complexity hold all at once" in simultaneous_sentence(said)
 
 
 def test_where_they_differ_most_comes_first():

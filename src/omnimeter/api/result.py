@@ -236,7 +236,7 @@ class Result:
         """All that is known of the difference between two agents.
 
         Whether one is better, on what, by how much, and how many more exercises would decide it.
-        The two are one comparison that was chosen beforehand, whoever else took part.
+        The two are one comparison that was chosen beforehand; other agents do not matter.
 
         Args:
             agent: The one agent.

@@ -282,18 +282,18 @@ class JoinedOutcomes(Outcomes):
         return np.concatenate(columns)[self._rows]
 
     def remarks(self, name: str) -> list[tuple[Any, IntArray]]:  # noqa: D102 - see Outcomes
-        found: dict[str, tuple[Any, list[IntArray]]] = {}
+        known: dict[str, tuple[Any, list[IntArray]]] = {}
         for part, own, places in self._split(self._rows):
             for value, where in part.take(places).remarks(name):
-                found.setdefault(repr(value), (value, []))[1].append(own[where])
-        return [(value, np.sort(np.concatenate(rows))) for value, rows in found.values()]
+                known.setdefault(repr(value), (value, []))[1].append(own[where])
+        return [(value, np.sort(np.concatenate(rows))) for value, rows in known.values()]
 
     def classes(self) -> list[tuple[Spec, IntArray]]:  # noqa: D102 - see Outcomes
-        found: dict[Spec, list[IntArray]] = {}
+        known: dict[Spec, list[IntArray]] = {}
         for part, own, places in self._split(self._rows):
             for spec, where in part.take(places).classes():
-                found.setdefault(spec, []).append(own[where])
-        return [(spec, np.sort(np.concatenate(rows))) for spec, rows in found.items()]
+                known.setdefault(spec, []).append(own[where])
+        return [(spec, np.sort(np.concatenate(rows))) for spec, rows in known.items()]
 
     def distinct_exercises(self) -> list[Exercise]:  # noqa: D102 - see Outcomes
         kinds: dict[Any, Exercise] = {}

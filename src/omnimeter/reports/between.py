@@ -40,7 +40,15 @@ from omnimeter.reports.scores import (
 )
 from omnimeter.reports.summary import comparison_sentence
 from omnimeter.reports.tables import Cell, Table, finite
-from omnimeter.reports.text import counted, decimals, interval, number, p_value
+from omnimeter.reports.text import (
+    counted,
+    decimals,
+    grouped,
+    interval,
+    listed,
+    number,
+    p_value,
+)
 
 SHOWN = 5
 """How many of the exercises in which two agents differ most are shown."""
@@ -448,7 +456,7 @@ def _lines(groups: Iterator[_Group]) -> Iterator[Line]:
 
 def _extremes(tests: Sequence[Taken], agent: Spec, reference: Spec) -> list[Extreme]:
     """The exercises with the largest differences."""
-    found: list[Extreme] = []
+    extremes: list[Extreme] = []
     for test in tests:
         several = len(test.results) > 1
         for each in _described(test, agent, reference):
@@ -461,7 +469,7 @@ def _extremes(tests: Sequence[Taken], agent: Spec, reference: Spec) -> list[Extr
                     continue
                 exercise = None if outcome is None else outcome.exercise
                 seed = exercise.seed if exercise and several and each.result.complete else None
-                found.append(
+                extremes.append(
                     Extreme(
                         each.test,
                         seed,
@@ -473,7 +481,7 @@ def _extremes(tests: Sequence[Taken], agent: Spec, reference: Spec) -> list[Extr
                         float(each.second[row]),
                     )
                 )
-    return sorted(found, key=lambda extreme: -abs(extreme.difference))[:SHOWN]
+    return sorted(extremes, key=lambda extreme: -abs(extreme.difference))[:SHOWN]
 
 
 def between_sentences(said: Between) -> list[str]:
@@ -538,10 +546,10 @@ def needed_sentences(said: Between) -> list[str]:
                 "large as the interval allows."
             )
     else:
-        ends = counted(needed.low or needed.total, unit), needed.high
-        span = f"95 % interval from {ends[0]} on, without an end"
-        if ends[1] is not None:
-            span = f"95 % interval {ends[0]} to {counted(ends[1], unit)}"
+        low = needed.total if needed.low is None else needed.low
+        span = f"95 % interval from {counted(low, unit)} on, without an end"
+        if needed.high is not None:
+            span = f"95 % interval {grouped(low)} to {counted(needed.high, unit)}"
         total = counted(needed.total, unit)
         if shown:
             sentences.append(f"{total} show such a difference in {power} of evaluations ({span}).")
@@ -585,9 +593,10 @@ def simultaneous_sentence(said: Between) -> str:
     count = sum(line.low is not None for line in said.breakdown)
     if count < 2:
         return ""
+    kinds = dict.fromkeys(line.kind for line in said.breakdown)
     return (
-        f"All {count} intervals by test, class, complexity or part hold at once with a confidence "
-        "of 95 % (Bonferroni)."
+        f"The {count} intervals by {listed(kinds)} hold all at once with a confidence of 95 %: the "
+        "error rate is divided among them."
     )
 
 
