@@ -127,13 +127,20 @@ def test_joint_exercises_are_units_of_all_agents(tmp_path: Path) -> None:
     assert om.load(tmp_path / "one").complete
 
 
+FAILING = """
+from omnimeter import Agent
+
+class Failing(Agent):
+    def begin(self, briefing, rng):
+        raise RuntimeError("never")
+    def act(self, reward, observation):
+        return 0
+"""
+
+
 def test_an_agent_that_always_fails_has_the_same_outcomes_everywhere(tmp_path: Path) -> None:
     agent = tmp_path / "failing.py"
-    agent.write_text(
-        "from omnimeter import Agent\n\n\nclass Failing(Agent):\n"
-        "    def begin(self, briefing, rng):\n        raise RuntimeError('never')\n\n    def act(self, reward, observation):\n"
-        "        return 0\n"
-    )
+    agent.write_text(FAILING)
     settings = {"exercises": 30, "interactions": 20_000}
     one, two = (made(tmp_path / n, [f"{agent}:Failing"], **settings) for n in ("one", "two"))
     this_process(units_of(one), lambda receipt: None)
