@@ -36,6 +36,17 @@ CHUNK = 4096
 SLACK = 1e-9
 """By which part a capital must exceed what is asked for: it is a rounded product."""
 
+SHARES = 1 / np.arange(1, len(FRACTIONS) + 1)
+SHARES /= SHARES.sum()
+"""The shares of a gambler's capital that are bet in the fractions, at first."""
+
+ROW, ROWS = 64, 256
+"""So many factors are multiplied before there is a logarithm: a product then hardly overflows. And
+so many of these rows are multiplied side by side."""
+
+MARGIN = 1e-7
+"""A quickly computed capital as near to what is asked for is computed again, exactly."""
+
 
 def mean_sequence(
     values: ArrayLike, confidence: float = 0.95, support: Support | None = None
@@ -107,22 +118,59 @@ def _lowest(scaled: FloatArray, target: float, *, ever: bool) -> float:
     The capital never grows with the mean that is bet against, so halving finds it.
     """
     enough = target * (1 + SLACK)
-    fractions = np.array(FRACTIONS)[:, None]
-    shares = 1 / np.arange(1, len(FRACTIONS) + 1)
-    shares /= shares.sum()
-
-    def has_won(against: float) -> bool:
-        grown = np.log(shares)[:, None]  # the logarithm of each share of the capital
-        for first in range(0, len(scaled), CHUNK):
-            gains = np.log1p(fractions * (scaled[first : first + CHUNK] / against - 1))
-            grown = grown[:, -1:] + np.cumsum(gains, axis=1)
-            capitals = np.exp(np.minimum(grown, 700.0)).sum(axis=0)  # so that none overflows
-            if ever and np.max(capitals) >= enough:
-                return True
-        return bool(capitals[-1] >= enough)
-
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if has_won(middle) else (low, middle)
+        capital = _quick_capital(scaled, middle, enough, ever=ever)
+        if capital is None or abs(capital / enough - 1) < MARGIN:
+            won = _has_won(scaled, middle, enough, ever=ever)
+        else:
+            won = capital > enough
+        low, high = (middle, high) if won else (low, middle)
     return low
+
+
+def _has_won(scaled: FloatArray, against: float, enough: float, *, ever: bool) -> bool:
+    """Whether bets on high values against a mean have ever brought so much, or have it now."""
+    fractions = np.array(FRACTIONS)[:, None]
+    grown = np.log(SHARES)[:, None]  # the logarithm of each share of the capital
+    for first in range(0, len(scaled), CHUNK):
+        gains = np.log1p(fractions * (scaled[first : first + CHUNK] / against - 1))
+        grown = grown[:, -1:] + np.cumsum(gains, axis=1)
+        capitals = np.exp(np.minimum(grown, 700.0)).sum(axis=0)  # so that none overflows
+        if ever and np.max(capitals) >= enough:
+            return True
+    return bool(capitals[-1] >= enough)
+
+
+def _quick_capital(
+    scaled: FloatArray, against: float, enough: float, *, ever: bool
+) -> float | None:
+    """The highest capital of bets on high values so far, or that at the end; nearly so.
+
+    As ``_has_won`` computes it, but by products, of which there is a logarithm only once in a while:
+    an order of magnitude faster. Where it is clearly enough already, the rest is left out.
+
+    Returns:
+        The capital; ``None`` where a product is too large or too small to be trusted.
+    """
+    fractions = np.array(FRACTIONS)[:, None]
+    grown, highest = np.log(SHARES)[:, None], 0.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for first in range(0, len(scaled), ROWS * ROW):
+            values = scaled[first : first + ROWS * ROW] / against - 1
+            rows = np.zeros(-(-len(values) // ROW) * ROW)  # a bet on 0 changes nothing
+            rows[: len(values)] = values
+            # One row after the other, in the order of the values; here side by side.
+            products = 1 + fractions * rows.reshape(-1, ROW).T[:, None, :]
+            for place in range(1, ROW):
+                products[place] *= products[place - 1]
+            ends = grown + np.cumsum(np.log(products[-1]), axis=1)
+            before = np.exp(np.concatenate((grown, ends[:, :-1]), axis=1))
+            capitals = np.einsum("fr,vfr->vr", before, products)
+            highest, grown = max(highest, float(np.max(capitals))), ends[:, -1:]
+            if not isfinite(highest) or not np.all(np.isfinite(grown)):
+                return None
+            if ever and highest > enough * (1 + MARGIN):
+                return highest
+    return highest if ever else float(capitals[-1, -1])
