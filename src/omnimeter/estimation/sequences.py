@@ -8,7 +8,7 @@ for stopping will do.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite, log, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ FRACTIONS = tuple(0.9 * 3.0**-level for level in range(8))
 that are far away or at few values, small ones at many values."""
 
 HALVINGS = 30
-"""How many times the gap in which an end of the interval lies is halved; the end is the outer."""
+"""The end of an interval is the outer one of neighbouring multiples of 2^-30 of the range."""
 
 CHUNK = 4096
 """Values whose capitals are computed at once, to limit memory."""
@@ -40,7 +40,7 @@ SHARES = 1 / np.arange(1, len(FRACTIONS) + 1)
 SHARES /= SHARES.sum()
 """The shares of a gambler's capital that are bet in the fractions, at first."""
 
-ROW, ROWS = 64, 256
+ROW, ROWS = 64, 128
 """So many factors are multiplied before there is a logarithm: a product then hardly overflows. And
 so many of these rows are multiplied side by side."""
 
@@ -115,19 +115,32 @@ def difference_sequence(
 def _lowest(scaled: FloatArray, target: float, *, ever: bool) -> float:
     """The lowest mean against which bets on high values have not reached the target (ever, or now).
 
-    The capital never grows with the mean that is bet against, so halving finds it.
+    The capital never grows with the mean that is bet against, so there is one such end. It is
+    searched for among multiples of 2^-30, by false position (the Illinois variant) as long as
+    capitals are known, and by halving otherwise.
     """
-    enough = target * (1 + SLACK)
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        capital = _quick_capital(scaled, middle, enough, ever=ever)
-        if capital is None or abs(capital / enough - 1) < MARGIN:
-            won = _has_won(scaled, middle, enough, ever=ever)
+    enough, grid = target * (1 + SLACK), 2**HALVINGS
+    low, high = 0, grid
+    above = below = inf  # by which factors, as logarithms, capitals differ from what is asked for
+    side, error = 0, float(np.std(scaled)) / sqrt(len(scaled))
+    guesses = [(float(np.mean(scaled)) - errors * error) * grid for errors in (2.0, 4.0)]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if isfinite(above) and isfinite(below):
+            middle = low + round((high - low) * above / (above + below))
+        elif guesses and low < (guess := round(guesses.pop())) < high:
+            middle = guess
+        middle = min(max(middle, low + 1), high - 1)
+        capital = _quick_capital(scaled, middle / grid, ever=ever)
+        excess = inf if capital is None or capital <= 0 else log(capital / enough)
+        won = excess > 0
+        if not MARGIN < abs(excess) < inf:
+            won = _has_won(scaled, middle / grid, enough, ever=ever)
+        if won:
+            low, above, below, side = middle, abs(excess), below / (1 + (side == 1)), 1
         else:
-            won = capital > enough
-        low, high = (middle, high) if won else (low, middle)
-    return low
+            high, below, above, side = middle, abs(excess), above / (1 + (side == -1)), -1
+    return low / grid
 
 
 def _has_won(scaled: FloatArray, against: float, enough: float, *, ever: bool) -> bool:
@@ -143,13 +156,11 @@ def _has_won(scaled: FloatArray, against: float, enough: float, *, ever: bool) -
     return bool(capitals[-1] >= enough)
 
 
-def _quick_capital(
-    scaled: FloatArray, against: float, enough: float, *, ever: bool
-) -> float | None:
+def _quick_capital(scaled: FloatArray, against: float, *, ever: bool) -> float | None:
     """The highest capital of bets on high values so far, or that at the end; nearly so.
 
-    As ``_has_won`` computes it, but by products, of which there is a logarithm only once in a while:
-    an order of magnitude faster. Where it is clearly enough already, the rest is left out.
+    As ``_has_won`` computes it, but by products, with a logarithm only once in a while:
+    an order of magnitude faster.
 
     Returns:
         The capital; ``None`` where a product is too large or too small to be trusted.
@@ -171,6 +182,4 @@ def _quick_capital(
             highest, grown = max(highest, float(np.max(capitals))), ends[:, -1:]
             if not isfinite(highest) or not np.all(np.isfinite(grown)):
                 return None
-            if ever and highest > enough * (1 + MARGIN):
-                return highest
     return highest if ever else float(capitals[-1, -1])
