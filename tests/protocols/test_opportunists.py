@@ -84,8 +84,7 @@ def differences(protocol: Spec, agents: list[Spec]) -> tuple[Spec, dict[Spec, li
     _, usual = unit_values(result, RANDOM)
     assert result.design.payoff is not None
     return result.design.payoff, {
-        agent: (unit_values(result, agent).values - usual).tolist()
-        for agent in agents
+        agent: (unit_values(result, agent).values - usual).tolist() for agent in agents
     }
 
 
