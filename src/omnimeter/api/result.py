@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnimeter.catalogue import Kind, objects, parse, without_consent
-from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec, Trace
+from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Protocol, Score, Spec, Trace
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.outcomes import ENDINGS, FAULTS
@@ -51,9 +51,9 @@ class MemoryRecord:
         """A short name that depends on the whole spec."""
         return fingerprint(self.spec)
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> Outcomes:
         """All outcomes so far."""
-        return list(self._outcomes.values())
+        return Outcomes(self._outcomes.values())
 
     def traces(self) -> Iterator[tuple[str, Trace]]:
         """All traces that were kept, with the keys of their exercises."""

@@ -32,6 +32,6 @@ __all__ = [
     "Environment", "EnvironmentClass", "EnvironmentKernels", "Exercise", "Fault", "FaultKind",
     "Graph", "Instance", "Interval", "InvalidInputError", "Lattice", "MDPDistribution", "Move",
     "Observation", "OmnimeterError", "Outcome", "Outcomes", "Overlay", "Payoff", "Percept", "Prior",
-    "Protocol", "Score", "Space", "Spec", "Timeout", "TimeoutRule", "Trace", "UnknownNameError",
-    "kernel", "single", "stream",
+    "Protocol", "Score", "Space", "Spec", "Timeout", "TimeoutRule", "Trace",
+    "UnknownNameError", "kernel", "single", "stream",
 ]  # fmt: skip

@@ -97,11 +97,17 @@ class Outcomes(Sequence[Outcome]):
         return list(kinds.values())
 
     def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:
-        """The outcomes of each of some agents, which are all that there are, in their order."""
-        rows: dict[Spec, list[int]] = {agent: [] for agent in agents}
-        for row, each in enumerate(self._objects):
-            rows[each.exercise.agent].append(row)
-        return {agent: self.take(np.array(own, np.int64)) for agent, own in rows.items()}
+        """The outcomes of each of some agents."""
+        groups: dict[Spec, list[Outcome]] = {agent: [] for agent in agents}
+        for each in self._objects:
+            if each.exercise.agent in groups:
+                groups[each.exercise.agent].append(each)
+        return {agent: Outcomes(own) for agent, own in groups.items()}
+
+    @property
+    def shards(self) -> list[str]:
+        """The shards of a store that they are in; none where there is no store."""
+        return []
 
     def take(self, rows: IntArray) -> Self:
         """The outcomes of some rows, in the order of the rows."""

@@ -145,9 +145,12 @@ class Protocol(ABC):
     Attributes:
         memory: ``fresh``: every exercise is taken by a new agent, possibly in several processes.
             ``carried``: one agent takes all exercises in order, with ``begin`` before each.
+        fixed: Whether an agent without outcomes is proposed all exercises there are, the one of
+            number k in place k. Any slice of them can then be taken by another process.
     """
 
     memory: Memory = "fresh"
+    fixed: bool = False
 
     @abstractmethod
     def payoff(self) -> Payoff:

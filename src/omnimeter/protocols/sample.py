@@ -347,6 +347,7 @@ class FixedProtocol(DrawnProtocol):
     """
 
     parts = 1
+    fixed = True
     exercises: int
 
     @abstractmethod
@@ -498,6 +499,7 @@ class Sample(FixedProtocol):
         self.environment_spec = given_spec(Kind.ENVIRONMENT, environment_class)
         self.memory = memory
         self.precision = precision
+        self.fixed = precision is None
         self.exercises = exercises
         self.budget = Budget(interactions, seconds)
         kind = clock or ("virtual" if seconds is None else "wall")

@@ -255,7 +255,7 @@ def run_battery(
     shape = (battery.tests, len(items))
     lengths = [compressed_length(each.data["pattern"]) for _, each in battery.drawn()]
     rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
-    total = len(agents) * battery.expected()
+    total = len(agents) * battery.exercises
 
     def jobs() -> Iterator[Job]:
         """Portions of exercises of one agent in one class."""
