@@ -179,7 +179,7 @@ def test_a_unit_is_quarantined_with_its_reason(study: Path) -> None:
 
     def dying(units: Sequence[Unit], tell: Tell) -> None:
         victims.append(units[0])
-        tell(Receipt(units[0].key, 0, 0.1, "quarantined", "The worker was killed.\nKilled"))
+        tell(Receipt(units[0].key, 0, 0.1, "quarantined", reason="The worker was killed.\nKilled"))
         this_process(units[1:], tell)
 
     campaign = om.campaign(study)

@@ -215,7 +215,7 @@ def quarantine(unit: Unit, reason: str, tail: str) -> Receipt:
     told = {"agents": [agent.label for agent in unit.agents], "reason": reason, "tail": tail}
     where = {"evaluation": Path(unit.directory).name, "first": unit.first}
     files.write(path, json.dumps({**where, **told}, indent=2).encode())
-    return Receipt(unit.key, 0, 0.0, "quarantined", reason)
+    return Receipt(unit.key, 0, 0.0, "quarantined", reason=reason)
 
 
 def tail_of(path: Path, offset: int = 0) -> str:
