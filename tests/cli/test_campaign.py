@@ -80,6 +80,16 @@ def test_the_example_is_a_plan_and_is_not_overwritten(omnimeter: Callable[..., T
     assert code == 4
 
 
+@pytest.mark.slow
+def test_the_example_runs_in_under_a_minute(omnimeter: Callable[..., Typed]) -> None:
+    omnimeter("campaign", "new", "mine.toml")
+    begun = time.monotonic()
+    code, out, _ = omnimeter("campaign", "run", "mine.toml")
+    assert code == 0
+    assert "Complete: 14 evaluations" in out
+    assert time.monotonic() - begun < 60
+
+
 def test_run_status_results_and_export(omnimeter: Callable[..., Typed]) -> None:
     code, out, _ = omnimeter("campaign", "run", "study.toml")
     assert code == 0
