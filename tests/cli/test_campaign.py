@@ -107,7 +107,7 @@ def test_run_status_results_and_export(omnimeter: Callable[..., Typed]) -> None:
     assert [row["evaluations"] for row in rows] == [2, 2, 2]
     same = list(csv.DictReader(io.StringIO(omnimeter("campaign", "results", "study", "--csv")[1])))
     assert [float(row["value"]) for row in same] == [row["value"] for row in rows]
-    assert f"{rows[0]['low']:.3f}".replace("-", "−") in out
+    assert f"{rows[0]['low']:.3f}".replace("-", "\N{MINUS SIGN}") in out
     code, out, _ = omnimeter("campaign", "export", "study", "--out", "o.parquet")
     assert (code, out) == (0, "24 rows: o.parquet\n")
     assert pyarrow.parquet.read_table("o.parquet").num_rows == 24
