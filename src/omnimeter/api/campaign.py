@@ -434,7 +434,7 @@ class Campaign:
         content = {
             "evaluation": Path(unit.directory).name,
             "agents": agents,
-            "part": unit.part,
+            "first": unit.first,
             "reason": reason,
         }
         path = directory / f"{unit.key}.json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import fmean
 from time import perf_counter
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from omnimeter.api.campaign_file import Entry, Plan
 from omnimeter.contract import Budget, ClockKind, Exercise, Protocol, Spec
 from omnimeter.contract.spec import JsonData, fingerprint
-from omnimeter.execution.units import unit_count
+from omnimeter.execution.units import units_in
 from omnimeter.execution.workers import runner_for
 
 SECONDS = 5.0
@@ -93,8 +94,9 @@ def workload(
     units, at_most = 0, False
     for entries in alike.values():
         evaluation = entries[0].evaluation
-        units += unit_count(evaluation) * len(entries)
-        protocol = evaluation.with_seed(0 if evaluation.needs_seed else None).make_protocol()
+        evaluation = evaluation.with_seed(0 if evaluation.needs_seed else None)
+        units += len(units_in(evaluation, Path())) * len(entries)
+        protocol = evaluation.make_protocol()
         at_most = at_most or protocol.describe().precision is not None
         for agent in evaluation.agents:
             first, amount = _amount(protocol, agent)

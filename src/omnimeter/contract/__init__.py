@@ -21,6 +21,7 @@ from omnimeter.contract.exercise import (
     Trace,
 )
 from omnimeter.contract.kernels import AgentKernels, EnvironmentKernels, kernel
+from omnimeter.contract.outcomes import Outcomes
 from omnimeter.contract.overlay import Graph, Lattice, Overlay
 from omnimeter.contract.prior import MDPDistribution, Prior
 from omnimeter.contract.protocol import Interval, Payoff, Protocol, Score
@@ -30,7 +31,7 @@ __all__ = [
     "STOP", "Agent", "AgentKernels", "Briefing", "Budget", "Claims", "Clock", "ClockKind", "Ending",
     "Environment", "EnvironmentClass", "EnvironmentKernels", "Exercise", "Fault", "FaultKind",
     "Graph", "Instance", "Interval", "InvalidInputError", "Lattice", "MDPDistribution", "Move",
-    "Observation", "OmnimeterError", "Outcome", "Overlay", "Payoff", "Percept", "Prior", "Protocol",
-    "Score", "Space", "Spec", "Timeout", "TimeoutRule", "Trace", "UnknownNameError", "kernel",
-    "single", "stream",
+    "Observation", "OmnimeterError", "Outcome", "Outcomes", "Overlay", "Payoff", "Percept", "Prior",
+    "Protocol", "Score", "Space", "Spec", "Timeout", "TimeoutRule", "Trace",
+    "UnknownNameError", "kernel", "single", "stream",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from omnimeter.contract.agent import Briefing, Observation, Space
 from omnimeter.contract.errors import InvalidInputError
 from omnimeter.contract.overlay import Overlay
 from omnimeter.contract.prior import MDPDistribution
-from omnimeter.contract.spec import JsonData, fingerprint
+from omnimeter.contract.spec import JsonData, canonical_json, digest
 
 if TYPE_CHECKING:
     from omnimeter.contract.kernels import EnvironmentKernels
@@ -35,9 +35,14 @@ class Instance(JsonData):
     data: Mapping[str, Any]
 
     @cached_property
+    def text(self) -> str:
+        """The one JSON text of the description."""
+        return canonical_json(self.data)
+
+    @cached_property
     def key(self) -> str:
         """A short name that depends on the whole description."""
-        return fingerprint(self.data)
+        return digest(self.text)
 
 
 class Environment(ABC):
@@ -140,6 +145,14 @@ class EnvironmentClass(ABC):
     @abstractmethod
     def build(self, instance: Instance) -> Environment:
         """Make the environment that an instance describes."""
+
+    def reward_range(self) -> tuple[float, float] | None:
+        """The range of rewards (``Environment.rewards``) where it is the same in all environments.
+
+        With ``None``, the default, it is not known before they are drawn and built, which takes
+        time in a test of many exercises.
+        """
+        return None
 
     def claims(self) -> Claims:
         """What this class says of its environments."""

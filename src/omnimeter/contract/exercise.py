@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf
 from typing import Any
 
@@ -15,7 +15,7 @@ from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.environment import Instance
 from omnimeter.contract.errors import MOST_INTERACTIONS, InvalidInputError
 from omnimeter.contract.prior import Preparation
-from omnimeter.contract.spec import JsonData, Spec, Stream, fingerprint, stream
+from omnimeter.contract.spec import JsonData, Spec, Stream, canonical_json, digest, stream
 from omnimeter.contract.text import clean_detail, clean_message
 
 NANOSECONDS = 1_000_000_000
@@ -78,6 +78,9 @@ class Budget(JsonData):
             if number is not None and not 0 <= number <= highest:
                 advice = f"Give a number from 0 to {highest:g}."
                 raise InvalidInputError(f"The budget is {number} {unit}.", advice)
+        for name in ("seconds", "wall_limit"):  # equal budgets have the same text: no -0.0
+            if getattr(self, name) == 0:
+                object.__setattr__(self, name, 0.0)
 
     @property
     def max_interactions(self) -> int:
@@ -262,8 +265,39 @@ class Exercise(JsonData):
 
     @cached_property
     def key(self) -> str:
-        """A short name that depends on everything in the exercise."""
-        return fingerprint(self.to_json())
+        """A short name that depends on everything in the exercise: that of its JSON text."""
+        first, second, third, fourth = self._pieces
+        complexity = canonical_json(float(self.complexity))
+        parts = (
+            first,
+            f'"complexity":{complexity}' if complexity != "0.0" else "",
+            second,
+            f'"instance":{{"data":{self.instance.text}}}',
+            third,
+            f'"number":{self.number}',
+            fourth,
+        )
+        return digest(f"{{{','.join(filter(None, parts))}}}")
+
+    @cached_property
+    def kind(self) -> str:
+        """The JSON text of all but instance, complexity and number, which many have in common."""
+        return f"{{{','.join(filter(None, self._pieces))}}}"
+
+    @property
+    def _pieces(self) -> tuple[str, str, str, str]:
+        """The JSON text of the kind, cut where complexity, instance and number belong."""
+        return _pieces(
+            self.agent,
+            self.environment_class,
+            self.budget,
+            self.seed,
+            self.clock,
+            self.timeout,
+            self.joint,
+            self.preparation,
+            self.measured,
+        )
 
     def stream(self, side: str) -> Stream:
         """The random stream of ``"environment"`` or ``"harness"``, or, by its spec, ``"agent"``."""
@@ -273,6 +307,38 @@ class Exercise(JsonData):
     def for_agent(self, agent: Spec) -> Exercise:
         """The exercise of another agent in the same joint run."""
         return replace(self, agent=agent)
+
+
+@lru_cache(maxsize=1024)
+def _pieces(
+    agent: Spec,
+    environment_class: Spec,
+    budget: Budget,
+    seed: int,
+    clock: Clock,
+    timeout: Timeout | None,
+    joint: tuple[Spec, ...],
+    preparation: Preparation | None,
+    measured: bool,
+) -> tuple[str, str, str, str]:
+    """The JSON text of what exercises have in common, cut where the rest of it belongs."""
+    none = Instance({})
+    kind = Exercise(
+        agent, environment_class, none, budget, seed, 0, clock, timeout, 0.0, joint, preparation,
+        measured,
+    )  # fmt: skip
+    data = kind.to_json()
+
+    def piece(*names: str) -> str:
+        given = {name: data[name] for name in names if name in data}
+        return canonical_json(given)[1:-1]
+
+    return (
+        piece("agent", "budget", "clock"),
+        piece("environment_class"),
+        piece("joint", "measured"),
+        piece("preparation", "seed", "timeout"),
+    )
 
 
 def check_joint(joint: Sequence[Spec], clock: Clock, timeout: Timeout | None) -> None:

@@ -37,7 +37,12 @@ def canonical_json(data: object) -> str:
 
 def fingerprint(data: object) -> str:
     """Sixteen hexadecimal digits that name some JSON-able data."""
-    return hashlib.sha256(canonical_json(data).encode()).hexdigest()[:16]
+    return digest(canonical_json(data))
+
+
+def digest(text: str) -> str:
+    """Sixteen hexadecimal digits that name a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def parse_json(text: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import chain
 from math import inf
@@ -13,20 +13,23 @@ from operator import itemgetter
 from time import monotonic, perf_counter
 from typing import Protocol as StructuralType
 
+import numpy as np
+
 from omnimeter.caching import announce
 from omnimeter.catalogue import unhashed
 from omnimeter.contract import (
     Budget,
     Exercise,
-    FaultKind,
     InvalidInputError,
     Outcome,
+    Outcomes,
     Payoff,
     Spec,
     Trace,
 )
 from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.exercise import is_own_fault
+from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution.pool import Loading, Preparing, Task, Work, worker_pool
 from omnimeter.execution.preparing import Prepared, known
@@ -48,8 +51,14 @@ from omnimeter.protocols.evaluation import STOPPED, Evaluation, Result, judge
 FLUSH_SECONDS = 1.0
 """What was finished since the last shard is written at least this often, as outcomes come in."""
 
-SHARD = 512
+SHARD = 4096
 """Outcomes in one shard at the most."""
+
+SLICE = 2048
+"""Exercises of an agent in one slice at the most."""
+
+COMPILED_SLICE, SLOW_SLICE = 4_000_000, 200_000
+"""Interactions in a slice: of agents that run compiled, and of others."""
 
 
 class Observer:
@@ -65,7 +74,7 @@ class Observer:
 class Store(StructuralType):
     """Where outcomes are kept: ``omnimeter.results.Writer``, or something in memory."""
 
-    def outcomes(self) -> Sequence[Outcome]:
+    def outcomes(self) -> Outcomes:
         """All outcomes so far."""
         ...
 
@@ -99,6 +108,8 @@ def check(evaluation: Evaluation) -> None:
         announce(f"Parts may change without a new digest: {unknown}.", warn=True)
     for agent in evaluation.agents:
         proposed = protocol.propose(agent, [])
+        if agent != evaluation.agents[0]:  # one look at all that is drawn is enough
+            proposed = proposed[:1]
         for member in {agent, *(each for exercise in proposed for each in exercise.joint)}:
             if not is_isolated(member, Isolation.AUTO):  # no untrusted code is loaded here
                 with suppress(BrokenPartError):  # its exercises end in faults
@@ -131,9 +142,17 @@ def evaluate(
 class Run:
     """An evaluation under way. Iterating over it carries it out, one round after the other.
 
-    A round is what the protocol proposes at once. Leaving the iteration early keeps what is
-    finished; of agents that carry their memory only complete sequences count. The parameters are
-    those of ``evaluate``.
+    A round is what the protocol proposes at once, or a slice of it where the exercises are fixed,
+    so that memory does not grow with their number. Leaving the iteration early keeps what is
+    finished; of agents that carry their memory only complete sequences count.
+
+    Args:
+        evaluation: As for ``evaluate``.
+        writer: As for ``evaluate``.
+        options: As for ``evaluate``.
+        observer: As for ``evaluate``.
+        part: Only these exercises of a test with fixed exercises.
+        work: What carries out tasks; by default a pool of its own.
 
     Attributes:
         complete: Whether all exercises are done.
@@ -145,6 +164,8 @@ class Run:
         writer: Store | None = None,
         options: Options = Options(),  # noqa: B008 - a frozen value
         observer: Observer | None = None,
+        part: range | None = None,
+        work: Work | None = None,
     ) -> None:
         self.evaluation = evaluation
         self.protocol = evaluation.make_protocol()
@@ -152,7 +173,13 @@ class Run:
         self._writer = writer
         self._options = options
         self._observer = observer or Observer()
-        self._stored: dict[Spec, dict[str, Outcome]] = {agent: {} for agent in evaluation.agents}
+        self._part, self._work = part, work
+        self._sliced = self.protocol.fixed and self.protocol.memory == "fresh"
+        self._place: dict[Spec, int] = {}  # the first exercise of each agent's next slice
+        # What is finished: of a test that adapts, or where nothing is stored, as objects.
+        self._holds = writer is None or not self._sliced
+        self._finished: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
+        self._stored: dict[Spec, Outcomes] = {agent: Outcomes() for agent in evaluation.agents}
         self._waiting: list[Finished] = []  # finished, and not stored yet
         self._missing: dict[Spec, int] = {}  # exercises of the present round, by agent
         self._checked: set[Spec] = set()  # agents of which an exercise was run again
@@ -166,19 +193,22 @@ class Run:
         """What the outcomes so far say."""
         return judge(self.protocol, self.outcomes(), self.complete)
 
-    def outcomes(self) -> dict[Spec, list[Outcome]]:
+    def outcomes(self) -> dict[Spec, Outcomes]:
         """What is finished, stored or not: a test goes on without waiting for the disk."""
-        known = {agent: dict(done) for agent, done in self._stored.items()}
-        for outcome, _ in self._waiting:
-            known[outcome.exercise.agent][outcome.exercise.key] = outcome
-        return {agent: list(done.values()) for agent, done in known.items()}
+        if not self._holds and self._writer is not None:
+            return self._writer.outcomes().by_agent(self.evaluation.agents)
+        known = {}
+        for agent, finished in self._finished.items():
+            waiting = [outcome for outcome, _ in self._waiting if outcome.exercise.agent == agent]
+            known[agent] = Outcomes(_updated([*finished], waiting))
+        return known
 
     def __iter__(self) -> Generator[None, None, None]:
         payoff = self.protocol.payoff()
         self._observer.started(self.evaluation.agents, self.protocol.expected())
         self._take_up()
         try:
-            with worker_pool(self._options) as work:
+            with nullcontext(self._work) if self._work else worker_pool(self._options) as work:
                 exercises, prepared = self._proposed(), dict[Spec, Prepared]()
                 ready, last = set[Spec](), perf_counter()
                 while exercises:
@@ -224,44 +254,42 @@ class Run:
         if self._writer is None:
             return
         self._earlier = dict(self._writer.begun())
-        for outcome in self._writer.outcomes():
-            self._stored[outcome.exercise.agent][outcome.exercise.key] = outcome
-        for agent, stored in self._stored.items():
-            done = list(stored.values())
+        self._stored = self._writer.outcomes().by_agent(self.evaluation.agents)
+        for agent, done in self._stored.items():
+            if self._holds:
+                self._finished[agent] = list(done)
             for outcome in self._spoilt(done):
                 key = outcome.exercise.key
                 self._again[key] = outcome.exercise
                 self._earlier[key] = max(outcome.attempts, self._earlier.get(key, 0))
             self._rows.take_up(agent, done)
-            if known := [each for each in done if each.exercise.key not in self._again]:
+            spoilt = np.array([int(key, 16) for key in self._again], dtype=np.uint64)
+            if len(known := done.where(~np.isin(done.keys, spoilt))):
                 self._observer.finished(agent, known)
                 if is_checkable(known[-1].exercise):
                     self._checked.add(agent)
 
-    def _spoilt(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    def _spoilt(self, outcomes: Outcomes) -> Outcomes:
         """The outcomes of one agent that are to be had anew: faults of the infrastructure.
 
         But not where later exercises depend on them, and only ``TRIES`` times in all.
         """
+        numbers = outcomes.numbers
+        spoilt = (outcomes.faults == INFRASTRUCTURE) & (outcomes.attempts < TRIES)
         if self.protocol.memory == "carried":
-            return []
+            spoilt[:] = False
+        if self._part is not None:
+            spoilt &= (numbers >= self._part.start) & (numbers < self._part.stop)
         design = self.protocol.describe()
-        units = design.units if design.unit == "repetition" else None
-        last = max((each.exercise.number for each in outcomes), default=0)
-        return [
-            each
-            for each in outcomes
-            if each.fault is not None
-            and each.fault.kind is FaultKind.INFRASTRUCTURE
-            and each.attempts < TRIES
-            and (units is None or each.exercise.number // units == last // units)
-        ]
+        if design.unit == "repetition" and design.units and not self._sliced and len(numbers):
+            spoilt &= numbers // design.units == numbers.max() // design.units
+        return outcomes.take(np.flatnonzero(spoilt))
 
     def _load(self, proposed: Mapping[Spec, Sequence[Exercise]], work: Work) -> None:
         """Find out whether the input is right of agents that could not be made beforehand."""
         firsts = [exercises[0] for exercises in proposed.values()]
         members = dict.fromkeys(each for first in firsts for each in agents_of(first))
-        new = [agent for agent in members if not self._stored.get(agent)]
+        new = [agent for agent in members if not len(self._stored.get(agent, ()))]
         for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):
             pass
 
@@ -301,8 +329,8 @@ class Run:
             else:
                 phases[agent] = task.prepare()
             digest = phases[agent].remark()["digest"]
-            earlier = (each.remarks.get("offline") for each in self._stored[agent].values())
-            if any(each is not None and each["digest"] != digest for each in earlier):
+            earlier = (value["digest"] for value, _ in self._stored[agent].remarks("offline"))
+            if any(each != digest for each in earlier):
                 raise InvalidInputError(
                     f"{agent.label} prepared something else than for its earlier exercises.",
                     "Start a new evaluation: what it prepares is not reproducible.",
@@ -311,7 +339,9 @@ class Run:
 
     def _checks(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> set[str]:
         """The first exercise of each agent that is worth it, to be run again once; their keys."""
-        checks = set()
+        checks: set[str] = set()
+        if self._part is not None and self._part.start:
+            return checks  # whatever takes the first part does it
         for agent, exercises in proposed.items():
             # Those of a round are about as long as each other, so that the first stands for all.
             first = exercises[0]
@@ -342,10 +372,14 @@ class Run:
             self._writer.append([outcome for outcome, _ in ready], kept)
         # Not before they are stored: Ctrl-C may come at any time.
         self._waiting = early
+        done: dict[Spec, list[Outcome]] = {}
         for outcome, _ in ready:
-            self._stored[outcome.exercise.agent][outcome.exercise.key] = outcome
-        for outcome, _ in ready:  # now that all of it counts: an observer that draws takes time
-            self._observer.finished(outcome.exercise.agent, [outcome])
+            done.setdefault(outcome.exercise.agent, []).append(outcome)
+        if self._holds:
+            for agent, new in done.items():
+                self._finished[agent] = _updated(self._finished[agent], new)
+        for agent, outcomes in done.items():  # now that all of it counts: drawing takes time
+            self._observer.finished(agent, outcomes)
         self._flushed = monotonic()
 
     def _proposed(self) -> dict[Spec, list[Exercise]]:
@@ -355,19 +389,65 @@ class Run:
         """
         proposed: dict[Spec, list[Exercise]] = {}
         for exercise in self._again.values():
-            if exercise.agent in self._rows.stopped:
-                continue
-            proposed.setdefault(exercise.agent, []).append(exercise)
-        for agent, done in ({} if proposed else self.outcomes()).items():
+            if exercise.agent not in self._rows.stopped:
+                proposed.setdefault(exercise.agent, []).append(exercise)
+        if not proposed:
+            proposed = self._slices() if self._sliced else self._round()
+        self._missing = {agent: len(proposed.get(agent, ())) for agent in self._finished}
+        return proposed
+
+    def _round(self) -> dict[Spec, list[Exercise]]:
+        """What the test proposes now."""
+        proposed = {}
+        for agent, done in self.outcomes().items():
             if agent in self._rows.stopped:
                 continue
             finished = {outcome.exercise.key for outcome in done}
             exercises = [e for e in self.protocol.propose(agent, done) if e.key not in finished]
             if exercises:
                 proposed[agent] = exercises
-                self._rows.expect(agent, exercises)
-        self._missing = {agent: len(proposed.get(agent, ())) for agent in self._stored}
+                self._rows.expect(agent, [*(each.exercise for each in done), *exercises])
         return proposed
+
+    def _slices(self) -> dict[Spec, list[Exercise]]:
+        """The next slice of each agent in which something is left to do."""
+        proposed = {}
+        for agent, done in self._stored.items():
+            exercises = self.protocol.propose(agent, [])
+            stop = len(exercises) if self._part is None else min(self._part.stop, len(exercises))
+            start = 0 if self._part is None else self._part.start
+            first = self._place.get(agent, start)
+            size = slice_size(exercises[start], self._options) if start < stop else 1
+            while first < stop and agent not in proposed and agent not in self._rows.stopped:
+                last = min(first + size, stop)
+                own = done.where((done.numbers >= first) & (done.numbers < last))
+                if len(own) < last - first:
+                    finished = set(own.keys.tolist())
+                    given = list(exercises[first:last])
+                    self._rows.expect(agent, given)
+                    if left := [each for each in given if int(each.key, 16) not in finished]:
+                        proposed[agent] = left
+                first = last
+            self._place[agent] = first
+        return proposed
+
+
+def _updated(known: list[Outcome], new: Sequence[Outcome]) -> list[Outcome]:
+    """The list with further outcomes; exercises that were run again have the new one."""
+    if again := {each.exercise.key for each in new if each.attempts > 1}:
+        known = [each for each in known if each.exercise.key not in again]
+    known.extend(new)
+    return known
+
+
+def slice_size(exercise: Exercise, options: Options) -> int:
+    """How many exercises like this one an agent takes in a slice, a piece of work of some seconds.
+
+    It depends on the test and the agent alone, and not on the number of processes.
+    """
+    slow = batch_size(exercise, options.isolation) == 1
+    interactions = SLOW_SLICE if slow else COMPILED_SLICE
+    return max(1, min(SLICE, interactions // max(1, exercise.budget.max_interactions)))
 
 
 class _FaultRows:
@@ -385,27 +465,30 @@ class _FaultRows:
         self.stopped: set[Spec] = set()
         self._limit = limit
         self._orders: dict[Spec, list[tuple[int, str]]] = {}
-        self._known: dict[str, Outcome] = {}
+        self._faulty: dict[str, bool] = {}  # exercises that ended in faults: in one of the agent's
 
-    def take_up(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
+    def take_up(self, agent: Spec, outcomes: Outcomes) -> None:
         """What an agent has done in earlier runs, perhaps under another limit."""
-        self._known |= {each.exercise.key: each for each in outcomes}
-        self.expect(agent, [each.exercise for each in outcomes])
-        if any(each.remarks.get(STOPPED, 0) >= self._limit for each in outcomes):
+        faulty = outcomes.where(outcomes.faults != 0)
+        pairs = zip(faulty.keys.tolist(), faulty.own_faults.tolist(), strict=True)
+        self._faulty |= {f"{key:016x}": own for key, own in pairs}
+        if any(limit >= self._limit for limit, _ in outcomes.remarks(STOPPED)):
             self.stopped.add(agent)
 
     def expect(self, agent: Spec, exercises: Sequence[Exercise]) -> None:
-        """What an agent is going to do."""
-        new = {(each.number, each.key) for each in exercises}
-        self._orders[agent] = sorted(new.union(self._orders.get(agent, ())))
+        """Among which exercises an agent's row is looked for: a round, or a slice."""
+        self._orders[agent] = sorted((each.number, each.key) for each in exercises)
 
     def add(self, outcome: Outcome) -> Outcome:
         """Take up an outcome; with a remark if it completes a row."""
         exercise = outcome.exercise
-        self._known[exercise.key] = outcome
-        order = self._orders[exercise.agent]
+        if outcome.fault is not None:
+            self._faulty[exercise.key] = is_own_fault(outcome)
+        else:
+            self._faulty.pop(exercise.key, None)
         if not is_own_fault(outcome) or exercise.agent in self.stopped:
             return outcome
+        order = self._orders.get(exercise.agent, [])
         place = bisect_left(order, (exercise.number, exercise.key))
         row = 1 + self._faults(order[place + 1 :]) + self._faults(order[:place][::-1])
         if row < self._limit:
@@ -417,10 +500,9 @@ class _FaultRows:
         """How many faults of its own come first."""
         faults = 0
         for _, key in order:
-            done = self._known.get(key)
-            if done is None or done.fault is None or faults >= self._limit:
+            if key not in self._faulty or faults >= self._limit:
                 break
-            faults += is_own_fault(done)
+            faults += self._faulty[key]
         return faults
 
 

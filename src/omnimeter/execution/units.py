@@ -1,47 +1,56 @@
-"""Units of work of stored evaluations, and the executors in this process."""
+"""Units: pieces of stored evaluations that any process can carry out, and executors of them.
+
+A unit commits its own shards, so that nothing but receipts comes back. Doing it twice does no harm:
+what is finished is not run again, and shards are named by what they hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from omnimeter.contract import Outcome, Spec, Trace
+import numpy as np
+
+from omnimeter.contract import Outcome, Outcomes, Protocol, Spec, Trace
+from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.spec import fingerprint
-from omnimeter.execution.evaluation import Run
-from omnimeter.execution.workers import Options
-from omnimeter.protocols import Evaluation
-
-if TYPE_CHECKING:
-    from omnimeter.results import Writer
+from omnimeter.execution.evaluation import Run, slice_size
+from omnimeter.execution.pool import WorkerPool, worker_pool
+from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, runner_for
+from omnimeter.protocols.evaluation import STOPPED, Evaluation
+from omnimeter.results import Record, Writer
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The work of one agent in an evaluation, or of all agents of a joint run.
+    """Some exercises of one agent, or of the agents of joint exercises, in a stored evaluation.
 
     Attributes:
         directory: The absolute path of the evaluation.
-        agents: One agent, or all of a joint run.
-        part: Which slice of the exercises it is.
-        options: How it is carried out.
+        agents: The agents.
+        first: The number of the first exercise, where the exercises of the test are fixed.
+        last: The number after the last one; ``None`` for all that the test proposes.
+        options: How they are run.
+        shards: The shards in which some of them are finished.
     """
 
     directory: str
     agents: tuple[Spec, ...]
-    part: int = 0
+    first: int = 0
+    last: int | None = None
     options: Options = field(default_factory=Options)
+    shards: tuple[str, ...] = ()
 
     @cached_property
     def key(self) -> str:
-        """A short name that depends on the evaluation, the agents and the part."""
+        """A short name that depends on the evaluation's name, the agents and the exercises."""
         name = Path(self.directory).name
-        return fingerprint([name, [agent.to_json() for agent in self.agents], self.part])
+        return fingerprint([name, [agent.to_json() for agent in self.agents], self.first])
 
 
 @dataclass(frozen=True)
@@ -52,119 +61,224 @@ class Receipt:
         unit: The key of the unit.
         finished: Exercises that were committed by this attempt.
         seconds: How long it took.
-        outcome: Whether it is done.
-        reason: Why it was quarantined, with the tail of its error output.
+        outcome: Whether it is over.
+        reason: Why it was quarantined.
+        tail: The end of the error output of its worker then.
     """
 
     unit: str
     finished: int
     seconds: float
-    outcome: Literal["done", "interrupted", "quarantined"]
+    outcome: Literal["done", "interrupted", "quarantined"] = "done"
     reason: str = ""
+    tail: str = ""
 
 
-Executor = Callable[[Sequence[Unit], Callable[[Receipt], None]], None]
+Tell = Callable[[Receipt], None]
+Executor = Callable[[Sequence[Unit], Tell], None]
+"""Carries out units, in whatever order, and tells a receipt of each."""
+
+
+def evaluation_of(record: Record) -> Evaluation:
+    """What a record is an evaluation of, with its seed."""
+    return Evaluation.from_json(record.spec).with_seed(record.seed)
 
 
 def units_of(directory: Path) -> list[Unit]:
-    """The units of a stored evaluation, the same whoever asks."""
-    from omnimeter.results import Record
+    """The units of a stored evaluation: the same whoever asks, and whatever is finished.
 
-    evaluation = Evaluation.from_json(Record(directory).spec)
-    return [Unit(str(directory.absolute()), agents) for agents in _groups(evaluation)]
-
-
-def unit_count(evaluation: Evaluation) -> int:
-    """How many units an evaluation is going to have."""
-    return len(_groups(evaluation))
+    Agents take turns, so that an interrupted evaluation has had about the same share of each.
+    """
+    return units_in(evaluation_of(Record(directory)), directory)
 
 
-def _groups(evaluation: Evaluation) -> list[tuple[Spec, ...]]:
-    if "joint" in evaluation.protocol.parameters:
-        return [evaluation.agents]
-    return [(agent,) for agent in evaluation.agents]
+def units_in(evaluation: Evaluation, directory: Path, options: Options | None = None) -> list[Unit]:
+    """The units of an evaluation that is, or is going to be, in a directory."""
+    protocol, where = evaluation.make_protocol(), str(directory.absolute())
+    options = options or Options()
+    units: list[tuple[float, Unit]] = []
+    first = protocol.propose(evaluation.agents[0], [])
+    joint = bool(len(first)) and bool(first[0].joint)
+    for agents in [evaluation.agents] if joint else [(agent,) for agent in evaluation.agents]:
+        exercises = protocol.propose(agents[0], [])
+        total = len(exercises)
+        if not total or not _is_sliced(protocol) or exercises[0].preparation is not None:
+            units.append((0.0, Unit(where, agents, options=options)))
+            continue
+        size = slice_size(exercises[0], options)
+        for start in range(0, total, size):
+            unit = Unit(where, agents, start, min(start + size, total), options)
+            units.append((start / total, unit))
+    return [unit for _, unit in sorted(units, key=lambda pair: pair[0])]
+
+
+def _is_sliced(protocol: Protocol) -> bool:
+    return protocol.fixed and protocol.memory == "fresh"
 
 
 def unfinished(units: Iterable[Unit]) -> list[Unit]:
-    """The units that have exercises left."""
-    return [unit for unit in units if not _is_done(unit)]
+    """The units in which something is left to do, with the shards that they have begun.
+
+    Raises:
+        StoreError: An evaluation cannot be read.
+    """
+    by_directory: dict[str, list[Unit]] = {}
+    for unit in units:
+        by_directory.setdefault(unit.directory, []).append(unit)
+    left = {}
+    for directory, own in by_directory.items():
+        record = Record(directory)
+        protocol = evaluation_of(record).make_protocol()
+        agents = dict.fromkeys(agent for unit in own for agent in unit.agents)
+        done = record.outcomes().by_agent(agents)
+        for unit in own:
+            outcomes = [_within(done[agent], unit) for agent in unit.agents]
+            if any(
+                _is_left(protocol, unit, agent, each)
+                for agent, each in zip(unit.agents, outcomes, strict=True)
+            ):
+                shards = {shard for each in outcomes for shard in each.shards}
+                left[unit.key] = replace(unit, shards=tuple(sorted(shards)))
+    return [left[unit.key] for unit in units if unit.key in left]
 
 
-def _is_done(unit: Unit) -> bool:
-    from omnimeter.protocols import summarise
-    from omnimeter.results import Record
-
-    record = Record(unit.directory)
-    evaluation = Evaluation.from_json(record.spec).with_seed(record.seed)
-    done = [each for each in record.outcomes() if each.exercise.agent in unit.agents]
-    return summarise(replace(evaluation, agents=unit.agents), done).complete
+def _within(outcomes: Outcomes, unit: Unit) -> Outcomes:
+    """The outcomes of one agent that belong to a unit; they are ordered by number."""
+    if unit.last is None:
+        return outcomes
+    start, stop = np.searchsorted(outcomes.numbers, [unit.first, unit.last]).tolist()
+    return outcomes[start:stop]
 
 
-class _Share:
-    """What a writer holds of some agents."""
+def _is_left(protocol: Protocol, unit: Unit, agent: Spec, done: Outcomes) -> bool:
+    spoilt = np.any((done.faults == INFRASTRUCTURE) & (done.attempts < TRIES))
+    if unit.last is not None and len(done) >= unit.last - unit.first:
+        return bool(spoilt)
+    if done.remarks(STOPPED):
+        return False
+    return bool(spoilt or unit.last is not None or len(protocol.propose(agent, done)))
 
-    def __init__(self, writer: Writer, agents: tuple[Spec, ...]) -> None:
-        self._writer, self._agents = writer, agents
-        self.begin, self.begun = writer.begin, writer.begun
-        self.added = 0
 
-    def outcomes(self) -> list[Outcome]:
-        return [each for each in self._writer.outcomes() if each.exercise.agent in self._agents]
+class _Counted(Writer):
+    """A writer that counts the outcomes that it is given."""
+
+    finished = 0
 
     def append(
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
     ) -> None:
         every = list(outcomes)
-        self._writer.append(every, traces)
-        self.added += len(every)
+        super().append(every, traces)
+        self.finished += len(every)
 
 
-def carry_out(unit: Unit) -> Receipt:
-    """Carry out what is not finished of a unit, in this process."""
-    from omnimeter.results import Record, open_writer
+def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
+    """Carry out what is not finished of a unit, in this process.
 
-    begun = monotonic()
-    spec = Record(unit.directory).spec
-    with open_writer(unit.directory, spec) as writer:
-        evaluation = Evaluation.from_json(spec).with_seed(writer.seed)
-        store = _Share(writer, unit.agents)
-        for _ in Run(replace(evaluation, agents=unit.agents), store, unit.options):
-            pass
-    return Receipt(unit.key, store.added, monotonic() - begun, "done")
+    Args:
+        unit: The unit.
+        runner: What keeps the processes of agents from one unit to the next, if anything does.
+
+    Raises:
+        OmnimeterError: Something cannot be made, or cannot be stored.
+    """
+    begun, writer = monotonic(), _Counted(unit.directory, unit.shards)
+    evaluation = replace(evaluation_of(writer), agents=unit.agents)
+    part = None if unit.last is None else range(unit.first, unit.last)
+    options = replace(unit.options, workers=1)
+    outcome: Literal["done", "interrupted"] = "done"
+    with worker_pool(options, runner) as work:
+        try:
+            for _ in Run(evaluation, writer, options, part=part, work=work):
+                pass
+        except KeyboardInterrupt:
+            outcome = "interrupted"
+    return Receipt(unit.key, writer.finished, monotonic() - begun, outcome)
 
 
-def this_process(units: Sequence[Unit], tell: Callable[[Receipt], None]) -> None:
-    """Carry out units one after the other."""
+def this_process(units: Sequence[Unit], tell: Tell) -> None:
+    """Carry out units one after the other, in this process.
+
+    Raises:
+        KeyboardInterrupt: It was interrupted; what was finished is stored.
+    """
+    for options, own in _by_options(units):
+        runner = runner_for(options)
+        try:
+            for unit in own:
+                receipt = carry_out(unit, runner)
+                tell(receipt)
+                if receipt.outcome == "interrupted":
+                    raise KeyboardInterrupt
+        finally:
+            runner.close()
+
+
+def _by_options(units: Sequence[Unit]) -> Iterator[tuple[Options, list[Unit]]]:
+    """The units that are run in the same way."""
+    groups: dict[Options, list[Unit]] = {}
     for unit in units:
-        tell(carry_out(unit))
+        groups.setdefault(unit.options, []).append(unit)
+    yield from groups.items()
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A unit as a task of a pool of workers; how often its worker has died is counted."""
+
+    unit: Unit
+    died: int = 0
+    agents: tuple[Spec, ...] = ()  # they are the unit's own business
+    results = 1
+    whole = True
+    keeps_others = True
+
+    def seconds(self, options: Options, done: int) -> float:  # noqa: ARG002 - see Task
+        """Without an end: each exercise has one."""
+        return 1e9
+
+    def needs_worker(self, options: Options) -> bool:  # noqa: ARG002
+        return True
+
+    def carry_out(self, runner: ExerciseRunner) -> Iterator[Receipt]:
+        yield carry_out(self.unit, runner)
+
+    def lost(
+        self,
+        finished: Sequence[Receipt],  # noqa: ARG002
+        end: End,
+    ) -> tuple[Sequence[Receipt], Sequence[_Task]]:
+        left = unfinished([self.unit])
+        if not left:  # it died before it could tell
+            return [Receipt(self.unit.key, 0, 0.0)], []
+        if self.died + 1 < TRIES:
+            return [], [_Task(left[0], self.died + 1)]
+        reason = f"{end.message} That was the end of {TRIES} workers in a row."
+        return [Receipt(self.unit.key, 0, 0.0, "quarantined", reason, end.output)], []
 
 
 def processes(workers: int) -> Executor:
-    """An executor with processes of this machine, each of which carries out whole evaluations."""
+    """An executor with so many processes on this machine.
 
-    def execute(units: Sequence[Unit], tell: Callable[[Receipt], None]) -> None:
-        evaluations: dict[str, list[Unit]] = {}
-        for unit in units:
-            evaluations.setdefault(unit.directory, []).append(unit)
-        count = min(workers, len(evaluations))
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-            try:
-                work = [pool.submit(_carry_out, each) for each in evaluations.values()]
-                for done in as_completed(work):
-                    for receipt in done.result():
+    A worker that dies costs what it had not stored yet, a second's work; its unit is tried by
+    another one. Workers end with this process, whatever ends it.
+    """
+
+    def execute(units: Sequence[Unit], tell: Tell) -> None:
+        with tempfile.TemporaryDirectory(prefix="omnimeter-") as logs:
+            for options, own in _by_options(units):
+                pool = WorkerPool(replace(options, workers=min(workers, len(own))), Path(logs))
+                try:
+                    for receipt in pool.work(map(_Task, own)):
                         tell(receipt)
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+                finally:
+                    pool.dismiss()
 
     return execute
 
 
-def _carry_out(units: Sequence[Unit]) -> list[Receipt]:
-    return [carry_out(unit) for unit in units]
-
-
-EXECUTORS: Mapping[str, Callable[[int], Executor]] = {
+EXECUTORS: dict[str, Callable[[int], Executor]] = {
     "processes": processes,
     "this-process": lambda workers: this_process,  # noqa: ARG005 - as the others are called
 }
+"""What carries out the units of a campaign, by name, given how many workers there are."""

@@ -503,11 +503,13 @@ class End:
         message: How, in a sentence.
         culprits: The agents whose fault it is; empty if it is one of the infrastructure.
         final: Whether another try would only take as long again.
+        output: The end of its error output, where that was kept.
     """
 
     message: str
     culprits: frozenset[Spec] = frozenset()
     final: bool = False
+    output: str = ""
 
     def fault(self, agent: Spec) -> Fault:
         """The fault of an agent's exercise that was under way."""

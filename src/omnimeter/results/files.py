@@ -69,10 +69,9 @@ def write(path: Path, content: bytes, mode: int = 0o666) -> None:
     Raises:
         StoreError: It could not be written; no part of it is left.
     """
-    unfinished = path.with_name(path.name + UNFINISHED)
+    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     with write_errors(path):
         try:
-            unfinished.unlink(missing_ok=True)
             # Made anew, so that a link that lies there under its name is not followed.
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             with os.fdopen(os.open(unfinished, flags, mode), "wb") as file:
@@ -130,7 +129,6 @@ class Layout:
         spec: What is evaluated; written before anything is run.
         seed: The secret seed that was drawn for it, for its owner only; written before the spec.
         lock: Held by the one process that writes.
-        index: The SQLite index, which can always be rebuilt from the shards.
         provenance: The directory with one file for each time that the evaluation was written.
         traces: The directory of the shards of traces, each named like its shard of outcomes.
         begun: The keys of exercises of untrusted agents, written when they are begun.
@@ -142,7 +140,6 @@ class Layout:
         self.spec = root / "spec.json"
         self.seed = root / "seed.json"
         self.lock = root / "lock"
-        self.index = root / "index.sqlite"
         self.provenance = root / "provenance"
         self.outcomes = root / "outcomes"
         self.traces = root / "traces"
@@ -269,7 +266,7 @@ def refuse_links(layout: Layout) -> None:
     Raises:
         StoreError: A file or a directory is a symbolic link.
     """
-    own = (layout.key, layout.seed, layout.spec, layout.begun, layout.lock, layout.index)
+    own = (layout.key, layout.seed, layout.spec, layout.begun, layout.lock)
     for path in (*own, layout.provenance, layout.outcomes, layout.traces):
         if path.is_symlink():
             message = f"{path} is a symbolic link, and nothing is written through one."

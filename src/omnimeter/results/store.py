@@ -1,23 +1,25 @@
-"""Reading and writing an evaluation: immutable, signed shards and the SQLite index over them."""
+"""Reading and writing an evaluation: immutable, signed shards of columns."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
-from operator import itemgetter
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from omnimeter.contract import Outcome, Spec, Trace
+import numpy as np
+
+from omnimeter.contract import Budget, Outcome, Outcomes, Spec, Trace
+from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import canonical_json, fingerprint
-from omnimeter.results import files, tables
-from omnimeter.results.files import Layout, read_error, shard_name, write_errors
+from omnimeter.results import files, merging, shards, tables
+from omnimeter.results.columns import Columns, Objects, StoredOutcomes
+from omnimeter.results.files import Layout, read_error, write_errors
 from omnimeter.results.provenance import (
     check_same,
     current_provenance,
@@ -25,164 +27,51 @@ from omnimeter.results.provenance import (
     read_spec,
     write_spec,
 )
+from omnimeter.results.traces import StoredTraces, encode_traces, read_traces, stored_traces
 
-# The columns of the index. SQLite has no NaN: such a payoff is NULL there.
-_COLUMNS = ("key", "agent", "agent_key", "number", "payoff", "ending", "attempts")
-# Seconds to wait for another process that uses the index; a reader can use the shards instead.
-READ_TIMEOUT, WRITE_TIMEOUT = 0.5, 5.0
-
-_VERSION = 2
-_TABLES = f"""
-BEGIN;
-CREATE TABLE shards (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE exercises (
-    shard TEXT NOT NULL, key TEXT NOT NULL,
-    agent TEXT NOT NULL, agent_key TEXT NOT NULL, number INTEGER NOT NULL,
-    payoff REAL, ending TEXT NOT NULL, attempts INTEGER NOT NULL,
-    PRIMARY KEY (shard, key)
-) WITHOUT ROWID;
-CREATE INDEX exercises_by_key ON exercises (key);
-PRAGMA user_version = {_VERSION};
-COMMIT;
-"""
-
-
-def indexed_attempts(layout: Layout) -> dict[str, dict[str, int]]:
-    """The exercises of every shard on which index and disk agree, with their attempts.
-
-    Writes nothing. An index that is missing, busy or damaged has none; that is no error.
-    """
-    location = f"{layout.index.absolute().as_uri()}?mode=ro"
-    try:
-        with closing(sqlite3.connect(location, uri=True, timeout=READ_TIMEOUT)) as connection:
-            return _agreed(connection, layout)
-    except sqlite3.Error:
-        return {}
-
-
-def add_to_index(layout: Layout, shard: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Enter the rows of a shard that is on disk into the index.
-
-    Raises:
-        sqlite3.Error: The index could not be written; the next ``update_index`` will fix it.
-    """
-    with _transaction(layout.index) as connection:
-        _insert(connection, layout, shard, rows)
-
-
-def update_index(layout: Layout) -> None:
-    """Make the index agree with the shards; a damaged one is removed and rebuilt.
-
-    Raises:
-        StoreError: A shard is damaged, or the index cannot be written at all.
-    """
-    try:
-        _update_index(layout)
-    except sqlite3.Error:
-        # The index before its journal, which must never be applied to another index.
-        for file in (layout.index, layout.index.with_name(layout.index.name + "-journal")):
-            with write_errors(file):
-                file.unlink(missing_ok=True)
-        try:
-            _update_index(layout)
-        except sqlite3.Error as error:
-            advice = "Free some space or allow writing there, and run the same command again."
-            raise StoreError(
-                f"{layout.index} cannot be written ({error}).",
-                f"{advice} Everything stored so far is safe.",
-            ) from error
-
-
-def _update_index(layout: Layout) -> None:
-    with _transaction(layout.index) as connection:
-        if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("the index is damaged")
-        key, agreed = files.read_key(layout), _agreed(connection, layout)
-        for row in connection.execute("SELECT name FROM shards").fetchall():
-            if row[0] not in agreed:
-                connection.execute("DELETE FROM exercises WHERE shard = ?", row)
-                connection.execute("DELETE FROM shards WHERE name = ?", row)
-        for shard in layout.shards():
-            if shard not in agreed:
-                rows = tables.read_rows(layout.outcome_shard(shard), key)
-                _insert(connection, layout, shard, rows)
-
-
-@contextmanager
-def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
-    """One transaction on the index, which is created where there is none."""
-    with closing(sqlite3.connect(path, timeout=WRITE_TIMEOUT, isolation_level=None)) as connection:
-        # One file that any reader can open, even on a read-only disk; since the index is rebuilt
-        # from the shards, nothing is lost if the machine crashes before the last page is on disk.
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        if _version(connection) == 0:
-            connection.executescript(_TABLES)
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
-            yield connection
-
-
-def _insert(
-    connection: sqlite3.Connection, layout: Layout, shard: str, rows: Iterable[Mapping[str, Any]]
-) -> None:
-    size = _size(layout.outcome_shard(shard))
-    connection.execute("INSERT OR REPLACE INTO shards VALUES (?, ?)", (shard, size))
-    connection.executemany(
-        "INSERT OR REPLACE INTO exercises VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ((shard, *(row[column] for column in _COLUMNS)) for row in rows),
-    )
-
-
-def _agreed(connection: sqlite3.Connection, layout: Layout) -> dict[str, dict[str, int]]:
-    """What is in the index, of the shards whose size and name it explains."""
-    if _version(connection) != _VERSION:
-        raise sqlite3.DatabaseError("the index has another version")
-    sizes = dict(connection.execute("SELECT name, bytes FROM shards"))
-    attempts: dict[str, dict[str, int]] = defaultdict(dict)
-    columns = "shard, CAST(key AS TEXT), CAST(attempts AS INTEGER)"
-    for shard, key, count in connection.execute(f"SELECT {columns} FROM exercises"):
-        attempts[shard][key] = count
-    return {
-        shard: attempts[shard]
-        for shard in layout.shards()
-        if sizes.get(shard) == _size(layout.outcome_shard(shard))
-        and shard_name(attempts[shard]) == shard
-    }
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _size(path: Path) -> int:
-    with write_errors(path):
-        return path.stat().st_size
-
-
+_TRIES = 10  # readings of a directory whose shards are merged meanwhile
+_DISAGREEING = 512  # pairs of outcomes of the same exercise that are compared together
+_DIGITS = "0123456789abcdef"
 _FIELDS = ("versions", "revisions", "machine")  # fields of a provenance that are tables
 
 
 class Record:
-    """One evaluation on disk, for reading only, also while another process writes it.
+    """One evaluation on disk, for reading only, also while others write it.
 
     It takes no lock and writes nothing. Each call sees what is stored at that moment.
+
+    Args:
+        path: The directory of the evaluation.
+        shards: Only these shards of outcomes are looked at; all by default.
+        damaged: What is done with a damaged shard: it is an error, or it is left out.
 
     Attributes:
         path: The directory of the evaluation.
         spec: What is evaluated, as plain JSON data.
         seed: The secret seed that was drawn for it when it began, if one was.
+        damaged: The files that were left out, as far as they were looked at, and why.
 
     Raises:
         StoreError: Also from its methods: a file is missing, damaged or cannot be read.
     """
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        shards: Collection[str] | None = None,
+        damaged: Literal["error", "skip"] = "error",
+    ) -> None:
         self.path = Path(path)
         self._layout = Layout(self.path)
         self.spec: dict[str, Any] = read_spec(self._layout)
         self.seed: int | None = read_seed(self._layout)
-        self._attempts: dict[str, Mapping[str, int]] = {}
+        self.damaged: dict[Path, StoreError] = {}
+        self._skips = damaged == "skip"
+        self._only = None if shards is None else set(shards)
+        self._key = files.read_key(self._layout)
+        self._columns, self._made = Columns(), Objects(self._layout, self._key, self._again)
+        self._known: StoredOutcomes | None = None
+        self._traced: dict[str, StoredTraces] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -191,36 +80,123 @@ class Record:
 
     def keys(self) -> set[str]:
         """The keys of all exercises that have an outcome."""
-        return set().union(*self._attempts_by_shard().values())
+        return {f"{key:016x}" for key in self.outcomes().keys.tolist()}
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> StoredOutcomes:
         """All outcomes, ordered by agent, number of the exercise and key.
 
         Of an exercise that was run again after a fault of the infrastructure, the last attempt.
         """
-        key = files.read_key(self._layout)
-        read: dict[tuple[tables.SortKey, int], tuple[Outcome, Path]] = {}
-        for shard in self._layout.shards():
-            path = self._layout.outcome_shard(shard)
-            for order, outcome in tables.read_outcomes(path, key):
-                first, where = read.setdefault((order, outcome.attempts), (outcome, path))
-                if first is not outcome and _text(first) != _text(outcome):
-                    raise _disagreement(outcome, where, path)
-        last: dict[tables.SortKey, tuple[Outcome, Path]] = {}
-        for (order, _), (outcome, path) in sorted(read.items(), key=itemgetter(0)):
-            earlier, where = last.get(order, (outcome, path))
-            if earlier is not outcome and not supersedes(outcome, earlier):
-                raise _disagreement(outcome, where, path)
-            last[order] = outcome, path
-        return [outcome for outcome, _ in last.values()]
+        for turn in range(1, _TRIES + 1):
+            present = self._present()
+            if self._known is not None and present == sorted(self._columns.shards):
+                return self._known
+            known = set(self._columns.shards)
+            if not known <= set(present):  # some were merged, or removed
+                self._columns, known = Columns(), set()
+                self._made = Objects(self._layout, self._key, self._again)
+            new = [name for name in present if name not in known]
+            damaged = self.damaged if self._skips else None
+            try:
+                self._columns = self._columns.extended(self._layout, new, self._key, damaged)
+                break
+            except shards.MissingShardError:  # merged since the directory was read
+                if turn == _TRIES:
+                    raise
+        self._known = StoredOutcomes(self._columns, self._last_attempts(), self._made)
+        return self._known
+
+    def _again(self) -> Outcomes:
+        """The outcomes as another reader finds them now."""
+        return Record(self.path, damaged="skip" if self._skips else "error").outcomes()
+
+    def _present(self) -> list[str]:
+        """The shards that are looked at."""
+        # A directory that changes while it is listed may hide a merged shard that is already there
+        # and those in it, which are already gone.
+        names, again = set(self._layout.shards()), set(self._layout.shards())
+        while not names <= again:
+            names, again = again, set(self._layout.shards())
+        return sorted(
+            name
+            for name in again
+            if (self._only is None or name in self._only)
+            and self._layout.outcome_shard(name) not in self.damaged
+        )
+
+    def _last_attempts(self) -> IntArray:
+        """The rows that count, in order.
+
+        Raises:
+            StoreError: Two shards disagree on an exercise.
+        """
+        columns = self._columns
+        rows = columns.order
+        if columns.superseded:
+            left_over = [name in columns.superseded for name in columns.shards]
+            rows = rows[~np.array(left_over)[columns.arrays["shard"][rows]]]
+        if not len(rows):
+            return rows
+        key, attempts = columns.arrays["key"][rows], columns.arrays["attempts"][rows]
+        again = np.flatnonzero(key[1:] == key[:-1])
+        for first in range(0, len(again), _DISAGREEING):
+            places = again[first : first + _DISAGREEING]
+            earlier, later = (self._made.of(columns, rows[places + step]) for step in (0, 1))
+            for place, one, other in zip(places.tolist(), earlier, later, strict=True):
+                same = attempts[place] == attempts[place + 1] and _text(one) == _text(other)
+                if not (same or supersedes(other, one)):
+                    pair = columns.arrays["shard"][rows[place : place + 2]]
+                    names = sorted(columns.shards[each] for each in pair.tolist())
+                    raise _disagreement(other, *map(self._layout.outcome_shard, names))
+        return np.delete(rows, again) if len(again) else rows
 
     def trace(self, key: str) -> Trace | None:
         """The trace of one exercise, if it was stored."""
-        return next((trace for _, trace in self._last_traces(key)), None)
+        return next((trace for _, trace in self._traces(key)), None)
 
     def traces(self) -> Iterator[tuple[str, Trace]]:
         """All stored traces with the keys of their exercises, one at a time."""
-        return self._last_traces()
+        return self._traces()
+
+    def _traces(self, only: str | None = None) -> Iterator[tuple[str, Trace]]:
+        """The traces of the last attempts, or ``only`` that of one exercise."""
+        outcomes = self.outcomes()
+        order = np.argsort(outcomes.keys)
+        keys, attempts = outcomes.keys[order], outcomes.attempts[order]
+        wanted = np.ones(len(keys), dtype=np.bool_)
+        if only is not None:
+            codes = [int(only, 16)] if len(only) == 16 and not set(only) - set(_DIGITS) else []
+            wanted = np.isin(keys, np.array(codes, dtype=np.uint64))
+
+        def budget(key: str) -> Budget:
+            place = int(np.searchsorted(keys, np.uint64(int(key, 16))))
+            return outcomes[int(order[place])].exercise.budget
+
+        for _ in range(_TRIES):
+            complete = True
+            for shard in self._layout.trace_shards():
+                path = self._layout.trace_shard(shard)
+                if path in self.damaged or not wanted.any():
+                    continue
+                try:
+                    if shard not in self._traced:
+                        self._traced[shard] = stored_traces(path, self._key)
+                    stored = self._traced[shard]
+                    places = np.minimum(np.searchsorted(keys, stored.keys), len(keys) - 1)
+                    chosen = wanted[places] & (keys[places] == stored.keys)
+                    chosen &= attempts[places] == stored.attempts
+                    if chosen.any():
+                        names = {f"{key:016x}" for key in stored.keys[chosen].tolist()}
+                        yield from read_traces(path, self._key, names, budget)
+                        wanted[places[chosen]] = False
+                except shards.MissingShardError:
+                    complete = False
+                except shards.DamagedShardError as error:
+                    if not self._skips:
+                        raise
+                    self.damaged[path] = error
+            if complete:  # otherwise some were merged since the directory was read
+                return
 
     def provenance(self) -> list[dict[str, Any]]:
         """How the results were made, once for each time that the evaluation was written."""
@@ -238,43 +214,6 @@ class Record:
                 raise StoreError(f"{path} is damaged ({error}).", advice) from error
         return provenance
 
-    def _last_traces(self, only: str | None = None) -> Iterator[tuple[str, Trace]]:
-        """The traces of the last attempts, or ``only`` that of one exercise."""
-        shards, given = self._attempts_by_shard(), set()
-        last: dict[str, int] = defaultdict(int)
-        for attempts in shards.values():
-            for key, count in attempts.items():
-                last[key] = max(last[key], count)
-        for shard, attempts in shards.items():
-            if only is None or only in attempts:
-                for key, trace in self._traces(shard, only):
-                    if attempts[key] == last[key] and key not in given:
-                        given.add(key)
-                        yield key, trace
-
-    def _traces(self, shard: str, only: str | None = None) -> Iterator[tuple[str, Trace]]:
-        path = self._layout.trace_shard(shard)
-        try:
-            exists = path.exists()
-        except OSError as error:
-            raise read_error(error, path) from error
-        if not exists:
-            return iter(())
-        outcomes = self._layout.outcome_shard(shard)
-        return tables.read_traces(path, outcomes, files.read_key(self._layout), only)
-
-    def _attempts_by_shard(self) -> dict[str, Mapping[str, int]]:
-        """The exercises in each shard on disk; as a shard never changes, it is read once."""
-        present = self._layout.shards()
-        new = [shard for shard in present if shard not in self._attempts]
-        indexed = indexed_attempts(self._layout) if new else {}
-        key = files.read_key(self._layout) if new else None
-        for shard in new:
-            path = self._layout.outcome_shard(shard)
-            self._attempts[shard] = indexed.get(shard) or tables.read_attempts(path, key)
-        self._attempts = {shard: self._attempts[shard] for shard in present}
-        return self._attempts
-
 
 def _text(outcome: Outcome) -> str:
     """All that an outcome says; a NaN equals itself there."""
@@ -291,15 +230,21 @@ def _disagreement(outcome: Outcome, first: Path, second: Path) -> StoreError:
 
 
 class Writer(Record):
-    """A record that can also be written; made by ``open_writer``, which holds its lock."""
+    """A record that can also be written.
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        super().__init__(path)
-        key = files.read_key(self._layout)
-        assert key is not None  # open_writer has made one
-        self._key = key
+    ``open_writer`` makes it and holds its lock. Workers that share the work of its holder make
+    their own: shards are immutable and named by what they hold, so that several may write at once.
+
+    Args:
+        path: The directory of the evaluation.
+        shards: As for ``Record``: those with exercises that this writer may be given again.
+    """
+
+    def __init__(self, path: str | PathLike[str], shards: Collection[str] | None = None) -> None:
+        super().__init__(path, shards)
         self._closed = False
-        self._stored = self.keys()
+        self._stored = np.sort(self.outcomes().keys)
+        self._added: set[int] = set()
 
     def append(
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
@@ -319,6 +264,7 @@ class Writer(Record):
         """
         if self._closed:
             raise ValueError("this evaluation is no longer open for writing")
+        assert self._key is not None  # open_writer has made one
         given: dict[str, Outcome] = {}
         for outcome in outcomes:
             first = given.setdefault(outcome.exercise.key, outcome)
@@ -327,32 +273,40 @@ class Writer(Record):
         traces = traces or {}
         if extra := traces.keys() - given.keys():
             raise ValueError(f"traces without an outcome: {sorted(extra)}")
-        new = {key: outcome for key, outcome in given.items() if key not in self._stored}
-        if any(given[key].attempts > 1 for key in given.keys() - new.keys()):
-            for earlier in self.outcomes():
+        codes = {key: int(key, 16) for key in given}
+        new = {key: each for key, each in given.items() if not self._has(codes[key])}
+        again = {codes[k] for k, each in given.items() if k not in new and each.attempts > 1}
+        if again:
+            stored = self.outcomes()
+            for earlier in stored.where(np.isin(stored.keys, np.array([*again], np.uint64))):
                 key = earlier.exercise.key
-                if key in given and supersedes(given[key], earlier):
+                if supersedes(given[key], earlier):
                     new[key] = given[key]
         if not new:
             return
-        attempts = {key: outcome.attempts for key, outcome in new.items()}
-        shard = shard_name(attempts)
-        table = tables.outcome_table(new.values())
-        content = tables.encode_outcomes(table, self._key)
+        shard, content = tables.encode_outcomes(*tables.outcome_table(new.values()), self._key)
         # The traces come first: a shard of outcomes on disk is what makes its exercises finished.
-        if new_traces := {key: trace for key, trace in traces.items() if key in new}:
-            encoded = tables.encode_traces(new_traces, attempts, self._key)
+        if new_traces := {
+            (key, new[key].attempts): trace for key, trace in traces.items() if key in new
+        }:
+            encoded = encode_traces(shard, new_traces, self._key)
             files.write(self._layout.trace_shard(shard), encoded)
         try:
             files.write(self._layout.outcome_shard(shard), content)
         except StoreError:
-            with suppress(StoreError):
-                _remove_orphaned_traces(self._layout)
+            if new_traces:
+                with suppress(OSError):
+                    self._layout.trace_shard(shard).unlink()
             raise
-        self._stored.update(new)
-        # The outcomes are safe by now. An index that lacks them is fixed by the next writer.
-        with suppress(sqlite3.Error):
-            add_to_index(self._layout, shard, table.to_pylist())
+        if self._only is not None:
+            self._only.add(shard)
+        self._added.update(codes[key] for key in new)
+
+    def _has(self, code: int) -> bool:
+        place = int(np.searchsorted(self._stored, np.uint64(code)))
+        return code in self._added or (
+            place < len(self._stored) and int(self._stored[place]) == code
+        )
 
     def begin(self, keys: Iterable[str]) -> None:
         """Keep that exercises are begun now, so that later attempts are known as such.
@@ -408,9 +362,8 @@ def open_writer(
     layout = Layout(Path(path))
     with write_errors(layout.root):
         names = {file.name for file in layout.root.iterdir()} if layout.root.exists() else set()
-    first = (layout.key, layout.seed, layout.spec)
     begun = {layout.lock.name, layout.key.name, layout.seed.name}
-    begun |= {path.name + files.UNFINISHED for path in first}
+    begun |= {name for name in names if name.endswith(files.UNFINISHED)}
     if layout.spec.name not in names and names - begun:
         message = f"{layout.root} is not empty and holds no evaluation."
         raise StoreError(message, "Choose another directory with --out.")
@@ -423,9 +376,13 @@ def open_writer(
             with write_errors(directory):  # what a killed writer had begun
                 for unfinished in directory.glob(f"*{files.UNFINISHED}"):
                     unfinished.unlink()
-        _remove_orphaned_traces(layout)
-        update_index(layout)
+        with write_errors(layout.root):  # of an older version
+            for name in ("index.sqlite", "index.sqlite-journal"):
+                layout.root.joinpath(name).unlink(missing_ok=True)
         writer = Writer(layout.root)
+        assert writer._key is not None  # of any evaluation that has begun
+        if merging.tidy(layout, writer._key, writer.outcomes()):
+            writer = Writer(layout.root)
         numbers = [int(path.stem) for path in layout.provenance_files() if path.stem.isdecimal()]
         provenance = {"spec": writer.fingerprint, **current_provenance(seeds, specs)}
         content = json.dumps(provenance, indent=2, sort_keys=True) + "\n"
@@ -449,10 +406,3 @@ def _begin(layout: Layout, spec: Mapping[str, Any], secret: int | None) -> None:
     if not exists or files.read_key(layout) is None:
         files.write_key(layout, fingerprint(json.loads(canonical_json(spec))))
         write_spec(layout, spec, None if exists else secret)
-
-
-def _remove_orphaned_traces(layout: Layout) -> None:
-    """Remove traces whose outcomes were not written: their exercises will be run again."""
-    for shard in set(layout.trace_shards()) - set(layout.shards()):
-        with write_errors(layout.trace_shard(shard)):
-            layout.trace_shard(shard).unlink()

@@ -1,0 +1,242 @@
+"""Array jobs, with a scripted SLURM whose tasks are processes on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import scripted_slurm
+from campaign_samples import results_of, small_campaign, units_in
+from private_network import until
+
+from omnimeter import InvalidInputError, OmnimeterError
+from omnimeter.execution.cluster import quarantine
+from omnimeter.execution.slurm import (
+    Collected,
+    Group,
+    Resources,
+    Settings,
+    collect,
+    slurm_submit,
+    work,
+)
+from omnimeter.execution.units import carry_out
+
+SUPPORT = Path(__file__).parent.parent / "support"
+TASK = (sys.executable, str(SUPPORT / "array_task.py"))
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of the scripted SLURM's jobs; its commands are on the path."""
+    folder, commands = tmp_path / "jobs", tmp_path / "commands"
+    folder.mkdir()
+    commands.mkdir()
+    for name in ("sbatch", "squeue", "scontrol"):
+        command = commands / name
+        command.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" "{scripted_slurm.__file__}" {name} "$@"\n'
+        )
+        command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+    monkeypatch.setenv("SCRIPTED_SLURM", str(folder))
+    yield folder
+    for runner in folder.glob("*.runner"):
+        with suppress(ProcessLookupError):  # it has ended
+            os.killpg(int(runner.read_text()), signal.SIGKILL)
+
+
+def collected(directory: Path, seconds: float = 90) -> Collected:
+    """What became of the jobs when all of them have ended."""
+    until(lambda: not collect(directory).active, seconds, "the end of all jobs")
+    return collect(directory)
+
+
+def expected(directory: Path, **parameters: object) -> object:
+    """The results of the same campaign, carried out in this process."""
+    small_campaign(directory, **parameters)
+    for unit in units_in(directory):
+        assert carry_out(unit).outcome == "done"
+    return results_of(directory)
+
+
+def begun(directory: Path) -> list[dict[str, object]]:
+    """The attempts that are under way or ended in a death, as they were noted."""
+    notes = []
+    for path in (directory / "attempts").glob("*"):
+        for line in path.read_text().split("\n"):
+            with suppress(ValueError):
+                notes.append(json.loads(line))
+    return [note for note in notes if note["event"] == "begun"]
+
+
+def test_tasks_share_the_units_and_the_results_are_those_of_one_process(
+    jobs: Path, tmp_path: Path
+) -> None:
+    study = small_campaign(tmp_path / "a study" / "100%a")
+    assert slurm_submit(study, settings=Settings(tasks=2, running=1, command=TASK)) == ["1"]
+    done = collected(study)
+    assert (done.units, done.finished) == (len(units_in(study)),) * 2
+    assert not (done.quarantined or done.ended or begun(study))
+    assert results_of(study) == expected(tmp_path / "100%a")
+    assert sorted(each.name for each in (study / "cluster").glob("*.log")) == [
+        "all-online-0.log",
+        "all-online-1.log",
+    ]
+    assert slurm_submit(study) == []  # nothing is left
+
+
+def test_limits_are_those_of_the_group_and_the_phase(jobs: Path, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", bayesian=True)
+    first, *others = units_in(study)
+    small = Group("small", others, Resources(500, 60))
+    large = Group("large-1", [first], Resources(8000, 600), offline=Resources(16000, 1440))
+    further = ("--partition=long", "--comment=two words")
+    settings = Settings(tasks=3, running=2, warning=120, options=further, command=TASK)
+    assert slurm_submit(study, [small, large], settings) == ["1", "2", "3"]
+
+    def options(name: str) -> dict[str, str]:
+        return scripted_slurm.options_of(study / "cluster" / f"{name}.sh")
+
+    common = {"--requeue": "", "--open-mode": "append", "--signal": "B:USR1@120"}
+    common |= {"--partition": "long", "--comment": "two words"}
+    assert options("small-online").items() >= {**common, "--mem": "500M", "--time": "60"}.items()
+    assert options("small-online")["--array"] == f"0-{min(3, len(others)) - 1}%2"
+    assert options("large-1-offline")["--mem"] == "16000M"
+    assert options("large-1-offline")["--time"] == "1440"
+    assert options("large-1-online")["--mem"] == "8000M"
+    assert options("large-1-online")["--array"] == "0-0%2"
+    assert "--dependency=afterany:2" in (jobs / "3.args").read_text().split("\n")
+    assert "dependency" not in (jobs / "1.args").read_text()
+    done = collected(study)
+    assert done.finished == done.units
+    assert results_of(study) == expected(tmp_path / "again", bayesian=True)
+
+
+def test_a_task_whose_worker_is_killed_goes_on(jobs: Path, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", seconds=0.2)
+    slurm_submit(study, settings=Settings(tasks=1, command=TASK))
+    until(lambda: begun(study), 60, "a unit")
+    os.kill(begun(study)[0]["pid"], signal.SIGKILL)
+    done = collected(study)
+    assert done.finished == done.units
+    assert "Killed" in (study / "cluster" / "all-online-0.log").read_text()
+    assert results_of(study) == expected(tmp_path / "again", seconds=0.2)
+
+
+def test_a_unit_whose_worker_dies_three_times_is_quarantined(
+    jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = small_campaign(tmp_path / "study")
+    deadly = units_in(study)[2]
+    monkeypatch.setenv("DEADLY_UNIT", deadly.key)
+    slurm_submit(study, settings=Settings(tasks=2, command=TASK))
+    done = collected(study)
+    (path,) = (study / "quarantine").iterdir()
+    told = json.loads(path.read_text())
+    assert path.stem == deadly.key
+    assert told["reason"] == "Its worker died 3 times, the last time in task 1_0."
+    assert told["tail"].count("This unit is deadly.") == 1  # the last attempt, and no earlier ones
+    assert done.finished == done.units - 1
+    assert not done.ended
+    monkeypatch.delenv("DEADLY_UNIT")
+    assert slurm_submit(study, settings=Settings(command=TASK)) == []
+    path.unlink()  # so it is tried again
+    assert slurm_submit(study, settings=Settings(tasks=2, command=TASK)) == ["2"]
+    assert collected(study).finished == done.units
+    assert results_of(study) == expected(tmp_path / "again")
+
+
+def test_a_warned_task_finishes_its_unit_and_goes_on_in_a_new_one(
+    jobs: Path, tmp_path: Path
+) -> None:
+    study = small_campaign(tmp_path / "study", seconds=0.3)
+    slurm_submit(study, settings=Settings(tasks=1, command=TASK))
+    until(lambda: begun(study), 60, "a unit")
+    os.kill(int((jobs / "1_0.pid").read_text()), signal.SIGUSR1)  # SLURM warns the script
+    done = collected(study)
+    assert done.finished == done.units
+    log = (study / "cluster" / "all-online-0.log").read_text()
+    assert log.count(" done: ") == done.units
+    assert "interrupted" not in log
+    assert "It goes on in a new task." in log
+    assert results_of(study) == expected(tmp_path / "again", seconds=0.3)
+
+
+def test_a_task_that_is_queued_again_stores_what_it_has(jobs: Path, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", seconds=0.3)
+    slurm_submit(study, settings=Settings(tasks=1, command=TASK))
+    until(lambda: begun(study), 60, "a unit")
+    scripted_slurm.scontrol("requeue", "1_0")
+    done = collected(study)
+    assert done.finished == done.units
+    assert "interrupted" in (study / "cluster" / "all-online-0.log").read_text()
+    assert results_of(study) == expected(tmp_path / "again", seconds=0.3)
+
+
+def test_a_unit_that_no_task_has_time_for_is_quarantined(jobs: Path, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", units=1, seconds=600)
+    slurm_submit(study, settings=Settings(tasks=1, warning=1, command=TASK))
+    for attempt in range(1, 4):
+        until(lambda n=attempt: len(begun(study)) == n, 60, f"attempt {attempt}")
+        time.sleep(0.5)  # the worker is inside the exercise
+        os.kill(int((jobs / "1_0.pid").read_text()), signal.SIGUSR1)
+    done = collected(study)
+    (path,) = (study / "quarantine").iterdir()
+    assert "whole time of a task" in json.loads(path.read_text())["reason"]
+    assert (done.units, done.finished) == (1, 0)
+
+
+def test_what_a_task_said_that_could_not_work_is_collected(jobs: Path, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study")
+    failing = (sys.executable, "-c", "import sys; sys.exit('No space is left.')")
+    slurm_submit(study, settings=Settings(tasks=2, command=failing))
+    done = collected(study)
+    assert done.finished == 0
+    assert done.ended == {
+        str(study / "cluster" / f"all-online-{task}.log"): "No space is left." for task in range(2)
+    }
+
+
+def test_active_jobs_are_not_submitted_twice(jobs: Path, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", seconds=0.3)
+    slurm_submit(study, settings=Settings(tasks=2, command=TASK))
+    with pytest.raises(InvalidInputError, match="2 tasks of this campaign still wait or run"):
+        slurm_submit(study)
+    assert collect(study).active.keys() == {"1_0", "1_1"}
+    collected(study)
+
+
+def test_without_slurm_it_is_said(
+    jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = small_campaign(tmp_path / "study")
+    with pytest.raises(InvalidInputError, match="The group 'a/b' cannot be a file name"):
+        slurm_submit(study, [Group("a/b", units_in(study))])
+    monkeypatch.delenv("SCRIPTED_SLURM")  # its commands fail
+    with pytest.raises(OmnimeterError, match="sbatch failed"):
+        slurm_submit(study)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InvalidInputError, match="sbatch cannot be run"):
+        slurm_submit(study)
+
+
+def test_a_task_does_its_part_only(tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study")
+    units = units_in(study)
+    quarantine(units[0], "It is known to be deadly.", "")
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        assert work(study, 0, 2) == 0
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    told = collect(study)
+    assert (told.units, told.finished) == (len(units), len(units[0::2]) - 1)
+    assert told.ended == {}
