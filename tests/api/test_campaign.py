@@ -315,6 +315,16 @@ def test_mistakes_are_found_before_anything_is_stored(study: Path) -> None:
     assert not campaign.path.exists()
 
 
+def test_where_real_time_counts_there_is_one_worker(study: Path) -> None:
+    test = 'definition = 18\nclass = "automata"\ntime = 0.5\nslot = 0.01\n'
+    study.write_text(f'[[agents]]\nagent = "random"\n[[tests]]\n{test}')
+    campaign = om.campaign(study)
+    with pytest.raises(InvalidInputError, match="Real time counts in automata: several workers"):
+        campaign.with_running(workers=2).run()
+    assert not campaign.path.exists()
+    assert campaign.with_running(workers=1, executor="this-process").run().complete
+
+
 def test_agents_that_are_not_contained(study: Path) -> None:
     (study.parent / "mine.py").write_text("def act(observation):\n    raise ValueError\n")
     text = TEXT.replace('agent = "random"', 'agent = "mine.py:act"')
