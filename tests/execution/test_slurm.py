@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 import scripted_slurm
-from campaign_samples import bayesian_campaign, results_of, small_campaign, units_in
+from campaign_samples import bayesian_campaign, expected, results_of, small_campaign, units_in
 from omnimeter import InvalidInputError, OmnimeterError
-from omnimeter.contract import Outcome
 from omnimeter.contract.errors import StoreError
 from omnimeter.execution.slurm import (
     Collected,
@@ -27,7 +26,6 @@ from omnimeter.execution.slurm import (
     slurm_submit,
     work,
 )
-from omnimeter.execution.units import this_process
 from private_network import until
 
 SUPPORT = Path(__file__).parent.parent / "support"
@@ -64,13 +62,6 @@ def collected(directory: Path, seconds: float = 90) -> Collected:
     """What became of the jobs when all of them have ended."""
     until(lambda: not collect(directory).active, seconds, "the end of all jobs")
     return collect(directory)
-
-
-def expected(directory: Path, seconds: float = 0.0) -> dict[str, list[Outcome]]:
-    """The results of the same campaign, carried out in this process."""
-    units = units_in(small_campaign(directory, seconds))
-    this_process(units, lambda receipt: None)
-    return results_of(directory)
 
 
 def begun(directory: Path) -> list[dict[str, object]]:

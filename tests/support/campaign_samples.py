@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from omnimeter.contract import Outcome, Spec
-from omnimeter.execution.units import Unit, units_of
+from omnimeter.execution.units import Unit, this_process, units_of
 from omnimeter.protocols import Evaluation
 from omnimeter.results import Record, open_writer
 
@@ -48,3 +48,10 @@ def results_of(directory: Path) -> dict[str, list[Outcome]]:
     """All outcomes by the names of evaluations."""
     places = {Path(unit.directory) for unit in units_in(directory)}
     return {place.name: list(Record(place).outcomes()) for place in sorted(places)}
+
+
+def expected(directory: Path, seconds: float = 0.0, *, seeds: int = 2) -> dict[str, list[Outcome]]:
+    """The results of a small campaign, carried out in this process."""
+    small_campaign(directory, seconds, seeds=seeds)
+    this_process(units_in(directory), lambda receipt: None)
+    return results_of(directory)
