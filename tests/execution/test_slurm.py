@@ -60,7 +60,8 @@ def submit(directory: Path, **settings: object) -> list[str]:
 
 def collected(directory: Path, seconds: float = 90) -> Collected:
     """What became of the jobs when all of them have ended."""
-    until(lambda: not collect(directory).active, seconds, "the end of all jobs")
+    jobs = Path(os.environ["SCRIPTED_SLURM"])
+    until(lambda: not any(jobs.glob("*.state")), seconds, "the end of all jobs")
     return collect(directory)
 
 
@@ -189,7 +190,7 @@ def test_a_unit_that_no_task_has_time_for_is_quarantined(jobs: Path, tmp_path: P
         os.kill(int((jobs / "1_0.pid").read_text()), signal.SIGUSR1)
     done = collected(study)
     (path,) = (study / "quarantine").iterdir()
-    assert "whole time of a task" in json.loads(path.read_text())["reason"]
+    assert "A task has not time enough" in json.loads(path.read_text())["reason"]
     assert (done.units, done.finished) == (1, 0)
 
 
