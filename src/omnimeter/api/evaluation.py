@@ -19,7 +19,7 @@ import numpy as np
 
 from omnimeter.api.result import MemoryRecord, Result, consented, opened
 from omnimeter.caching import announce
-from omnimeter.catalogue import Kind, objects, parse, with_digest
+from omnimeter.catalogue import Kind, alternatives, objects, parse, with_digest
 from omnimeter.contract import (
     EnvironmentClass,
     InvalidInputError,
@@ -79,7 +79,10 @@ def agent_specs(agents: AgentLike | Sequence[AgentLike]) -> tuple[tuple[Spec, ..
     """
     specs, things = [], {}
     for each in agents if isinstance(agents, list | tuple) else [agents]:
-        if isinstance(each, str | Spec):
+        if isinstance(each, str):
+            specs += [read_spec(Kind.AGENT, one) for one in alternatives(each)]
+            continue
+        if isinstance(each, Spec):
             specs.append(read_spec(Kind.AGENT, each))
             continue
         if not isinstance(each, type):

@@ -272,6 +272,12 @@ def environments_describe_themselves(subject: Subject) -> Violations:
             yield violation(f"space is {space!r}, not a Space.")
         if not low < high:
             yield violation(f"rewards is {(low, high)}: give the lowest and the highest.")
+        said = subject.environment_class.reward_range()
+        if said is not None and tuple(said) != (low, high):
+            yield violation(
+                f"reward_range says {said}, and rewards is {(low, high)}: give the range of all "
+                "environments of the class, or None where they differ."
+            )
 
 
 def _check_percepts(environment: Environment, percepts: Sequence[Any]) -> Violations:

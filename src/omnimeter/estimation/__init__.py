@@ -14,6 +14,7 @@ from omnimeter.estimation.estimates import (
     interquartile_mean,
 )
 from omnimeter.estimation.means import (
+    combined_mean,
     difference,
     mean,
     paired_difference,
@@ -33,6 +34,7 @@ __all__ = [
     "Statistic",
     "Support",
     "bootstrap",
+    "combined_mean",
     "correlation",
     "difference",
     "difference_sequence",

@@ -274,15 +274,19 @@ def refuse_links(layout: Layout) -> None:
 
 
 @contextmanager
-def locked(layout: Layout) -> Iterator[None]:
-    """Hold the lock of an evaluation, or fail at once if another process holds it.
+def locked(layout: Layout, patience: float = 0) -> Iterator[None]:
+    """Hold the lock of an evaluation, or fail if another process holds it.
 
     The operating system releases the lock when its holder dies; the lock file stays.
+
+    Args:
+        layout: The evaluation.
+        patience: For how many seconds to wait for it.
 
     Raises:
         StoreError: Another process holds it.
     """
-    lock = FileLock(layout.lock, timeout=0, thread_local=False)
+    lock = FileLock(layout.lock, timeout=patience, thread_local=False)
     with write_errors(layout.lock):
         try:
             lock.acquire()
@@ -299,3 +303,26 @@ def locked(layout: Layout) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_locked(layout: Layout) -> bool:
+    """Whether a process holds the lock, which is as it was afterwards."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        try:
+            with locked(layout):
+                return False
+        except StoreError:
+            return True
+    try:
+        with layout.lock.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise read_error(error, layout.lock) from error
+    return False

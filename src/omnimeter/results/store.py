@@ -21,7 +21,7 @@ from omnimeter.contract import Budget, Exercise, Outcome, Outcomes, Spec, Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
-from omnimeter.contract.outcomes import COLUMNS, FAULTS
+from omnimeter.contract.outcomes import COLUMNS, ENDINGS, FAULTS
 from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files, tables
 from omnimeter.results.files import Layout, read_error, shard_name, write_errors
@@ -139,6 +139,8 @@ class _Columns:
         ]
         faults, fault = _encoded(table["fault_kind"])
         codes = np.array([*map(FAULTS.index, faults), 0], dtype=np.int8)
+        endings, ending = _encoded(table["ending"])
+        ends = np.array([*map(ENDINGS.index, endings)], dtype=np.int8)
         payoff = table["payoff"].combine_chunks()
         return {
             "shard": np.full(count, len(self.shards), dtype=np.int32),
@@ -154,6 +156,7 @@ class _Columns:
             "interactions": numbers("interactions"),
             "total": numbers("total"),
             "last_time": numbers("last_time"),
+            "ending": ends[ending],
             "fault": codes[fault],
             "attempts": numbers("attempts"),
         }
