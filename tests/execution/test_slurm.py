@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from omnimeter.execution.slurm import (
     slurm_submit,
     work,
 )
-from private_network import until
+from private_network import PrivateNetwork, private_network, slurm, until, why_not
 
 SUPPORT = Path(__file__).parent.parent / "support"
 TASK = (sys.executable, str(SUPPORT / "array_task.py"))
@@ -236,3 +237,84 @@ def test_a_task_needs_a_plan_that_is_whole(tmp_path: Path) -> None:
     (study / "cluster" / "all-online.json").write_text('{"warning": 60, "units": [[0, [0], 0')
     with pytest.raises(StoreError, match=r"all-online.json is not as it was written"):
         work(study, 0, 1, "all-online")
+
+
+# The real one
+
+
+@pytest.fixture
+def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateNetwork]:
+    """SLURM with one node, in a private network; its commands are on the path."""
+    if reason := why_not("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol"):
+        pytest.skip(reason)
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    with private_network(folder) as network, slurm(network, folder) as commands:
+        monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+        yield network
+
+
+def scontrol(*words: str) -> None:
+    subprocess.run(["scontrol", *words], check=True, capture_output=True)
+
+
+def really_collected(study: Path) -> Collected:
+    """What became of the jobs; tasks that were queued again do not wait their two minutes."""
+    since: dict[str, float] = {}
+    end = time.monotonic() + 240
+    while active := collect(study).active:
+        assert time.monotonic() < end, active
+        for task, state in active.items():
+            if state != "PENDING":
+                since.pop(task, None)
+            elif time.monotonic() - since.setdefault(task, time.monotonic()) > 5:
+                scontrol("update", f"JobId={task}", "StartTime=now")
+                del since[task]
+        time.sleep(0.5)
+    return collect(study)
+
+
+@pytest.mark.slow
+def test_a_real_slurm_gives_the_same_results(real: PrivateNetwork, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "a study", 0.2, seeds=4)
+    limits = [Group("small", units_in(study), Resources(memory_mb=600, minutes=10))]
+    (job,) = slurm_submit(study, limits, Settings(tasks=2, command=TASK))
+    until(lambda: len(begun(study)) == 2, 90, "two tasks")
+    scontrol("requeue", f"{job}_0")
+    (killed,) = (note for note in begun(study) if note["task"] == f"{job}_1")
+    real.run("kill", "-9", str(killed["pid"]))
+    done = really_collected(study)
+    assert (done.units, done.finished, done.ended) == (8, 8, {})
+    logs = [(study / "cluster" / f"small-online-{task}.log").read_text() for task in range(2)]
+    assert "DUE TO JOB REQUEUE" in logs[0]
+    assert "Killed" in logs[1]
+    assert results_of(study) == expected(tmp_path / "again", 0.2, seeds=4)
+
+
+@pytest.mark.slow
+def test_a_real_task_is_warned_and_goes_on(real: PrivateNetwork, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", 0.3, seeds=6)
+    # SLURM counts minutes, and warns up to a minute too early.
+    slurm_submit(
+        study,
+        [Group("short", units_in(study), Resources(minutes=1))],
+        Settings(tasks=1, warning=50, command=TASK),
+    )
+    done = really_collected(study)
+    assert (done.units, done.finished, done.given_up) == (12, 12, 0)
+    assert "It goes on in a new task." in (study / "cluster" / "short-online-0.log").read_text()
+    assert results_of(study) == expected(tmp_path / "again", 0.3, seeds=6)
+
+
+@pytest.mark.slow
+def test_a_real_task_that_is_cancelled_stays_so(real: PrivateNetwork, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", 0.3, seeds=6)
+    (job,) = slurm_submit(study, [Group("all", units_in(study))], Settings(1, command=TASK))
+    until(lambda: begun(study), 90, "a task")
+    subprocess.run(["scancel", job], check=True)
+    until(lambda: not collect(study).active, 60, "the end of the job")
+    time.sleep(3)
+    told = collect(study)
+    assert told.active == {}
+    assert told.finished < told.units
+    assert list(told.ended) == [str(study / "cluster" / "all-online-0.log")]

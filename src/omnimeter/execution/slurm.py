@@ -29,7 +29,15 @@ from omnimeter.contract.errors import StoreError
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import canonical_json
 from omnimeter.execution.pool import TAIL, Preparing
-from omnimeter.execution.units import Receipt, Unit, carry_out, evaluation_of, unfinished
+from omnimeter.execution.units import (
+    Receipt,
+    Unit,
+    carry_out,
+    evaluation_of,
+    quarantine,
+    quarantine_file,
+    unfinished,
+)
 from omnimeter.execution.workers import TRIES, Options
 from omnimeter.results import Record, files
 from omnimeter.results.files import read_error, write_errors
@@ -197,7 +205,7 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
         for number, unit in enumerate(_unfinished(directory, units[part::parts])):
             attempts = Attempts(directory, unit)
             if attempts.deaths >= TRIES:
-                attempts.quarantine()
+                attempts.give_up()
                 continue
             if warned:
                 return UNFINISHED
@@ -268,12 +276,12 @@ def collect(directory: Path) -> Collected:
                 continue
             own = [unit for unit in units[part :: job["parts"]] if unit.key in left]
             dead = [each for each in own if Attempts(directory, each).deaths >= TRIES]
-            quarantined += [Attempts(directory, unit).quarantine() for unit in dead]
+            quarantined += [Attempts(directory, unit).give_up() for unit in dead]
             if len(dead) < len(own):
                 log = directory / "cluster" / f"{job['group']}-{part}.log"
                 ended[str(log)] = _tail(log)
     left = {unit.key for unit in unfinished(every.values())}
-    given_up = sum(_quarantine_file(directory, every[key]).exists() for key in left)
+    given_up = sum(quarantine_file(directory, every[key]).exists() for key in left)
     finished = len(every) - len(left)
     return Collected(len(every), finished, given_up, tuple(quarantined), active, ended)
 
@@ -373,7 +381,7 @@ def _places(units: Sequence[Unit]) -> list[str]:
 
 def _unfinished(directory: Path, units: Sequence[Unit]) -> list[Unit]:
     """The units that are neither finished nor in quarantine."""
-    return [u for u in unfinished(units) if not _quarantine_file(directory, u).exists()]
+    return [u for u in unfinished(units) if not quarantine_file(directory, u).exists()]
 
 
 def _plan_file(directory: Path, group: str) -> Path:
@@ -467,29 +475,16 @@ class Attempts:
         """How many attempts ended neither with a result nor by an interruption."""
         return len(self._notes("begun")) - len(self._notes("interrupted"))
 
-    def quarantine(self) -> Receipt:
+    def give_up(self) -> Receipt:
         """Give the unit up; if the file in the quarantine is removed, it is tried again."""
         last, begun = self._notes("begun", "futile")[-1], self._notes("begun")[-1]
         reason = f"Its worker died {TRIES} times, the last time in task {begun['task'] or '?'}."
         if last["event"] == "futile":
             reason = "A task has not time enough for an exercise of it. Give it more minutes."
         tail, unit = _tail(Path(begun["log"]), begun["offset"]), self._unit
-        content = {
-            "evaluation": Path(unit.directory).name,
-            "agents": [agent.label for agent in unit.agents],
-            "first": unit.first,
-            "reason": reason,
-            "tail": tail,
-        }
-        path = _quarantine_file(self._directory, unit)
-        files.make_directory(path.parent)
-        files.write(path, (json.dumps(content, indent=2) + "\n").encode())
+        quarantine(self._directory, unit, reason, tail)
         self.path.unlink(missing_ok=True)
         return Receipt(unit.key, 0, 0.0, "quarantined", reason, tail)
-
-
-def _quarantine_file(directory: Path, unit: Unit) -> Path:
-    return directory / "quarantine" / f"{unit.key}.json"
 
 
 def _tail(path: Path, offset: int = 0) -> str:
