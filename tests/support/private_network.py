@@ -64,7 +64,7 @@ class PrivateNetwork:
 
     def processes(self, *words: str) -> list[int]:
         """The processes in it whose command has all these words in it, by their numbers there."""
-        rows = self.run("ps", "-eo", "pid,stat,args").splitlines()[1:]
+        rows = self.run("ps", "-ww", "-eo", "pid,stat,args").splitlines()[1:]
         return [
             int(row.split()[0])
             for row in rows

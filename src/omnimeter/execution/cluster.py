@@ -123,7 +123,7 @@ def _ray_task(unit: Unit) -> Receipt:
 
 @contextmanager
 def _local_cluster(workers: int | None) -> Iterator[Any]:
-    """Ray on this machine: on the loopback address, with a secret token, telling nobody."""
+    """Ray on this machine: on the loopback address, with a secret token and no statistics."""
     if "ray" in sys.modules and os.environ.get(LOOPBACK) != "0":
         raise InvalidInputError(
             "Ray was imported before, so that it would listen on all addresses of this machine.",

@@ -332,15 +332,15 @@ exit $code
 
 def _preparations(units: Sequence[Unit]) -> list[tuple[Spec, Preparation, Unit]]:
     """The offline phases that units ask for, each once, with the first unit that does."""
-    found: dict[tuple[Spec, Preparation], Unit] = {}
+    phases: dict[tuple[Spec, Preparation], Unit] = {}
     protocols = {each: evaluation_of(Record(each)).make_protocol() for each in _places(units)}
     for unit in units:
         if unit.first == 0:  # agents that prepare something take all their exercises in one unit
             for agent in unit.agents:
                 for exercise in protocols[unit.directory].propose(agent, [])[:1]:
                     if exercise.preparation is not None:
-                        found.setdefault((agent, exercise.preparation), unit)
-    return [(agent, preparation, unit) for (agent, preparation), unit in found.items()]
+                        phases.setdefault((agent, exercise.preparation), unit)
+    return [(agent, preparation, unit) for (agent, preparation), unit in phases.items()]
 
 
 def _active(directory: Path) -> dict[str, str]:
