@@ -29,6 +29,7 @@ from omnimeter.execution.units import (
     Executor,
     Receipt,
     Unit,
+    quarantine,
     unfinished,
     units_of,
 )
@@ -364,7 +365,8 @@ class Campaign:
                     clock.add(receipt)
                     quarantined = receipt.outcome == "quarantined"
                     if quarantined:
-                        self._give_up(by_key[receipt.unit], receipt.reason)
+                        unit = by_key[receipt.unit]
+                        quarantine(self.path, unit, receipt.reason, receipt.tail)
                     now = replace(
                         now,
                         done=now.done + (receipt.outcome != "interrupted"),
@@ -425,20 +427,6 @@ class Campaign:
 
     def _quarantine(self) -> Path:
         return self.path / "quarantine"
-
-    def _give_up(self, unit: Unit, reason: str) -> None:
-        """Write down why a unit is not tried again."""
-        directory = self._quarantine()
-        files.make_directory(directory)
-        agents = [agent.label for agent in unit.agents]
-        content = {
-            "evaluation": Path(unit.directory).name,
-            "agents": agents,
-            "first": unit.first,
-            "reason": reason,
-        }
-        path = directory / f"{unit.key}.json"
-        files.write(path, (json.dumps(content, indent=2) + "\n").encode())
 
     def _write_progress(self, progress: Progress) -> None:
         content = json.dumps(progress.to_json()) + "\n"

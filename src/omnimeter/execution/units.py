@@ -6,6 +6,7 @@ what is finished is not run again, and shards are named by what they hold.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from omnimeter.execution.evaluation import Run, slice_size
 from omnimeter.execution.pool import WorkerPool, worker_pool
 from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated, runner_for
 from omnimeter.protocols.evaluation import STOPPED, Evaluation
+from omnimeter.results import files
 
 if TYPE_CHECKING:
     from omnimeter.results import Record
@@ -194,6 +196,25 @@ def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
             outcome = "interrupted"
     finished, seconds = sum(writer.written.values()), monotonic() - begun
     return Receipt(unit.key, finished, seconds, outcome, tuple(writer.written))
+
+
+def quarantine_file(directory: Path, unit: Unit) -> Path:
+    """The file that keeps a unit of a campaign from being tried again, if it is there."""
+    return directory / "quarantine" / f"{unit.key}.json"
+
+
+def quarantine(directory: Path, unit: Unit, reason: str, tail: str) -> None:
+    """Write down why a unit of a campaign is not tried again, and the end of its error output."""
+    content = {
+        "evaluation": Path(unit.directory).name,
+        "agents": [agent.label for agent in unit.agents],
+        "first": unit.first,
+        "reason": reason,
+        "tail": tail,
+    }
+    path = quarantine_file(directory, unit)
+    files.make_directory(path.parent)
+    files.write(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def this_process(units: Sequence[Unit], tell: Tell) -> None:
