@@ -25,6 +25,7 @@ from omnimeter.contract.outcomes import COLUMNS, ENDINGS, FAULTS
 from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files, tables
 from omnimeter.results.files import Layout, read_error, shard_name, write_errors
+from omnimeter.results.journal import Journals
 from omnimeter.results.provenance import (
     check_same,
     current_provenance,
@@ -500,6 +501,11 @@ class Writer(Record):
         if self._only is not None:
             self._only.add(shard)
         self._stored.update(codes[key] for key in new)
+
+    @property
+    def journals(self) -> Journals:
+        """The journals of exercises that are under way."""
+        return Journals(str(self._layout.journal.absolute()))
 
     def begin(self, keys: Iterable[str]) -> None:
         """Keep that exercises are begun now, so that later attempts are known as such.
