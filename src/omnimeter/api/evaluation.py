@@ -30,7 +30,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import check_count
 from omnimeter.contract.protocol import Memory
-from omnimeter.execution import Isolation, Observer, Options, Run, Sandboxing, check
+from omnimeter.execution import Isolation, Journaling, Observer, Options, Run, Sandboxing, check
 from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
 from omnimeter.execution.units import Receipt, processes, unfinished, units_in
@@ -132,12 +132,13 @@ def running_options(
     exercise_timeout: float = LONGEST_RUN,
     sandbox: str = "auto",
     fault_limit: int = 10,
+    journal: str = "auto",
 ) -> Options:
     """How to run, which does not change the result; the parameters are those of ``evaluate``.
 
     Raises:
         InvalidInputError: There are no workers, or a limit is not possible.
-        UnknownNameError: There is no such isolation or sandbox.
+        UnknownNameError: There is no such isolation, sandbox or way of journaling.
     """
     counts: dict[str, Any] = {"workers": workers, "fault_limit": fault_limit}
     for name, value in counts.items():
@@ -149,6 +150,8 @@ def running_options(
         raise UnknownNameError("isolation", isolation, list(Isolation))
     if sandbox not in list(Sandboxing):
         raise UnknownNameError("sandbox", sandbox, list(Sandboxing))
+    if journal not in list(Journaling):
+        raise UnknownNameError("way of journaling", journal, list(Journaling))
     if fault_limit < 1:
         message = f"The fault_limit={fault_limit} cannot be used."
         raise InvalidInputError(message, "Give fault_limit=1 or more.")
@@ -159,7 +162,14 @@ def running_options(
         seconds_to_prepare=prepare_timeout,
         seconds_per_exercise=exercise_timeout,
     )
-    return Options(workers, Isolation(isolation), limits, Sandboxing(sandbox), fault_limit)
+    return Options(
+        workers,
+        Isolation(isolation),
+        limits,
+        Sandboxing(sandbox),
+        fault_limit,
+        journal=Journaling(journal),
+    )
 
 
 UNCONTAINED = (
@@ -395,6 +405,7 @@ def evaluate(
     exercise_timeout: float = LONGEST_RUN,
     sandbox: str = "auto",
     fault_limit: int = 10,
+    journal: str = "auto",
     privileged: bool = False,
     progress: Progress = False,
 ) -> Result:
@@ -452,6 +463,8 @@ def evaluate(
         sandbox: Whether the processes of isolated agents are contained by the operating system:
             ``auto`` (as far as this machine can), ``required`` or ``none``.
         fault_limit: After how many faults of its own in a row an agent takes no more exercises.
+        journal: Whose answers are kept one by one, with ``out``, so that an interrupted exercise
+            goes on where it was: those of agents that are costly (``auto``), ``all`` or ``none``.
         privileged: Whether agents may have views that tell what others have to find out.
         progress: An observer, or whether to print how far it is.
 
@@ -496,6 +509,7 @@ def evaluate(
         exercise_timeout,
         sandbox,
         fault_limit,
+        journal,
     )
     return Session(evaluation, things, out, how).run(progress)
 

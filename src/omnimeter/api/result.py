@@ -38,6 +38,7 @@ class MemoryRecord:
     """Outcomes that are not on disk; reads and writes like ``omnimeter.results.Writer``."""
 
     path = Path()
+    journals = None  # nothing goes on after a crash
 
     def __init__(self, spec: Mapping[str, Any], seed: int | None = None) -> None:
         self.spec = dict(spec)

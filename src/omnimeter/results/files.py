@@ -83,7 +83,7 @@ def write(path: Path, content: bytes, mode: int = 0o666) -> None:
             with suppress(OSError):
                 unfinished.unlink()
             raise
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:
@@ -100,10 +100,11 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
         missing = [each for each in (path, *path.parents) if not each.exists()]
         path.mkdir(mode=mode, parents=True, exist_ok=True)
         for each in missing:
-            _sync_directory(each.parent)
+            sync_directory(each.parent)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Flush to the disk which files there are in a directory."""
     if os.name == "nt":  # a directory cannot be opened there, and a rename needs no such call
         return
     descriptor = os.open(directory, os.O_RDONLY)
@@ -132,6 +133,7 @@ class Layout:
         provenance: The directory with one file for each time that the evaluation was written.
         traces: The directory of the shards of traces, each named like its shard of outcomes.
         begun: The keys of exercises of untrusted agents, written when they are begun.
+        journal: The directory of the journals of exercises that are under way.
     """
 
     def __init__(self, root: Path) -> None:
@@ -144,6 +146,7 @@ class Layout:
         self.outcomes = root / "outcomes"
         self.traces = root / "traces"
         self.begun = root / "begun"
+        self.journal = root / "journal"
 
     def outcome_shard(self, name: str) -> Path:
         """The file of a shard of outcomes."""
@@ -267,7 +270,7 @@ def refuse_links(layout: Layout) -> None:
         StoreError: A file or a directory is a symbolic link.
     """
     own = (layout.key, layout.seed, layout.spec, layout.begun, layout.lock)
-    for path in (*own, layout.provenance, layout.outcomes, layout.traces):
+    for path in (*own, layout.provenance, layout.outcomes, layout.traces, layout.journal):
         if path.is_symlink():
             message = f"{path} is a symbolic link, and nothing is written through one."
             raise StoreError(message, "Put the file itself there, or choose another --out.")

@@ -20,6 +20,7 @@ from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files, merging, shards, tables
 from omnimeter.results.columns import Columns, Objects, StoredOutcomes
 from omnimeter.results.files import Layout, read_error, write_errors
+from omnimeter.results.journal import Journals
 from omnimeter.results.provenance import (
     check_same,
     current_provenance,
@@ -312,6 +313,11 @@ class Writer(Record):
         return code in self._added or (
             place < len(self._stored) and int(self._stored[place]) == code
         )
+
+    @property
+    def journals(self) -> Journals:
+        """The journals of exercises that are under way."""
+        return Journals(str(self._layout.journal.absolute()))
 
     def begin(self, keys: Iterable[str]) -> None:
         """Keep that exercises are begun now, so that later attempts are known as such.
