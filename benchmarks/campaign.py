@@ -1,7 +1,7 @@
 """What a report over very many outcomes takes: benchmarks/campaign.py report [--outcomes N].
 
-The outcomes are synthetic columns in memory, so that reading a store is not measured. Processor time
-is that of page and JSON, peak memory that of the whole process, imports and columns included.
+The outcomes are synthetic columns in memory, so that reading a store is not measured. Processor
+time is that of page and JSON, peak memory that of the whole process, imports included.
 """
 
 from __future__ import annotations
