@@ -14,14 +14,15 @@ from statistics import fmean
 from time import monotonic
 from typing import Any
 
+import numpy as np
+
 from omnimeter.api.campaign_file import Entry, Plan, read_plan
 from omnimeter.api.evaluation import Session, directory_of, load, running_options
 from omnimeter.api.result import opened
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
-from omnimeter.contract import ClockKind, InvalidInputError, Outcome, Score, Spec
+from omnimeter.contract import ClockKind, InvalidInputError, Outcomes, Score
 from omnimeter.contract.errors import StoreError
-from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.spec import JsonData
 from omnimeter.estimation import Estimate, combined_mean
 from omnimeter.execution.units import (
@@ -364,7 +365,7 @@ class Campaign:
                     clock.add(receipt)
                     quarantined = receipt.outcome == "quarantined"
                     if quarantined:
-                        self._give_up(by_key[receipt.unit], receipt.reason)
+                        self._give_up(by_key[receipt.unit], receipt)
                     now = replace(
                         now,
                         done=now.done + (receipt.outcome != "interrupted"),
@@ -426,7 +427,7 @@ class Campaign:
     def _quarantine(self) -> Path:
         return self.path / "quarantine"
 
-    def _give_up(self, unit: Unit, reason: str) -> None:
+    def _give_up(self, unit: Unit, receipt: Receipt) -> None:
         """Write down why a unit is not tried again."""
         directory = self._quarantine()
         files.make_directory(directory)
@@ -435,10 +436,12 @@ class Campaign:
             "evaluation": Path(unit.directory).name,
             "agents": agents,
             "first": unit.first,
-            "reason": reason,
+            "reason": receipt.reason,
+            "tail": receipt.tail,
         }
         path = directory / f"{unit.key}.json"
-        files.write(path, (json.dumps(content, indent=2) + "\n").encode())
+        if not path.exists():  # an executor on other machines has written it
+            files.write(path, (json.dumps(content, indent=2) + "\n").encode())
 
     def _write_progress(self, progress: Progress) -> None:
         content = json.dumps(progress.to_json()) + "\n"
@@ -464,14 +467,14 @@ class Campaign:
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
-        finished, faults, own = Counter[Spec](), Counter[Spec](), Counter[Spec]()
-        for outcome in _outcomes(self.directory(entry)):
-            agent = outcome.exercise.agent
-            finished[agent] += 1
-            faults[agent] += outcome.fault is not None
-            own[agent] += is_own_fault(outcome)
-        for agent in entry.evaluation.agents:
-            counts = finished[agent], entry.expected, faults[agent], own[agent]
+        from omnimeter.results import Record
+
+        agents, directory = entry.evaluation.agents, self.directory(entry)
+        begun = Layout(directory).spec.exists()
+        outcomes = Record(directory).outcomes() if begun else Outcomes()
+        for agent, done in outcomes.by_agent(agents).items():
+            faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
+            counts = len(done), entry.expected, int(faults), int(own)
             yield AgentStatus(entry.name, agent.label, *counts)
 
     def _given_up(self) -> Iterator[Quarantined]:
@@ -533,13 +536,6 @@ class Campaign:
             if Layout(self.directory(entry)).spec.exists()
         )
         return write_tables(tables, path, file_format or path.suffix[1:], traces=traces)
-
-
-def _outcomes(directory: Path) -> Sequence[Outcome]:
-    """The outcomes of a stored evaluation so far."""
-    from omnimeter.results import Record
-
-    return Record(directory).outcomes() if Layout(directory).spec.exists() else []
 
 
 def _described(entry: Entry) -> dict[str, Any]:
