@@ -30,6 +30,7 @@ from omnimeter.execution.units import (
     Executor,
     Receipt,
     Unit,
+    quarantine,
     unfinished,
     units_of,
 )
@@ -165,7 +166,7 @@ class ScoreRow(JsonData):
 
 
 class TimeLeft:
-    """Estimates the time left from the receipts of a run, by a clock that nobody can set.
+    """Estimates the time left from the receipts of a run, by a clock that cannot be set.
 
     What is left is taken to last as long as units of the same evaluation did, or else as all did.
     """
@@ -365,7 +366,8 @@ class Campaign:
                     clock.add(receipt)
                     quarantined = receipt.outcome == "quarantined"
                     if quarantined:
-                        self._give_up(by_key[receipt.unit], receipt)
+                        unit = by_key[receipt.unit]
+                        quarantine(self.path, unit, receipt.reason, receipt.tail)
                     now = replace(
                         now,
                         done=now.done + (receipt.outcome != "interrupted"),
@@ -394,7 +396,7 @@ class Campaign:
     def _locked(self) -> Iterator[None]:
         """Hold the lock; a look at it by ``status`` lasts a moment only."""
         files.make_directory(self.path, mode=0o700)
-        with files.locked(self._layout, patience=0.5):
+        with files.locked(self._layout, timeout=0.5):
             if self._new or self._stored_plan(self.path) != self.plan:
                 if self._source:
                     files.write(self.path / "campaign.toml", self._source)
@@ -426,22 +428,6 @@ class Campaign:
 
     def _quarantine(self) -> Path:
         return self.path / "quarantine"
-
-    def _give_up(self, unit: Unit, receipt: Receipt) -> None:
-        """Write down why a unit is not tried again."""
-        directory = self._quarantine()
-        files.make_directory(directory)
-        agents = [agent.label for agent in unit.agents]
-        content = {
-            "evaluation": Path(unit.directory).name,
-            "agents": agents,
-            "first": unit.first,
-            "reason": receipt.reason,
-            "tail": receipt.tail,
-        }
-        path = directory / f"{unit.key}.json"
-        if not path.exists():  # an executor on other machines has written it
-            files.write(path, (json.dumps(content, indent=2) + "\n").encode())
 
     def _write_progress(self, progress: Progress) -> None:
         content = json.dumps(progress.to_json()) + "\n"

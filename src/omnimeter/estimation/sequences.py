@@ -140,7 +140,7 @@ def _lowest(scaled: FloatArray, target: float, *, ever: bool) -> float:
             low, above, below, side = middle, abs(excess), below / (1 + (side == 1)), 1
         else:
             high, below, above, side = middle, abs(excess), above / (1 + (side == -1)), -1
-    return low / grid
+    return float(low / grid)
 
 
 def _has_won(scaled: FloatArray, against: float, enough: float, *, ever: bool) -> bool:

@@ -238,10 +238,14 @@ class Writer(Record):
     Args:
         path: The directory of the evaluation.
         shards: As for ``Record``: those with exercises that this writer may be given again.
+
+    Attributes:
+        written: The shards that it has written, each with how many outcomes are in it.
     """
 
     def __init__(self, path: str | PathLike[str], shards: Collection[str] | None = None) -> None:
         super().__init__(path, shards)
+        self.written: dict[str, int] = {}
         self._closed = False
         self._stored = np.sort(self.outcomes().keys)
         self._added: set[int] = set()
@@ -301,6 +305,7 @@ class Writer(Record):
         if self._only is not None:
             self._only.add(shard)
         self._added.update(codes[key] for key in new)
+        self.written[shard] = len(new)
 
     def _has(self, code: int) -> bool:
         place = int(np.searchsorted(self._stored, np.uint64(code)))
