@@ -173,7 +173,7 @@ def test_a_unit_whose_worker_always_dies_is_quarantined(tmp_path: Path) -> None:
     assert "signal SIGKILL" in lost[0].reason
     assert "3 workers" in lost[0].reason
     assert "The end is near." in lost[0].tail
-    assert [each.finished for each in receipts if each.outcome == "done"] == [6, 6]
+    assert sum(each.finished for each in receipts) == 12
 
 
 LOOP = """

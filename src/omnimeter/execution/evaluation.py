@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from math import inf
 from operator import itemgetter
 from time import monotonic, perf_counter
@@ -48,7 +49,14 @@ from omnimeter.execution.workers import (
     make_agent,
     run_of,
 )
-from omnimeter.protocols.evaluation import STOPPED, Evaluation, Result, judge
+from omnimeter.protocols.evaluation import (
+    FAULT_LIMIT,
+    STOPPED,
+    Evaluation,
+    Result,
+    judge,
+    stopped_at,
+)
 from omnimeter.results.journal import Journals
 
 FLUSH_SECONDS = 1.0
@@ -170,6 +178,7 @@ class Run:
 
     Attributes:
         complete: Whether all exercises are done.
+        faults: How many exercises have ended in faults.
     """
 
     def __init__(
@@ -184,6 +193,7 @@ class Run:
         self.evaluation = evaluation
         self.protocol = evaluation.make_protocol()
         self.complete = False
+        self.faults = 0
         self._writer = writer
         self._journals = writer.journals if writer else None
         self._going_on: set[str] = set()  # the exercises that had a journal at first
@@ -191,7 +201,7 @@ class Run:
         self._observer = observer or Observer()
         self._part, self._work = part, work
         self._sliced = self.protocol.fixed and self.protocol.memory == "fresh"
-        self._place: dict[Spec, int] = {}  # the first exercise of each agent's next slice
+        self._ahead: dict[Spec, deque[range]] = {}  # the slices that each agent has not begun
         # What is finished: of a test that adapts, or where nothing is stored, as objects.
         self._holds = writer is None or not self._sliced
         self._finished: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
@@ -201,7 +211,7 @@ class Run:
         self._checked: set[Spec] = set()  # agents of which an exercise was run again
         self._earlier: dict[str, int] = {}  # how often exercises were begun by earlier runs
         self._again: dict[str, Exercise] = {}  # those that the infrastructure spoilt then
-        self._rows = _FaultRows(options.fault_limit)
+        self._rows = _FaultRows(options.fault_limit, fixed=self._sliced)
         self._flushed = monotonic()
 
     @property
@@ -279,9 +289,7 @@ class Run:
                 key = outcome.exercise.key
                 self._again[key] = outcome.exercise
                 self._earlier[key] = max(outcome.attempts, self._earlier.get(key, 0))
-            self._rows.take_up(done)
-            if not self._sliced and self._was_stopped(done):
-                self._rows.stopped.add(agent)
+            self._rows.take_up(agent, done)
             if self._journals and self._going_on:  # stored, but the journal was not removed
                 again = (done.faults == INFRASTRUCTURE) & (done.attempts < TRIES)
                 over = {f"{key:016x}" for key in done.keys[~again].tolist()}
@@ -390,6 +398,7 @@ class Run:
             outcome = replace(outcome, remarks=remarks)
         if self.protocol.memory == "fresh":
             outcome = self._rows.add(outcome)
+        self.faults += outcome.fault is not None
         self._again.pop(outcome.exercise.key, None)
         self._waiting.append((outcome, trace))
         self._missing[outcome.exercise.agent] -= 1
@@ -454,42 +463,35 @@ class Run:
         proposed = {}
         for agent, done in self._stored.items():
             exercises = self.protocol.propose(agent, [])
-            part = range(len(exercises)) if self._part is None else self._part
-            first = self._place.get(agent, part.start)
-            if first >= part.stop:
-                continue
-            size = len(part) if self._part else slice_size(exercises, self._options)
-            while first < part.stop and agent not in proposed:
-                last = min(first + size, part.stop)
-                own = done[slice(*np.searchsorted(done.numbers, [first, last]).tolist())]
-                if len(own) < last - first and not self._was_stopped(own):
-                    # In each slice anew: others may be taken elsewhere, at the same time.
-                    self._rows.stopped.discard(agent)
+            if agent not in self._ahead:
+                cut = slices(exercises, self._options) if self._part is None else [self._part]
+                self._ahead[agent] = deque(cut)
+            ahead = self._ahead[agent]
+            while ahead and agent not in proposed and agent not in self._rows.stopped:
+                part = ahead.popleft()
+                own = done[slice(*np.searchsorted(done.numbers, [part.start, part.stop]).tolist())]
+                if len(own) < len(part):
                     finished = set(own.keys.tolist())
-                    given = list(exercises[first:last])
-                    self._rows.expect(agent, given)
+                    given = list(exercises[part.start : part.stop])
                     if left := [each for each in given if int(each.key, 16) not in finished]:
                         proposed[agent] = left
-                first = last
-            self._place[agent] = first
         return proposed
 
-    def _was_stopped(self, outcomes: Outcomes) -> bool:
-        """Whether an agent was stopped after as many faults in a row as are allowed."""
-        limit = self._options.fault_limit
-        return any(faults >= limit for faults, _ in outcomes.remarks(STOPPED))
 
+def slices(exercises: Sequence[Exercise], options: Options) -> list[range]:
+    """The slices in which an agent takes its exercises: each is a second's work or so.
 
-def slice_size(exercises: Sequence[Exercise], options: Options) -> int:
-    """How many of its exercises an agent takes in a slice, which is a second's work or so.
-
-    It depends on the test and the agent alone, and not on the number of processes.
+    They depend on the test and the agent, and not on the number of processes.
     """
-    first = exercises[0]
+    if not len(exercises):
+        return []
+    first, total = exercises[0], len(exercises)
     length = max(1, first.budget.max_interactions)
     if batch_size(first, options) > 1:
-        return max(1, min(SLICE, COMPILED_SLICE // length))
-    return max(1, min(SLICE, SLOW_SLICE // length, -(-len(exercises) // SLOW_SLICES)))
+        size = max(1, min(SLICE, COMPILED_SLICE // length))
+    else:
+        size = max(1, min(SLICE, SLOW_SLICE // length, -(-total // SLOW_SLICES)))
+    return [range(start, min(start + size, total)) for start in range(0, total, size)]
 
 
 def _is_begun_again(outcome: Outcome) -> bool:
@@ -510,53 +512,67 @@ class _FaultRows:
     """Stops agents after so many faults of their own in a row, in the order of exercise numbers.
 
     That order does not depend on when exercises are done. One that is not done yet interrupts a
-    row, and a fault of the infrastructure does not count. The outcome that completes a row has the
-    remark ``stopped``, so that a record tells it without the options of a run.
+    row, and a fault of the infrastructure does not count. A record tells it by remarks, without the
+    options of a run (``omnimeter.protocols.evaluation.stopped_at``).
 
     Attributes:
         stopped: The agents that take no more exercises.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, fixed: bool) -> None:
         self.stopped: set[Spec] = set()
-        self._limit = limit
-        self._orders: dict[Spec, list[tuple[int, str]]] = {}
-        self._faulty: dict[str, bool] = {}  # exercises that ended in faults: in one of the agent's
+        self._limit, self._fixed = limit, fixed
+        self._orders: dict[Spec, list[int]] = {}  # of a test that adapts
+        # The exercises that ended in faults, by their numbers, and whether in one of the agent's.
+        self._faulty: dict[Spec, dict[int, bool]] = defaultdict(dict)
 
-    def take_up(self, outcomes: Outcomes) -> None:
-        """What was done in earlier runs."""
+    def take_up(self, agent: Spec, outcomes: Outcomes) -> None:
+        """What an agent has done in earlier runs, perhaps under another limit."""
         faulty = outcomes.where(outcomes.faults != 0)
-        pairs = zip(faulty.keys.tolist(), faulty.own_faults.tolist(), strict=True)
-        self._faulty |= {f"{key:016x}": own for key, own in pairs}
+        own = faulty.own_faults.tolist()
+        self._faulty[agent] |= dict(zip(faulty.numbers.tolist(), own, strict=True))
+        stop = stopped_at(outcomes)
+        if stop is not None and stop.limit >= self._limit:
+            self.stopped.add(agent)
 
-    def expect(self, agent: Spec, exercises: Sequence[Exercise]) -> None:
-        """Among which exercises an agent's row is looked for: a round, or a slice."""
-        self._orders[agent] = sorted((each.number, each.key) for each in exercises)
+    def expect(self, agent: Spec, exercises: Iterable[Exercise]) -> None:
+        """Among which exercises of a test that adapts an agent's row is looked for."""
+        self._orders[agent] = sorted(each.number for each in exercises)
 
     def add(self, outcome: Outcome) -> Outcome:
-        """Take up an outcome; with a remark if it completes a row."""
-        exercise = outcome.exercise
-        if outcome.fault is not None:
-            self._faulty[exercise.key] = is_own_fault(outcome)
+        """Take up an outcome; with a remark if it is the agent's own fault, or completes a row."""
+        agent, number = outcome.exercise.agent, outcome.exercise.number
+        faulty = self._faulty[agent]
+        if outcome.fault is None:
+            faulty.pop(number, None)
+            return outcome
+        faulty[number] = is_own_fault(outcome)
+        if not faulty[number]:
+            return outcome
+        before: Iterable[int]
+        after: Iterable[int]
+        if self._fixed:
+            before, after = range(number - 1, -1, -1), count(number + 1)
+            remark = {FAULT_LIMIT: self._limit}
         else:
-            self._faulty.pop(exercise.key, None)
-        if not is_own_fault(outcome) or exercise.agent in self.stopped:
+            order = self._orders[agent]
+            place = bisect_left(order, number)
+            before, after = order[:place][::-1], order[place + 1 :]
+            remark = {STOPPED: self._limit}
+        whole = 1 + self._row(faulty, before) + self._row(faulty, after) >= self._limit
+        if not self._fixed and (not whole or agent in self.stopped):
             return outcome
-        order = self._orders.get(exercise.agent, [])
-        place = bisect_left(order, (exercise.number, exercise.key))
-        row = 1 + self._faults(order[place + 1 :]) + self._faults(order[:place][::-1])
-        if row < self._limit:
-            return outcome
-        self.stopped.add(exercise.agent)
-        return replace(outcome, remarks={**outcome.remarks, STOPPED: self._limit})
+        if whole:
+            self.stopped.add(agent)
+        return replace(outcome, remarks={**outcome.remarks, **remark})
 
-    def _faults(self, order: Iterable[tuple[int, str]]) -> int:
-        """How many faults of its own come first."""
+    def _row(self, faulty: Mapping[int, bool], numbers: Iterable[int]) -> int:
+        """How many faults of the agent's own come first."""
         faults = 0
-        for _, key in order:
-            if key not in self._faulty or faults >= self._limit:
+        for number in numbers:
+            if number not in faulty or faults >= self._limit:
                 break
-            faults += self._faulty[key]
+            faults += faulty[number]
         return faults
 
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from omnimeter.contract import Outcomes, Protocol, Spec
+from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
 from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.spec import fingerprint
-from omnimeter.execution.evaluation import Run, slice_size
+from omnimeter.execution.evaluation import Run, slices
 from omnimeter.execution.pool import WorkerPool, worker_pool
 from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated, runner_for
-from omnimeter.protocols.evaluation import STOPPED, Evaluation
+from omnimeter.protocols.evaluation import Evaluation, stopped_at
 from omnimeter.results import files
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Receipt:
         seconds: How long it took.
         outcome: Whether it is over.
         shards: The shards that this attempt wrote.
+        faults: How many of these exercises ended in faults.
         reason: Why it was quarantined.
         tail: The end of the error output of its worker then.
     """
@@ -78,6 +79,7 @@ class Receipt:
     shards: tuple[str, ...] = ()
     reason: str = ""
     tail: str = ""
+    faults: int = 0
 
 
 Tell = Callable[[Receipt], None]
@@ -114,11 +116,10 @@ def units_in(evaluation: Evaluation, directory: Path, options: Options | None = 
         if not total or not _is_sliced(protocol) or exercises[0].preparation is not None:
             units.append((0.0, Unit(where, agents, options=options)))
             continue
-        size = slice_size(exercises, options)
         kept = any(is_isolated(agent, options.isolation) for agent in agents)
-        for start in range(0, total, size):
-            unit = Unit(where, agents, start, min(start + size, total), options)
-            units.append((1.0 if kept else start / total, unit))
+        for part in slices(exercises, options):
+            unit = Unit(where, agents, part.start, part.stop, options)
+            units.append((1.0 if kept else part.start / total, unit))
     return [unit for _, unit in sorted(units, key=lambda pair: pair[0])]
 
 
@@ -143,10 +144,12 @@ def unfinished(units: Iterable[Unit]) -> list[Unit]:
         protocol = evaluation_of(record).make_protocol()
         agents = dict.fromkeys(agent for unit in own for agent in unit.agents)
         done = record.outcomes().by_agent(agents)
+        stops = {agent: stopped_at(outcomes) for agent, outcomes in done.items()}
         for unit in own:
             outcomes = [_within(done[agent], unit) for agent in unit.agents]
             if any(
-                _is_left(protocol, unit, agent, each)
+                ((stop := stops[agent]) is None or unit.first <= stop.number)
+                and _is_left(protocol, unit, agent, each)
                 for agent, each in zip(unit.agents, outcomes, strict=True)
             ):
                 shards = {shard for each in outcomes for shard in each.shards}
@@ -166,7 +169,7 @@ def _is_left(protocol: Protocol, unit: Unit, agent: Spec, done: Outcomes) -> boo
     spoilt = np.any((done.faults == INFRASTRUCTURE) & (done.attempts < TRIES))
     if unit.last is not None and len(done) >= unit.last - unit.first:
         return bool(spoilt)
-    if done.remarks(STOPPED):
+    if stopped_at(done):
         return False
     return bool(spoilt or unit.last is not None or len(protocol.propose(agent, done)))
 
@@ -189,13 +192,15 @@ def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
     options = replace(unit.options, workers=1)
     outcome: Literal["done", "interrupted"] = "done"
     with worker_pool(options, runner) as work:
+        run = Run(evaluation, writer, options, part=part, work=work)
         try:
-            for _ in Run(evaluation, writer, options, part=part, work=work):
+            for _ in run:
                 pass
         except KeyboardInterrupt:
             outcome = "interrupted"
     finished, seconds = sum(writer.written.values()), monotonic() - begun
-    return Receipt(unit.key, finished, seconds, outcome, tuple(writer.written))
+    written = tuple(writer.written)
+    return Receipt(unit.key, finished, seconds, outcome, written, faults=run.faults)
 
 
 def quarantine_file(directory: Path, unit: Unit) -> Path:
@@ -226,13 +231,46 @@ def this_process(units: Sequence[Unit], tell: Tell) -> None:
     for options, own in _by_options(units):
         runner = runner_for(options)
         try:
-            for unit in own:
+            wanted = _Wanted(own)
+            for unit in wanted:
                 receipt = carry_out(unit, runner)
+                wanted.tell(receipt)
                 tell(receipt)
                 if receipt.outcome == "interrupted":
                     raise KeyboardInterrupt
         finally:
             runner.close()
+
+
+class _Wanted(Iterator[Unit]):
+    """Units, without those after the exercise at which an agent was stopped meanwhile."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._units, self._by_key = iter(units), {unit.key: unit for unit in units}
+        self._faulty: dict[tuple[str, Spec], list[Outcome]] = {}
+        self._stops: dict[tuple[str, Spec], int] = {}
+
+    def tell(self, receipt: Receipt) -> None:
+        """What became of a unit: the faults of several may be one row."""
+        if not receipt.faults:
+            return
+        from omnimeter.results import Record
+
+        unit = self._by_key[receipt.unit]
+        done = Record(unit.directory, receipt.shards).outcomes()
+        for agent, outcomes in done.by_agent(unit.agents).items():
+            place = unit.directory, agent
+            known = self._faulty.setdefault(place, [])
+            known += outcomes.where(outcomes.faults != 0)
+            if stop := stopped_at(Outcomes(known)):
+                self._stops[place] = stop.number
+
+    def __next__(self) -> Unit:
+        while True:
+            unit = next(self._units)
+            stops = [self._stops.get((unit.directory, agent)) for agent in unit.agents]
+            if any(stop is None or unit.first <= stop for stop in stops):
+                return unit
 
 
 def _by_options(units: Sequence[Unit]) -> Iterator[tuple[Options, list[Unit]]]:
@@ -290,7 +328,9 @@ def processes(workers: int) -> Executor:
             for options, own in _by_options(units):
                 pool = WorkerPool(replace(options, workers=min(workers, len(own))), Path(logs))
                 try:
-                    for receipt in pool.work(map(_Task, own)):
+                    wanted = _Wanted(own)
+                    for receipt in pool.work(map(_Task, wanted)):
+                        wanted.tell(receipt)
                         tell(receipt)
                 finally:
                     pool.dismiss()
