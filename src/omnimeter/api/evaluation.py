@@ -33,6 +33,7 @@ from omnimeter.contract.protocol import Memory
 from omnimeter.execution import Isolation, Journaling, Observer, Options, Run, Sandboxing, check
 from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
+from omnimeter.execution.units import Receipt, processes, unfinished, units_in
 from omnimeter.execution.workers import is_isolated
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import shown
@@ -303,13 +304,16 @@ class Session:
             stored = opened(self.evaluation, self.out, self._secret)
         with stored as store:
             observer = _PrintedProgress() if progress is True else progress or None
-            run = Run(self.evaluation.with_seed(store.seed), store, self._options, observer)
+            evaluation, shared = self.evaluation.with_seed(store.seed), self._is_shared
+            run = Run(evaluation, store, self._options, None if shared else observer)
 
             def so_far() -> Result:
                 return Result(self.evaluation, store, run.outcomes(), run.complete, self._things)
 
             try:
-                with closing(iter(run)) as rounds:
+                if shared:
+                    self._share(store, observer or Observer())
+                with closing(iter(run)) as rounds:  # of a shared one, what was given up
                     for _ in rounds:
                         self._last = so_far()
                         yield self._last
@@ -320,6 +324,34 @@ class Session:
                 raise
             finally:
                 self._last = so_far()
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether several processes take it in slices, which they store themselves."""
+        protocol = self.protocol
+        several = self.out is not None and self._options.workers > 1
+        return several and protocol.fixed and protocol.memory == "fresh"
+
+    def _share(self, store: Any, observer: Observer) -> None:
+        """Let several processes carry out what is not finished, slice by slice."""
+        from omnimeter.results import Record
+
+        assert self.out is not None
+        agents = self.evaluation.agents
+        observer.started(agents, self.protocol.expected())
+        units = units_in(self.evaluation.with_seed(store.seed), self.out, self._options)
+        left = unfinished(units)
+        for agent, done in store.outcomes().by_agent(agents).items():
+            if len(done):
+                observer.finished(agent, done)
+        by_key = {unit.key: unit for unit in left}
+
+        def tell(receipt: Receipt) -> None:
+            new = Record(store.path, receipt.shards).outcomes()
+            for agent, done in new.by_agent(by_key[receipt.unit].agents).items():
+                observer.finished(agent, done)
+
+        processes(self._options.workers)(left, tell)
 
 
 class _PrintedProgress(Observer):

@@ -57,11 +57,17 @@ FLUSH_SECONDS = 1.0
 SHARD = 4096
 """Outcomes in one shard at the most."""
 
+CHECKED = 256
+"""Exercises that are drawn before anything is run, to see whether that can be done."""
+
 SLICE = 2048
 """Exercises of an agent in one slice at the most."""
 
-COMPILED_SLICE, SLOW_SLICE = 4_000_000, 200_000
+COMPILED_SLICE, SLOW_SLICE = 4_000_000, 20_000
 """Interactions in a slice: of agents that run compiled, and of others."""
+
+SLOW_SLICES = 16
+"""Into so many slices at least the exercises of an agent are cut that does not run compiled."""
 
 
 class Observer:
@@ -116,8 +122,8 @@ def check(evaluation: Evaluation) -> None:
         announce(f"Parts may change without a new digest: {unknown}.", warn=True)
     for agent in evaluation.agents:
         proposed = protocol.propose(agent, [])
-        if agent != evaluation.agents[0]:  # one look at all that is drawn is enough
-            proposed = proposed[:1]
+        # Of the first agent some are drawn, to see whether they can be; others get the same ones.
+        proposed = proposed[: CHECKED if agent == evaluation.agents[0] else 1]
         for member in {agent, *(each for exercise in proposed for each in exercise.joint)}:
             if not is_isolated(member, Isolation.AUTO):  # no untrusted code is loaded here
                 with suppress(BrokenPartError):  # its exercises end in faults
@@ -273,7 +279,9 @@ class Run:
                 key = outcome.exercise.key
                 self._again[key] = outcome.exercise
                 self._earlier[key] = max(outcome.attempts, self._earlier.get(key, 0))
-            self._rows.take_up(agent, done)
+            self._rows.take_up(done)
+            if not self._sliced and self._was_stopped(done):
+                self._rows.stopped.add(agent)
             if self._journals and self._going_on:  # stored, but the journal was not removed
                 again = (done.faults == INFRASTRUCTURE) & (done.attempts < TRIES)
                 over = {f"{key:016x}" for key in done.keys[~again].tolist()}
@@ -446,14 +454,17 @@ class Run:
         proposed = {}
         for agent, done in self._stored.items():
             exercises = self.protocol.propose(agent, [])
-            stop = len(exercises) if self._part is None else min(self._part.stop, len(exercises))
-            start = 0 if self._part is None else self._part.start
-            first = self._place.get(agent, start)
-            size = slice_size(exercises[start], self._options) if start < stop else 1
-            while first < stop and agent not in proposed and agent not in self._rows.stopped:
-                last = min(first + size, stop)
-                own = done.where((done.numbers >= first) & (done.numbers < last))
-                if len(own) < last - first:
+            part = range(len(exercises)) if self._part is None else self._part
+            first = self._place.get(agent, part.start)
+            if first >= part.stop:
+                continue
+            size = len(part) if self._part else slice_size(exercises, self._options)
+            while first < part.stop and agent not in proposed:
+                last = min(first + size, part.stop)
+                own = done[slice(*np.searchsorted(done.numbers, [first, last]).tolist())]
+                if len(own) < last - first and not self._was_stopped(own):
+                    # In each slice anew: others may be taken elsewhere, at the same time.
+                    self._rows.stopped.discard(agent)
                     finished = set(own.keys.tolist())
                     given = list(exercises[first:last])
                     self._rows.expect(agent, given)
@@ -462,6 +473,23 @@ class Run:
                 first = last
             self._place[agent] = first
         return proposed
+
+    def _was_stopped(self, outcomes: Outcomes) -> bool:
+        """Whether an agent was stopped after as many faults in a row as are allowed."""
+        limit = self._options.fault_limit
+        return any(faults >= limit for faults, _ in outcomes.remarks(STOPPED))
+
+
+def slice_size(exercises: Sequence[Exercise], options: Options) -> int:
+    """How many of its exercises an agent takes in a slice, which is a second's work or so.
+
+    It depends on the test and the agent alone, and not on the number of processes.
+    """
+    first = exercises[0]
+    length = max(1, first.budget.max_interactions)
+    if batch_size(first, options) > 1:
+        return max(1, min(SLICE, COMPILED_SLICE // length))
+    return max(1, min(SLICE, SLOW_SLICE // length, -(-len(exercises) // SLOW_SLICES)))
 
 
 def _is_begun_again(outcome: Outcome) -> bool:
@@ -476,16 +504,6 @@ def _updated(known: list[Outcome], new: Sequence[Outcome]) -> list[Outcome]:
         known = [each for each in known if each.exercise.key not in again]
     known.extend(new)
     return known
-
-
-def slice_size(exercise: Exercise, options: Options) -> int:
-    """How many exercises like this one an agent takes in a slice, a piece of work of some seconds.
-
-    It depends on the test and the agent alone, and not on the number of processes.
-    """
-    slow = batch_size(exercise, options) == 1
-    interactions = SLOW_SLICE if slow else COMPILED_SLICE
-    return max(1, min(SLICE, interactions // max(1, exercise.budget.max_interactions)))
 
 
 class _FaultRows:
@@ -505,13 +523,11 @@ class _FaultRows:
         self._orders: dict[Spec, list[tuple[int, str]]] = {}
         self._faulty: dict[str, bool] = {}  # exercises that ended in faults: in one of the agent's
 
-    def take_up(self, agent: Spec, outcomes: Outcomes) -> None:
-        """What an agent has done in earlier runs, perhaps under another limit."""
+    def take_up(self, outcomes: Outcomes) -> None:
+        """What was done in earlier runs."""
         faulty = outcomes.where(outcomes.faults != 0)
         pairs = zip(faulty.keys.tolist(), faulty.own_faults.tolist(), strict=True)
         self._faulty |= {f"{key:016x}": own for key, own in pairs}
-        if any(limit >= self._limit for limit, _ in outcomes.remarks(STOPPED)):
-            self.stopped.add(agent)
 
     def expect(self, agent: Spec, exercises: Sequence[Exercise]) -> None:
         """Among which exercises an agent's row is looked for: a round, or a slice."""

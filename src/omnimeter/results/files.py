@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -69,13 +69,28 @@ def write(path: Path, content: bytes, mode: int = 0o666) -> None:
     Raises:
         StoreError: It could not be written; no part of it is left.
     """
+    with writing(path, mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A file to write piece by piece; it has its name, and survives a crash, when this ends.
+
+    Args:
+        path: The file.
+        mode: Who may read and write it, as far as the user's mask lets them.
+
+    Raises:
+        StoreError: It could not be written; no part of it is left.
+    """
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     with write_errors(path):
         try:
             # Made anew, so that a link that lies there under its name is not followed.
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             with os.fdopen(os.open(unfinished, flags, mode), "wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             unfinished.replace(path)
