@@ -243,9 +243,10 @@ def test_units_go_on_too(tmp_path: Path, asked: Callable[[], Counter[str]], inte
     interrupt(17)
     om.evaluate(Paid, "cups", out=tmp_path / "parts", **SETTINGS)
     interrupt(5)
-    (unit,) = unfinished(units_of(tmp_path / "parts"))
+    unit, *_ = unfinished(units_of(tmp_path / "parts"))
     assert carry_out(unit).outcome == "interrupted"
-    assert carry_out(unit).outcome == "done"
+    for unit in unfinished(units_of(tmp_path / "parts")):
+        assert carry_out(unit).outcome == "done"
     assert asked()["act"] == 36
     assert stored(tmp_path / "parts") == stored(tmp_path / "whole")
 
