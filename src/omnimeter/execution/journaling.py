@@ -33,7 +33,7 @@ class Journaling(StrEnum):
 class JournaledAgent(AgentHandle):
     """An agent whose answers are journaled; those that are in its journal are taken from there.
 
-    Costs 30 microseconds of processor time for each answer beside writing it to the disk
+    Costs about 10 microseconds of processor time for each answer beside flushing it to the disk
     (``benchmarks/journal.py``).
 
     Args:

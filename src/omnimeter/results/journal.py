@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -174,11 +173,18 @@ class Journals:
         return Path(self.directory, f"{key}.journal")
 
     def keys(self) -> set[str]:
-        """The keys of the exercises that have a journal."""
-        with suppress(FileNotFoundError, NotADirectoryError):
-            names = (os.path.splitext(name) for name in os.listdir(self.directory))
-            return {key for key, suffix in names if suffix == ".journal"}
-        return set()
+        """The keys of the exercises that have a journal.
+
+        Raises:
+            StoreError: The directory cannot be read.
+        """
+        try:
+            names = [os.path.splitext(name) for name in os.listdir(self.directory)]
+        except FileNotFoundError:
+            return set()
+        except OSError as error:
+            raise read_error(error, Path(self.directory)) from error
+        return {key for key, suffix in names if suffix == ".journal"}
 
     def __contains__(self, key: str) -> bool:
         return os.path.lexists(f"{self.directory}/{key}.journal")
