@@ -303,7 +303,9 @@ def test_a_driver_that_is_ended_leaves_nothing(
     until(lambda: not of_ray(network), 120, "the end of Ray")
     before = stored(study)
     assert before < 24
-    assert driver(network, study).wait(240) == 0
+    again = driver(network, study)
+    output, _ = again.communicate(timeout=240)
+    assert again.returncode == 0, output
     assert results_of(study) == expected(tmp_path / "again", 0.3, seeds=4)
 
 
