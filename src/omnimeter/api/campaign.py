@@ -19,7 +19,7 @@ from omnimeter.api.evaluation import Session, directory_of, load, running_option
 from omnimeter.api.result import opened
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
-from omnimeter.contract import InvalidInputError, Outcome, Score, Spec
+from omnimeter.contract import ClockKind, InvalidInputError, Outcome, Score, Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.spec import JsonData
@@ -310,12 +310,21 @@ class Campaign:
         for entry in alike.values():
             evaluation = entry.evaluation
             options = self.plan.options(evaluation.agents)
-            options = replace(options, workers=self.workers)
             definition = _PROTOCOLS.get(evaluation.protocol.id)
             if definition is None:
                 Session(evaluation, options=options).check()
             else:
                 UniversalTest(definition, evaluation, options=options).check()
+
+    def _check_workers(self) -> None:
+        """Check that tests in which real time counts are not disturbed by others."""
+        for entry in self.entries if self.workers > 1 else ():
+            protocol = entry.evaluation.protocol
+            definition = _PROTOCOLS.get(protocol.id)
+            if definition and protocol.parameters.get("clock") == ClockKind.WALL:
+                message = f"Real time counts in {entry.setting}: several workers would disturb it."
+                advice = 'Give workers=1, or clock = "virtual" in the file.'
+                raise InvalidInputError(message, advice)
 
     def run(
         self,
@@ -335,6 +344,7 @@ class Campaign:
             StoreError: Another process carries it out, or it cannot be stored.
             OmnimeterError: Something cannot be made.
         """
+        self._check_workers()
         if self._new:
             self.check()
         interrupted = False

@@ -87,7 +87,7 @@ def _with_ray(ray: Any, units: Sequence[Unit], tell: Tell, ahead: int) -> None:
                 else:
                     why = f"Its worker died {TRIES} times, the last time by a "
                     why, tail = f"{why}{type(error).__name__}.", tail_of(error_log(unit))
-                    tell(Receipt(unit.key, 0, 0.0, "quarantined", why, tail))
+                    tell(Receipt(unit.key, 0, 0.0, "quarantined", (), why, tail))
             except errors.RayTaskError as error:
                 raise error.cause from None
             error_log(unit).unlink(missing_ok=True)

@@ -31,9 +31,11 @@ from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.protocol import Memory
+from omnimeter.execution.journaling import Journaling
 from omnimeter.execution.pool import Loading, Preparing, Task, Work, worker_pool
 from omnimeter.execution.preparing import Prepared, known
 from omnimeter.execution.workers import (
+    PAST,
     TRIES,
     Finished,
     Isolation,
@@ -47,6 +49,7 @@ from omnimeter.execution.workers import (
     run_of,
 )
 from omnimeter.protocols.evaluation import STOPPED, Evaluation, Result, judge
+from omnimeter.results.journal import Journals
 
 FLUSH_SECONDS = 1.0
 """What was finished since the last shard is written at least this often, as outcomes come in."""
@@ -57,8 +60,11 @@ SHARD = 4096
 SLICE = 2048
 """Exercises of an agent in one slice at the most."""
 
-COMPILED_SLICE, SLOW_SLICE = 4_000_000, 200_000
+COMPILED_SLICE, SLOW_SLICE = 4_000_000, 20_000
 """Interactions in a slice: of agents that run compiled, and of others."""
+
+SLOW_SLICES = 16
+"""Into so many slices at least the exercises of an agent are cut that does not run compiled."""
 
 
 class Observer:
@@ -93,6 +99,11 @@ class Store(StructuralType):
 
     def begun(self) -> Mapping[str, int]:
         """How often exercises were begun, by their keys, as far as that was kept."""
+        ...
+
+    @property
+    def journals(self) -> Journals | None:
+        """The journals of exercises under way, if there can be any."""
         ...
 
 
@@ -171,6 +182,8 @@ class Run:
         self.protocol = evaluation.make_protocol()
         self.complete = False
         self._writer = writer
+        self._journals = writer.journals if writer else None
+        self._going_on: set[str] = set()  # the exercises that had a journal at first
         self._options = options
         self._observer = observer or Observer()
         self._part, self._work = part, work
@@ -215,7 +228,7 @@ class Run:
                     if new := {agent: e for agent, e in exercises.items() if agent not in ready}:
                         self._load(new, work)
                         prepared |= self._prepared(new, work)
-                        for _ in work(self._wanted(warm_ups(new, payoff))):
+                        for _ in work(self._wanted(warm_ups(new, payoff), counts=False)):
                             pass  # what they do does not count
                         ready |= new.keys()
                         last = perf_counter()
@@ -254,6 +267,7 @@ class Run:
         if self._writer is None:
             return
         self._earlier = dict(self._writer.begun())
+        self._going_on = self._journals.keys() if self._journals else set()
         self._stored = self._writer.outcomes().by_agent(self.evaluation.agents)
         for agent, done in self._stored.items():
             if self._holds:
@@ -262,7 +276,13 @@ class Run:
                 key = outcome.exercise.key
                 self._again[key] = outcome.exercise
                 self._earlier[key] = max(outcome.attempts, self._earlier.get(key, 0))
-            self._rows.take_up(agent, done)
+            self._rows.take_up(done)
+            if not self._sliced and self._was_stopped(done):
+                self._rows.stopped.add(agent)
+            if self._journals and self._going_on:  # stored, but the journal was not removed
+                again = (done.faults == INFRASTRUCTURE) & (done.attempts < TRIES)
+                over = {f"{key:016x}" for key in done.keys[~again].tolist()}
+                self._journals.remove(over & self._going_on)
             spoilt = np.array([int(key, 16) for key in self._again], dtype=np.uint64)
             if len(known := done.where(~np.isin(done.keys, spoilt))):
                 self._observer.finished(agent, known)
@@ -293,22 +313,32 @@ class Run:
         for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):
             pass
 
-    def _wanted(self, portions: Iterable[Job]) -> Iterator[Job]:
+    def _wanted(self, portions: Iterable[Job], counts: bool = True) -> Iterator[Job]:
         """The jobs without exercises of agents that were stopped, and with what is known here."""
+        journaled = counts and self._options.journal is not Journaling.NONE
+        journals = self._journals if journaled else None
         payoff, granted = self.protocol.describe().payoff, self.evaluation.privileged
         foreign = payoff is not None and ":" in payoff.id
         for job in portions:
             wanted = tuple(e for e in job.exercises if e.agent not in self._rows.stopped)
-            earlier = {e.key: self._earlier[e.key] for e in wanted if e.key in self._earlier}
+            earlier = {e.key: count for e in wanted if (count := self._begun(e.key))}
             if wanted:
                 job = replace(job, exercises=wanted, privileged=granted)  # noqa: PLW2901
-                yield replace(job, earlier=earlier, foreign=foreign)
+                yield replace(job, earlier=earlier, foreign=foreign, journals=journals)
+
+    def _begun(self, key: str) -> int:
+        """How often an exercise was begun before; one with a journal goes on, as the same try."""
+        if self._journals and key in self._going_on and key not in self._again:
+            attempt = self._journals.attempt(key)
+            return self._earlier.get(key, 0) if attempt is None else attempt - 1
+        return self._earlier.get(key, 0)
 
     def _begin(self, job: Task[Finished]) -> None:
         """Keep that exercises of untrusted agents are begun, whatever ends this process then."""
         if self._writer and any(is_isolated(agent, Isolation.AUTO) for agent in job.agents):
             assert isinstance(job, Job)  # nothing else is begun
-            self._writer.begin([exercise.key for exercise in job.exercises])
+            keys = [exercise.key for exercise in job.exercises]
+            self._writer.begin(key for key in keys if not (job.journals and key in job.journals))
 
     def _prepared(
         self, proposed: Mapping[Spec, Sequence[Exercise]], work: Work
@@ -352,13 +382,17 @@ class Run:
 
     def _add(self, outcome: Outcome, trace: Trace | None, elapsed: float) -> None:
         if outcome.exercise.budget.wall_limit is not None:
-            outcome = replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed})
+            remarks = {**outcome.remarks}
+            remarks["elapsed"] = elapsed + remarks.pop(PAST, 0.0)
+            outcome = replace(outcome, remarks=remarks)
         if self.protocol.memory == "fresh":
             outcome = self._rows.add(outcome)
         self._again.pop(outcome.exercise.key, None)
         self._waiting.append((outcome, trace))
         self._missing[outcome.exercise.agent] -= 1
-        if len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS:
+        late = len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS
+        # A test in real time could propose other exercises if it had to wait for the same one.
+        if late or (self._journals and outcome.exercise.key in self._journals):
             self._flush()
 
     def _flush(self) -> None:
@@ -370,6 +404,9 @@ class Run:
         if ready and self._writer:
             kept = {o.exercise.key: trace for o, trace in ready if trace is not None}
             self._writer.append([outcome for outcome, _ in ready], kept)
+            if self._journals:
+                over = {o.exercise.key for o, _ in ready if not _is_begun_again(o)}
+                self._journals.remove(over & self._journals.keys())
         # Not before they are stored: Ctrl-C may come at any time.
         self._waiting = early
         done: dict[Spec, list[Outcome]] = {}
@@ -414,14 +451,17 @@ class Run:
         proposed = {}
         for agent, done in self._stored.items():
             exercises = self.protocol.propose(agent, [])
-            stop = len(exercises) if self._part is None else min(self._part.stop, len(exercises))
-            start = 0 if self._part is None else self._part.start
-            first = self._place.get(agent, start)
-            size = slice_size(exercises[start], self._options) if start < stop else 1
-            while first < stop and agent not in proposed and agent not in self._rows.stopped:
-                last = min(first + size, stop)
-                own = done.where((done.numbers >= first) & (done.numbers < last))
-                if len(own) < last - first:
+            part = range(len(exercises)) if self._part is None else self._part
+            first = self._place.get(agent, part.start)
+            if first >= part.stop:
+                continue
+            size = len(part) if self._part else slice_size(exercises, self._options)
+            while first < part.stop and agent not in proposed:
+                last = min(first + size, part.stop)
+                own = done[slice(*np.searchsorted(done.numbers, [first, last]).tolist())]
+                if len(own) < last - first and not self._was_stopped(own):
+                    # In each slice anew: others may be taken elsewhere, at the same time.
+                    self._rows.stopped.discard(agent)
                     finished = set(own.keys.tolist())
                     given = list(exercises[first:last])
                     self._rows.expect(agent, given)
@@ -431,6 +471,29 @@ class Run:
             self._place[agent] = first
         return proposed
 
+    def _was_stopped(self, outcomes: Outcomes) -> bool:
+        """Whether an agent was stopped after as many faults in a row as are allowed."""
+        limit = self._options.fault_limit
+        return any(faults >= limit for faults, _ in outcomes.remarks(STOPPED))
+
+
+def slice_size(exercises: Sequence[Exercise], options: Options) -> int:
+    """How many of its exercises an agent takes in a slice, which is a second's work or so.
+
+    It depends on the test and the agent alone, and not on the number of processes.
+    """
+    first = exercises[0]
+    length = max(1, first.budget.max_interactions)
+    if batch_size(first, options) > 1:
+        return max(1, min(SLICE, COMPILED_SLICE // length))
+    return max(1, min(SLICE, SLOW_SLICE // length, -(-len(exercises) // SLOW_SLICES)))
+
+
+def _is_begun_again(outcome: Outcome) -> bool:
+    """Whether an exercise that the infrastructure spoilt can be had anew: see ``_spoilt``."""
+    spoilt = outcome.fault is not None and not is_own_fault(outcome)
+    return spoilt and outcome.attempts < TRIES
+
 
 def _updated(known: list[Outcome], new: Sequence[Outcome]) -> list[Outcome]:
     """The list with further outcomes; exercises that were run again have the new one."""
@@ -438,16 +501,6 @@ def _updated(known: list[Outcome], new: Sequence[Outcome]) -> list[Outcome]:
         known = [each for each in known if each.exercise.key not in again]
     known.extend(new)
     return known
-
-
-def slice_size(exercise: Exercise, options: Options) -> int:
-    """How many exercises like this one an agent takes in a slice, a piece of work of some seconds.
-
-    It depends on the test and the agent alone, and not on the number of processes.
-    """
-    slow = batch_size(exercise, options.isolation) == 1
-    interactions = SLOW_SLICE if slow else COMPILED_SLICE
-    return max(1, min(SLICE, interactions // max(1, exercise.budget.max_interactions)))
 
 
 class _FaultRows:
@@ -467,13 +520,11 @@ class _FaultRows:
         self._orders: dict[Spec, list[tuple[int, str]]] = {}
         self._faulty: dict[str, bool] = {}  # exercises that ended in faults: in one of the agent's
 
-    def take_up(self, agent: Spec, outcomes: Outcomes) -> None:
-        """What an agent has done in earlier runs, perhaps under another limit."""
+    def take_up(self, outcomes: Outcomes) -> None:
+        """What was done in earlier runs."""
         faulty = outcomes.where(outcomes.faults != 0)
         pairs = zip(faulty.keys.tolist(), faulty.own_faults.tolist(), strict=True)
         self._faulty |= {f"{key:016x}": own for key, own in pairs}
-        if any(limit >= self._limit for limit, _ in outcomes.remarks(STOPPED)):
-            self.stopped.add(agent)
 
     def expect(self, agent: Spec, exercises: Sequence[Exercise]) -> None:
         """Among which exercises an agent's row is looked for: a round, or a slice."""
@@ -538,7 +589,7 @@ def jobs(
             runs = list(_grouped(alike, run_of))
             longest = max(alike, key=lambda exercise: exercise.budget.max_interactions)
             fair = max(1, len(runs) // (4 * options.workers))
-            size = min(fair, batch_size(longest, options.isolation))
+            size = min(fair, batch_size(longest, options))
             for first in range(0, len(runs), size):
                 work = tuple(chain.from_iterable(runs[first : first + size]))
                 portions.append((first / len(runs), work))
@@ -565,7 +616,7 @@ def warm_ups(proposed: Mapping[Spec, Sequence[Exercise]], payoff: Payoff) -> Ite
     for first, *others in proposed.values():
         if (limit := first.budget.wall_limit) is not None:
             budget = Budget(interactions=1, wall_limit=limit * (1 + len(others)))
-            yield Job((replace(first, budget=budget),), payoff, keep=False)
+            yield Job((replace(first, budget=budget),), payoff, keep=False, warm_up=True)
 
 
 def _wall_limit(exercise: Exercise) -> float:

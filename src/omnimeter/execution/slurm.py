@@ -484,7 +484,7 @@ class Attempts:
         tail, unit = _tail(Path(begun["log"]), begun["offset"]), self._unit
         quarantine(self._directory, unit, reason, tail)
         self.path.unlink(missing_ok=True)
-        return Receipt(unit.key, 0, 0.0, "quarantined", reason, tail)
+        return Receipt(unit.key, 0, 0.0, "quarantined", (), reason, tail)
 
 
 def _tail(path: Path, offset: int = 0) -> str:

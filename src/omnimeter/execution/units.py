@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from omnimeter.contract import Outcome, Outcomes, Protocol, Spec, Trace
+from omnimeter.contract import Outcomes, Protocol, Spec
 from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.evaluation import Run, slice_size
 from omnimeter.execution.pool import WorkerPool, worker_pool
-from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, runner_for
+from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated, runner_for
 from omnimeter.protocols.evaluation import STOPPED, Evaluation
-from omnimeter.results import Record, Writer, files
+from omnimeter.results import files
+
+if TYPE_CHECKING:
+    from omnimeter.results import Record
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Receipt:
         finished: Exercises that were committed by this attempt.
         seconds: How long it took.
         outcome: Whether it is over.
+        shards: The shards that this attempt wrote.
         reason: Why it was quarantined.
         tail: The end of the error output of its worker then.
     """
@@ -71,6 +75,7 @@ class Receipt:
     finished: int
     seconds: float
     outcome: Literal["done", "interrupted", "quarantined"] = "done"
+    shards: tuple[str, ...] = ()
     reason: str = ""
     tail: str = ""
 
@@ -86,15 +91,18 @@ def evaluation_of(record: Record) -> Evaluation:
 
 
 def units_of(directory: Path) -> list[Unit]:
-    """The units of a stored evaluation: the same whoever asks, and whatever is finished.
+    """The units of a stored evaluation: the same whoever asks, and whatever is finished."""
+    from omnimeter.results import Record
 
-    Agents take turns, so that an interrupted evaluation has had about the same share of each.
-    """
     return units_in(evaluation_of(Record(directory)), directory)
 
 
 def units_in(evaluation: Evaluation, directory: Path, options: Options | None = None) -> list[Unit]:
-    """The units of an evaluation that is, or is going to be, in a directory."""
+    """The units of an evaluation that is, or is going to be, in a directory.
+
+    Agents take turns, so that an interrupted evaluation has had about the same share of each. Those
+    in processes of their own come one after the other, so that these can be kept.
+    """
     protocol, where = evaluation.make_protocol(), str(directory.absolute())
     options = options or Options()
     units: list[tuple[float, Unit]] = []
@@ -106,10 +114,11 @@ def units_in(evaluation: Evaluation, directory: Path, options: Options | None = 
         if not total or not _is_sliced(protocol) or exercises[0].preparation is not None:
             units.append((0.0, Unit(where, agents, options=options)))
             continue
-        size = slice_size(exercises[0], options)
+        size = slice_size(exercises, options)
+        kept = any(is_isolated(agent, options.isolation) for agent in agents)
         for start in range(0, total, size):
             unit = Unit(where, agents, start, min(start + size, total), options)
-            units.append((start / total, unit))
+            units.append((1.0 if kept else start / total, unit))
     return [unit for _, unit in sorted(units, key=lambda pair: pair[0])]
 
 
@@ -123,6 +132,8 @@ def unfinished(units: Iterable[Unit]) -> list[Unit]:
     Raises:
         StoreError: An evaluation cannot be read.
     """
+    from omnimeter.results import Record
+
     by_directory: dict[str, list[Unit]] = {}
     for unit in units:
         by_directory.setdefault(unit.directory, []).append(unit)
@@ -160,19 +171,6 @@ def _is_left(protocol: Protocol, unit: Unit, agent: Spec, done: Outcomes) -> boo
     return bool(spoilt or unit.last is not None or len(protocol.propose(agent, done)))
 
 
-class _Counted(Writer):
-    """A writer that counts the outcomes that it is given."""
-
-    finished = 0
-
-    def append(
-        self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
-    ) -> None:
-        every = list(outcomes)
-        super().append(every, traces)
-        self.finished += len(every)
-
-
 def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
     """Carry out what is not finished of a unit, in this process.
 
@@ -183,7 +181,9 @@ def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
     Raises:
         OmnimeterError: Something cannot be made, or cannot be stored.
     """
-    begun, writer = monotonic(), _Counted(unit.directory, unit.shards)
+    from omnimeter.results import Writer
+
+    begun, writer = monotonic(), Writer(unit.directory, unit.shards)
     evaluation = replace(evaluation_of(writer), agents=unit.agents)
     part = None if unit.last is None else range(unit.first, unit.last)
     options = replace(unit.options, workers=1)
@@ -194,7 +194,8 @@ def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
                 pass
         except KeyboardInterrupt:
             outcome = "interrupted"
-    return Receipt(unit.key, writer.finished, monotonic() - begun, outcome)
+    finished, seconds = sum(writer.written.values()), monotonic() - begun
+    return Receipt(unit.key, finished, seconds, outcome, tuple(writer.written))
 
 
 def quarantine_file(directory: Path, unit: Unit) -> Path:
@@ -274,7 +275,7 @@ class _Task:
         if self.died + 1 < TRIES:
             return [], [_Task(left[0], self.died + 1)]
         reason = f"{end.message} That was the end of {TRIES} workers in a row."
-        return [Receipt(self.unit.key, 0, 0.0, "quarantined", reason, end.output)], []
+        return [Receipt(self.unit.key, 0, 0.0, "quarantined", (), reason, end.output)], []
 
 
 def processes(workers: int) -> Executor:

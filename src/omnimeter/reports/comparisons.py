@@ -27,6 +27,8 @@ from omnimeter.reports.scores import (
     EXERCISE,
     eligibility_of,
     in_common,
+    intersection,
+    is_rising,
     score_rows,
     unit_values,
 )
@@ -217,7 +219,7 @@ def watched_difference(
     if result.support is None or not all(map(isfinite, result.support)):
         return None
     numbers = (result.outcomes[who].numbers for who in (agent, reference))
-    both = reduce(np.intersect1d, numbers)
+    both = reduce(intersection, numbers)
     paid, sides = in_common((ours, theirs))
     first, second = (_cycles(both, paid, values, design.parts) for values in sides)
     return difference_sequence(first, second, confidence, result.support) if len(first) else None
@@ -243,10 +245,11 @@ def _shared(
     first: _Payoffs, second: _Payoffs, parts: int
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """The payoffs of two agents in what both finished, part by part of the test."""
-    codes = np.unique(np.append(first.instances, second.instances), return_inverse=True)[1]
-    keys = np.append(first.numbers, second.numbers) * (int(codes.max(initial=0)) + 1) + codes
-    size = len(first.numbers)
-    _, ours, theirs = np.intersect1d(keys[:size], keys[size:], return_indices=True)
+    same = all(map(np.array_equal, first[:2], second[:2])) and is_rising(first.numbers)
+    if same:  # as mostly, and soon seen
+        ours = theirs = np.arange(len(first.numbers))
+    else:
+        ours, theirs = _matched(first, second)
     part = first.numbers[ours] % parts
     order = np.argsort(part, kind="stable")
     starts = np.unique(part[order], return_index=True)[1]
@@ -255,3 +258,12 @@ def _shared(
         for values in (first.values[ours], second.values[theirs])
     )
     return mine, other
+
+
+def _matched(first: _Payoffs, second: _Payoffs) -> tuple[IntArray, IntArray]:
+    """The rows in which both have the same number and instance, by number and then by instance."""
+    codes = np.unique(np.append(first.instances, second.instances), return_inverse=True)[1]
+    keys = np.append(first.numbers, second.numbers) * (int(codes.max(initial=0)) + 1) + codes
+    size = len(first.numbers)
+    _, ours, theirs = np.intersect1d(keys[:size], keys[size:], return_indices=True)
+    return ours, theirs
