@@ -329,9 +329,17 @@ def test_agents_that_are_not_contained(study: Path) -> None:
     (study.parent / "mine.py").write_text("def act(observation):\n    raise ValueError\n")
     text = TEXT.replace('agent = "random"', 'agent = "mine.py:act"')
     study.write_text(text + "[limits]\nfault_limit = 2\n")
-    status = om.campaign(study).run()
+    limits: list[int] = []
+
+    def look(units: Sequence[Unit], tell: Tell) -> None:
+        limits.extend(unit.options.fault_limit for unit in units)
+        this_process(units, tell)
+
+    status = om.campaign(study).run(executor=look)
+    assert set(limits) == {2}
     (first, *_) = status.agents
-    assert (first.finished, first.faults, first.own_faults) == (2, 2, 2)  # stopped then
+    assert first.agent.endswith("mine.py:act")
+    assert 2 <= first.finished == first.faults == first.own_faults
     assert status.complete
 
 

@@ -14,14 +14,15 @@ from statistics import fmean
 from time import monotonic
 from typing import Any
 
+import numpy as np
+
 from omnimeter.api.campaign_file import Entry, Plan, read_plan
 from omnimeter.api.evaluation import Session, directory_of, load, running_options
 from omnimeter.api.result import opened
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
-from omnimeter.contract import ClockKind, InvalidInputError, Outcome, Score, Spec
+from omnimeter.contract import ClockKind, InvalidInputError, Outcomes, Score
 from omnimeter.contract.errors import StoreError
-from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.spec import JsonData
 from omnimeter.estimation import Estimate, combined_mean
 from omnimeter.execution.units import (
@@ -165,7 +166,7 @@ class ScoreRow(JsonData):
 
 
 class TimeLeft:
-    """Estimates the time left from the receipts of a run, by a clock that nobody can set.
+    """Estimates the time left from the receipts of a run, by a clock that cannot be set.
 
     What is left is taken to last as long as units of the same evaluation did, or else as all did.
     """
@@ -395,7 +396,7 @@ class Campaign:
     def _locked(self) -> Iterator[None]:
         """Hold the lock; a look at it by ``status`` lasts a moment only."""
         files.make_directory(self.path, mode=0o700)
-        with files.locked(self._layout, patience=0.5):
+        with files.locked(self._layout, timeout=0.5):
             if self._new or self._stored_plan(self.path) != self.plan:
                 if self._source:
                     files.write(self.path / "campaign.toml", self._source)
@@ -452,14 +453,14 @@ class Campaign:
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
-        finished, faults, own = Counter[Spec](), Counter[Spec](), Counter[Spec]()
-        for outcome in _outcomes(self.directory(entry)):
-            agent = outcome.exercise.agent
-            finished[agent] += 1
-            faults[agent] += outcome.fault is not None
-            own[agent] += is_own_fault(outcome)
-        for agent in entry.evaluation.agents:
-            counts = finished[agent], entry.expected, faults[agent], own[agent]
+        from omnimeter.results import Record
+
+        agents, directory = entry.evaluation.agents, self.directory(entry)
+        begun = Layout(directory).spec.exists()
+        outcomes = Record(directory).outcomes() if begun else Outcomes()
+        for agent, done in outcomes.by_agent(agents).items():
+            faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
+            counts = len(done), entry.expected, int(faults), int(own)
             yield AgentStatus(entry.name, agent.label, *counts)
 
     def _given_up(self) -> Iterator[Quarantined]:
@@ -521,13 +522,6 @@ class Campaign:
             if Layout(self.directory(entry)).spec.exists()
         )
         return write_tables(tables, path, file_format or path.suffix[1:], traces=traces)
-
-
-def _outcomes(directory: Path) -> Sequence[Outcome]:
-    """The outcomes of a stored evaluation so far."""
-    from omnimeter.results import Record
-
-    return Record(directory).outcomes() if Layout(directory).spec.exists() else []
 
 
 def _described(entry: Entry) -> dict[str, Any]:

@@ -57,6 +57,9 @@ FLUSH_SECONDS = 1.0
 SHARD = 4096
 """Outcomes in one shard at the most."""
 
+CHECKED = 256
+"""Exercises that are drawn before anything is run, to see whether that can be done."""
+
 SLICE = 2048
 """Exercises of an agent in one slice at the most."""
 
@@ -119,8 +122,8 @@ def check(evaluation: Evaluation) -> None:
         announce(f"Parts may change without a new digest: {unknown}.", warn=True)
     for agent in evaluation.agents:
         proposed = protocol.propose(agent, [])
-        if agent != evaluation.agents[0]:  # one look at all that is drawn is enough
-            proposed = proposed[:1]
+        # Of the first agent some are drawn, to see whether they can be; others get the same ones.
+        proposed = proposed[: CHECKED if agent == evaluation.agents[0] else 1]
         for member in {agent, *(each for exercise in proposed for each in exercise.joint)}:
             if not is_isolated(member, Isolation.AUTO):  # no untrusted code is loaded here
                 with suppress(BrokenPartError):  # its exercises end in faults

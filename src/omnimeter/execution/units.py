@@ -91,7 +91,7 @@ def evaluation_of(record: Record) -> Evaluation:
 
 
 def units_of(directory: Path) -> list[Unit]:
-    """The units of a stored evaluation: the same whoever asks, and whatever is finished."""
+    """The units of a stored evaluation: always the same, whatever is finished."""
     from omnimeter.results import Record
 
     return units_in(evaluation_of(Record(directory)), directory)

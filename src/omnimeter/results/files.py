@@ -292,19 +292,19 @@ def refuse_links(layout: Layout) -> None:
 
 
 @contextmanager
-def locked(layout: Layout, patience: float = 0) -> Iterator[None]:
+def locked(layout: Layout, timeout: float = 0) -> Iterator[None]:
     """Hold the lock of an evaluation, or fail if another process holds it.
 
     The operating system releases the lock when its holder dies; the lock file stays.
 
     Args:
         layout: The evaluation.
-        patience: For how many seconds to wait for it.
+        timeout: For how many seconds to wait for it.
 
     Raises:
         StoreError: Another process holds it.
     """
-    lock = FileLock(layout.lock, timeout=patience, thread_local=False)
+    lock = FileLock(layout.lock, timeout=timeout, thread_local=False)
     with write_errors(layout.lock):
         try:
             lock.acquire()
