@@ -14,13 +14,18 @@ SLOW = f"{Path(__file__).parent / 'slow_agents.py'}:Sleeper"
 
 
 def small_campaign(
-    directory: Path, seconds: float = 0.0, *, seeds: int = 2, interactions: int = 4
+    directory: Path,
+    seconds: float = 0.0,
+    *,
+    seeds: int = 2,
+    exercises: int = 3,
+    interactions: int = 4,
 ) -> Path:
-    """A campaign with two units for each seed; one is slow, if seconds are given."""
+    """A campaign of two agents for each seed; one is slow, if seconds are given."""
     other = Spec(SLOW, {"seconds": seconds}) if seconds else Spec("constant-v1", {"action": 0})
     for seed in range(seeds):
-        given = {"environment_class": "cups-v1", "exercises": 3, "interactions": interactions}
-        protocol = Spec("sample-v1", {**given, "seed": seed})
+        given = {"environment_class": "cups-v1", "exercises": exercises, "seed": seed}
+        protocol = Spec("sample-v1", {**given, "interactions": interactions})
         begin(directory, f"cups-{seed}", Evaluation(protocol, (Spec("random-v1"), other)))
     return directory
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -44,6 +44,9 @@ from omnimeter.results.files import read_error, write_errors
 
 UNFINISHED = 75
 """Exit code of an array task that has units left and is to be queued again (EX_TEMPFAIL)."""
+
+REMIND = 10.0
+"""Seconds after which a worker is interrupted again that goes on."""
 
 REPLACED = 50
 """How often an array task starts its worker."""
@@ -230,33 +233,34 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
 class Warned:
     """Whether this process was warned (SIGUSR1) that its time is nearly over.
 
-    Some seconds after the warning it is interrupted, as by Ctrl-C.
+    Some seconds after the warning it is interrupted, as by Ctrl-C, and again until it listens: an
+    interruption that comes in a callback is lost.
     """
 
     def __init__(self, seconds: float) -> None:
-        self._late = False
-        self._last = Timer(seconds, self._interrupt)
-        self._last.daemon = True
+        self._seconds, self._late, self._over = seconds, False, Event()
+        self._reminder = Thread(target=self._remind, daemon=True)
         signal.signal(signal.SIGUSR1, self._warn)
 
     def __bool__(self) -> bool:
-        return self._last.ident is not None
+        return self._reminder.ident is not None
 
     def end(self) -> None:
         """From now on, it is not interrupted any more."""
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-        self._last.cancel()
+        self._over.set()
 
     def _warn(self, number: int, frame: object) -> None:  # noqa: ARG002 - as the system calls it
         if self._late:
             raise KeyboardInterrupt
         if not self:
-            self._last.start()
+            self._reminder.start()
 
-    def _interrupt(self) -> None:
-        # SIGINT is ignored by what a shell script starts in the background.
-        self._late = True
-        os.kill(os.getpid(), signal.SIGUSR1)
+    def _remind(self) -> None:
+        delay = self._seconds
+        while not self._over.wait(delay):
+            self._late, delay = True, REMIND
+            os.kill(os.getpid(), signal.SIGUSR1)  # a shell's background ignores SIGINT
 
 
 def collect(directory: Path) -> Collected:
