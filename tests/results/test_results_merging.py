@@ -29,10 +29,10 @@ class Killed(BaseException):
 
 @pytest.fixture(autouse=True, scope="module")
 def no_waiting() -> Iterator[None]:
-    """Shards are merged early; asking git and waiting for the disk would take most of the time."""
+    """Shards are merged early; provenance and waiting for the disk would take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda _: None)
-        patch.setattr("omnimeter.results.provenance.git_output", lambda *_: None)
+        patch.setattr("omnimeter.results.store.current_provenance", lambda *_: {})
         patch.setattr(merging, "MANY", 2)
         patch.setattr(merging, "MERGED", 8)
         yield
@@ -78,7 +78,7 @@ kills = st.tuples(st.just("killed"), st.integers(0, 12))
 events = st.lists(appends | twins | kills | st.tuples(st.just("opened")), min_size=3, max_size=14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(events)
 def test_merging_changes_no_outcome_in_any_order_of_events(given_events: list[Any]) -> None:
     expected: dict[str, Outcome] = {}
@@ -111,7 +111,7 @@ def test_merging_changes_no_outcome_in_any_order_of_events(given_events: list[An
             check(directory, expected)
         with open_writer(directory, SPEC) as writer:
             check(directory, expected)
-            small = [path for path in (directory / "outcomes").iterdir()]
+            small = list((directory / "outcomes").iterdir())
             assert len(small) <= max(2, len(expected) // 4 + 1) + 1
             stored = [exact_outcome(each) for each in writer.outcomes()]
             assert len(stored) == len(expected)
@@ -219,9 +219,9 @@ def test_outcomes_that_were_removed_are_missed(tmp_path: Path) -> None:
 MERGING = """
 import sys
 from results_samples import SPEC, make_outcome, make_trace
-from omnimeter.results import merging, open_writer, provenance
+from omnimeter.results import merging, open_writer, store
 merging.MANY = 2
-provenance.git_output = lambda *_: None
+store.current_provenance = lambda *_: {}
 number = 0
 for turn in range(int(sys.argv[2])):
     with open_writer(sys.argv[1], SPEC) as writer:
