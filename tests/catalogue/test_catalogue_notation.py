@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnimeter.catalogue import alternatives
 from omnimeter.catalogue.specs import read_assignment, read_call
 from omnimeter.contract import InvalidInputError, Spec
 
@@ -124,3 +125,50 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert 1 <= int(str(error).split("character ")[1].split(":")[0]) <= len(text) + 1  # noqa: PT017 - both ways are fine
     else:
         assert text.strip().startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "stands_for"),
+    [
+        ("q", ["q"]),
+        ("q(a=1)", ["q(a=1)"]),
+        ("q(a=1|2)", ["q(a=1)", "q(a=2)"]),
+        ("q(a=0.1 | 0.2, b=x|y)", [
+            "q(a=0.1 , b=x)", "q(a=0.1 , b=y)", "q(a= 0.2, b=x)", "q(a= 0.2, b=y)",
+        ]),
+        ('q(a=[1,2]|[3],b={"c":"d|e"})', ['q(a=[1,2],b={"c":"d|e"})', 'q(a=[3],b={"c":"d|e"})']),
+        ("""q(a='x|y',b="x|y")""", ["""q(a='x|y',b="x|y")"""]),
+        ("q(a='x|y'|z)", ["q(a='x|y')", "q(a=z)"]),
+        ("slowed(agent=q(a=1|2)|r,s=3)", [
+            "slowed(agent=q(a=1),s=3)", "slowed(agent=q(a=2),s=3)", "slowed(agent=r,s=3)",
+        ]),
+        ('slowed(agent="a|b.py:X"(d=1|2))', [
+            'slowed(agent="a|b.py:X"(d=1))', 'slowed(agent="a|b.py:X"(d=2))',
+        ]),
+        ("a|b (v|2).py:X(d=1|2)", ["a|b (v|2).py:X(d=1)", "a|b (v|2).py:X(d=2)"]),
+        ("q(a=(x|y))", ["q(a=(x|y))"]),
+        ("q(a|b)", ["q(a|b)"]),
+    ],
+)  # fmt: skip
+def test_alternatives(text: str, stands_for: list[str]) -> None:
+    assert alternatives(text) == stands_for
+
+
+@pytest.mark.parametrize("text", ["q(a=1|)", "q(a=|1)", "q(a=1||2)", "q(a= | )"])
+def test_an_alternative_cannot_be_missing(text: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"character 5: a value is missing beside '\|'"):
+        alternatives(text)
+
+
+def test_there_are_not_too_many_alternatives() -> None:
+    values = "|".join(map(str, range(10)))
+    assert len(alternatives(f"q(a={values},b={values},c={values})")) == 1000
+    with pytest.raises(InvalidInputError, match="more than 1,000"):
+        alternatives(f"q(a={values},b={values},c={values},d=1|2)")
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.text(), min_size=1))
+def test_a_label_stands_for_itself(parameters: dict[str, str]) -> None:
+    """Texts with bars are in quotes there."""
+    label = Spec("random-v1", parameters).label
+    assert alternatives(label) == [label]

@@ -153,7 +153,8 @@ def test_the_mdps_of_an_experiment_are_played_in_their_order() -> None:
     assert (stored.gamma, stored.horizon) == (0.95, 250)
     np.testing.assert_allclose(stored.transitions, MDPS, rtol=1e-14)
     sample = Sample("mdp(file=experiment.dat)", exercises=4, interactions=5)
-    for transitions, planned in zip(MDPS, sample.planned, strict=True):
+    drawn = map(sample.planned, range(4))
+    for transitions, planned in zip(MDPS, drawn, strict=True):
         seen = planned.environment_class.with_views(["model"]).build(planned.instance)
         remarks = seen.briefing().remarks
         np.testing.assert_allclose(remarks["transitions"], transitions, rtol=1e-12)
@@ -161,7 +162,7 @@ def test_the_mdps_of_an_experiment_are_played_in_their_order() -> None:
         assert planned.complexity == 30
     longer = Sample("mdp(file=experiment.dat)", exercises=5, interactions=5)
     with pytest.raises(InvalidInputError, match=r"4 MDPs; there is no MDP 4.*at most 4 exercises"):
-        longer.propose(Spec("random-v1"), [])
+        list(longer.propose(Spec("random-v1"), []))
 
 
 def test_draws_among_stored_mdps() -> None:

@@ -1,5 +1,6 @@
-"""Correlation and regression: exact cases, degenerate ones, and whether the intervals hold."""
+"""Correlation, rank correlation and regression: exact and degenerate cases, and coverage."""
 
+from functools import partial
 from math import inf, isinf, isnan
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from omnimeter.estimation import correlation, regression
+from omnimeter.estimation import correlation, rank_correlation, regression, regression_band
 
 SIZES = [20, 100, 300]
 
@@ -164,14 +165,112 @@ def test_what_hangs_on_a_single_point_is_not_known():
     ],
 )
 def test_bad_points_are_rejected(x, y, confidence, message):
-    for relation in (correlation, regression):
+    for relation in (correlation, rank_correlation, regression, partial(regression_band, at=[0.0])):
         with pytest.raises(ValueError, match=message):
-            relation(x, y, confidence)
+            relation(x, y, confidence=confidence)
 
 
 def test_a_line_needs_two_different_places():
     with pytest.raises(ValueError, match="differ in x"):
         regression([1, 1, 1], [0, 1, 2])
+    with pytest.raises(ValueError, match="differ in x"):
+        regression_band([1, 1, 1], [0, 1, 2], [0.0])
+    with pytest.raises(ValueError, match="not finite"):
+        regression_band([1, 2, 3], [0, 1, 2], [inf])
+
+
+@pytest.mark.parametrize("count", [3, 20, 300])
+@pytest.mark.parametrize("draw", [normal, independent, rewards, widening])
+def test_rank_correlations_are_those_of_scipy(draw, count):
+    x, y = draw(np.random.default_rng(count), count)
+    assert rank_correlation(x, y).value == pytest.approx(stats.spearmanr(x, y).statistic)
+
+
+def test_rank_correlation_of_normal_points_is_as_sure_as_it_should_be():
+    """At no correlation the standard error on Fisher's scale is 1 / √n."""
+    x, y = np.random.default_rng(3).normal(size=(2, 4_000))
+    estimate = rank_correlation(x, y)
+    assert estimate.high - estimate.low == pytest.approx(2 * 1.96 / np.sqrt(4_000), rel=0.03)
+    assert estimate.p_value == pytest.approx(stats.spearmanr(x, y).pvalue, abs=0.02)
+
+
+def test_the_error_of_a_rank_correlation_is_that_of_leaving_points_out():
+    x, y = rewards(np.random.default_rng(4), 400)
+    estimate = rank_correlation(x, y)
+    kept = ~np.eye(400, dtype=bool)
+    without = np.arctanh([stats.spearmanr(x[each], y[each]).statistic for each in kept])
+    error = np.sqrt(399 / 400 * np.sum((without - np.mean(without)) ** 2))
+    half = (np.arctanh(estimate.high) - np.arctanh(estimate.low)) / 2
+    assert half == pytest.approx(stats.t(398).ppf(0.975) * error, rel=0.02)
+
+
+@given(points)
+def test_only_ranks_count_for_a_rank_correlation(pairs):
+    x, y = np.array(pairs).T
+    estimate, bent = rank_correlation(x, y), rank_correlation(np.arctan(x / 100), np.cbrt(y))
+    mirrored = rank_correlation(y, -x)
+    assert 0 <= estimate.p_value <= 1
+    assert -1 <= estimate.low <= estimate.high <= 1
+    if not isnan(estimate.value):
+        expected = estimate.low, estimate.value, estimate.high, estimate.p_value
+        assert (bent.low, bent.value, bent.high, bent.p_value) == pytest.approx(expected)
+        turned = -mirrored.high, -mirrored.value, -mirrored.low, mirrored.p_value
+        assert turned == pytest.approx(expected)
+        assert estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9
+
+
+def test_rank_correlation_of_what_is_constant_or_in_order():
+    constant = rank_correlation([1, 2, 3], [5, 5, 5])
+    assert isnan(constant.value)
+    assert (constant.low, constant.high, constant.p_value, constant.bounded) == (-1, 1, 1, True)
+    ordered = rank_correlation([1, 2, 3, 4], [1, 4, 9, 1000])
+    assert (ordered.value, ordered.low, ordered.high) == (1, -1, 1)
+    assert ordered.p_value == pytest.approx(2 / 24)
+    equal = rank_correlation([0.3, 0.1 + 0.2, 1, 2], [1, 1, 2, 3])
+    assert equal.value == pytest.approx(1)
+
+
+def test_the_line_and_its_band_are_near_the_textbook_ones_for_normal_points():
+    x, y = normal(np.random.default_rng(6), 3_000)
+    places = np.array([-1.0, 0.0, 2.0])
+    band, line = regression_band(x, y, places), regression(x, y)
+    assert band.values == pytest.approx(line.at(places))
+    error = np.sqrt((1 / 3_000 + (places - x.mean()) ** 2 / np.sum((x - x.mean()) ** 2)) * 0.75)
+    assert (band.high - band.low) / 2 == pytest.approx(1.96 * error, rel=0.1)
+    assert (band.highest - band.lowest) / 2 == pytest.approx(np.sqrt(2 * 3.0) * error, rel=0.1)
+
+
+def test_the_line_is_less_sure_where_points_spread_more():
+    x, y = widening(np.random.default_rng(7), 400)
+    band = regression_band(x, y, [0.0, 3.0])
+    near, far = band.high - band.low
+    # Were the spread the same everywhere, it would be √5 / √2 times as long there.
+    assert far > 2.5 * near
+
+
+def test_lines_that_cannot_be_said_are_infinite():
+    for x, y in (
+        ([0, 1], [0, 1]),
+        ([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.9]),
+        ([1, 2, 3, 4], [2, 4, 6, 8]),
+    ):
+        band = regression_band(x, y, [0.0, 1.0])
+        assert np.all(np.isinf([band.low, band.high, band.lowest, band.highest]))
+        assert band.values == pytest.approx(regression(x, y).at([0.0, 1.0]))
+
+
+@given(points, st.lists(numbers, min_size=1, max_size=5), st.sampled_from([0.5, 4.0]), numbers)
+def test_bands_move_with_the_points(pairs, places, scale, shift):
+    x, y = np.array(pairs).T
+    if np.ptp(x) == 0:
+        return
+    plain = regression_band(x, y, places)
+    moved = regression_band(x, y * scale + shift, places)
+    assert np.all(plain.lowest <= plain.low)
+    assert np.all(plain.low <= plain.values)
+    assert np.all(plain.values <= plain.high)
+    assert np.all(plain.high <= plain.highest)
+    assert moved.values == pytest.approx(plain.values * scale + shift, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from scipy import stats
 
 from omnimeter.estimation import (
     bootstrap,
+    combined_mean,
     difference,
     interquartile_mean,
     mean,
@@ -149,3 +150,25 @@ def test_the_bootstrap_covers_the_interquartile_mean_as_documented(draw, count):
         for values in draw(rng, (3_000, count))
     ]
     assert 0.905 <= coverage(estimates) <= 0.975
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("draw", [normal, uniform])
+def test_the_mean_of_independent_estimates_is_covered(draw, count):
+    rng = np.random.default_rng([12, count])
+    estimates = [
+        combined_mean([mean(values) for values in samples])
+        for samples in draw(rng, (1_000, count, 20))
+    ]
+    assert 0.93 <= coverage(estimates) <= 0.985
+    single = mean(normal(rng, (20,)))
+    assert combined_mean([single]) == single
+
+
+def test_the_mean_of_independent_estimates_of_different_precision_is_covered():
+    rng = np.random.default_rng(13)
+    estimates = [
+        combined_mean([mean(10 * normal(rng, (10,))), mean(normal(rng, (50,)))])
+        for _ in range(1_000)
+    ]
+    assert 0.93 <= coverage(estimates) <= 0.98

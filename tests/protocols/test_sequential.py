@@ -93,10 +93,12 @@ def test_the_unit_of_a_test_with_parts_is_a_cycle_through_them(kind):
 
 
 def test_cycles():
-    known = dict.fromkeys(range(6), 0.0) | {1: 1.0, 3: None, 5: 0.5, 7: 1.0}
-    assert cycle_means(known, 2) == [0.5, 0.25]
-    assert cycle_means(known, 3) == [pytest.approx(1 / 3)]
-    assert cycle_means({}, 1) == []
+    numbers = np.array([7, 5, 4, 3, 2, 1, 0])  # in any order
+    payoffs = np.array([1.0, 0.5, 0.0, np.nan, 0.0, 1.0, 0.0])
+    assert cycle_means(numbers, payoffs, 2).tolist() == [0.5, 0.25]
+    assert cycle_means(numbers, payoffs, 3).tolist() == [pytest.approx(1 / 3)]
+    assert cycle_means(numbers, payoffs, 1).tolist() == [0.0, 1.0, 0.0, 0.0, 0.5]
+    assert cycle_means(numbers[:0], payoffs[:0], 1).tolist() == []
 
 
 def test_before_a_cycle_is_complete_all_is_possible():

@@ -95,7 +95,7 @@ def test_no_set_has_an_environment_twice(seed, count):
 def test_a_class_that_has_not_so_many_says_how_many(environments, number):
     test = UniversalRewards(environments, exercises=number + 1)
     with pytest.raises(InvalidInputError, match=f"after {number} there was no new one") as caught:
-        test.propose(AGENT, [])
+        list(test.propose(AGENT, []))
     assert f"Ask for {number} exercises" in caught.value.advice
 
 
@@ -309,7 +309,7 @@ def test_a_wrong_adjustment_raises_before_an_agent_acts(tmp_path, body):
     )
     test = UniversalAdjusted("cups-v1", adjustment=f"{file}:Phi")
     with pytest.raises(InvalidInputError, match="adjustment is"):
-        test.propose(AGENT, [])
+        next(iter(test.propose(AGENT, [])))
 
 
 def test_an_adjustment_above_one_keeps_its_values_within_the_bounds(tmp_path):

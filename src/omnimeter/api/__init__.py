@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from omnimeter.api.campaign import Campaign, campaign
 from omnimeter.api.evaluation import (
     EnvironmentClassLike,
     Session,
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     from omnimeter.reproductions.shared import Reproduced
 
 __all__ = [
+    "Campaign",
     "Result",
     "Session",
     "UniversalTest",
     "audit",
+    "campaign",
     "compare",
     "evaluate",
     "list_agents",

@@ -6,8 +6,10 @@ from omnimeter.catalogue.files import files_of, unhashed
 from omnimeter.catalogue.making import Description, describe, make, resolve
 from omnimeter.catalogue.parameters import Parameter
 from omnimeter.catalogue.specs import (
+    alternatives,
     given_spec,
     inner_part,
+    normalised,
     parse,
     read_spec,
     with_digest,
@@ -16,7 +18,7 @@ from omnimeter.catalogue.specs import (
 )
 
 __all__ = [
-    "Description", "Entry", "Kind", "Parameter", "describe", "files_of", "forget", "given_spec",
-    "inner_part", "listing", "make", "parse", "read_spec", "resolve", "unhashed", "with_digest",
-    "with_parameters", "without_consent", "write_spec",
+    "Description", "Entry", "Kind", "Parameter", "alternatives", "describe", "files_of", "forget",
+    "given_spec", "inner_part", "listing", "make", "normalised", "parse", "read_spec", "resolve",
+    "unhashed", "with_digest", "with_parameters", "without_consent", "write_spec",
 ]  # fmt: skip

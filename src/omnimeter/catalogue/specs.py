@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,11 @@ LONGEST_PART = 5000
 DEEPEST = 20
 """Brackets that may be open at once: reading parts in parts takes long with the power of it."""
 
+MOST_ALTERNATIVES = 1000
+"""Parts that one text may stand for."""
+
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
+_ASSIGNED = re.compile(r"\s*([A-Za-z_]\w*)\s*=")
 
 
 def read_call(text: str) -> tuple[str, dict[str, Any]]:
@@ -37,6 +43,18 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
     Raises:
         InvalidInputError: The text cannot be read; the message says at which character.
     """
+    name, _, pieces = _split_call(text)
+    parameters: dict[str, Any] = {}
+    for start, stop in pieces:
+        key, value = read_assignment(text, start, stop)
+        if key in parameters:
+            raise _error(text, start, f"{key!r} is given twice")
+        parameters[key] = value
+    return name, parameters
+
+
+def _split_call(text: str) -> tuple[str, int, list[tuple[int, int]]]:
+    """The name, where its parameters are opened (-1: nowhere), and from where to where each is."""
     opened = text.find("(")
     if text.lstrip().startswith('"'):
         start = text.index('"')
@@ -55,22 +73,59 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
                 break
             opened = text.find("(", len(text) - len(rest))
         name = (text if opened < 0 else text[:opened]).strip()
-    parameters: dict[str, Any] = {}
     if opened < 0:
-        return name, parameters
+        return name, opened, []
     start, end = opened + 1, _closing(text, opened)
     if rest := text[end + 1 :].strip():
         raise _error(text, text.index(rest, end + 1), f"{rest!r} follows the last parenthesis")
+    pieces = []
     while start <= end and text[opened + 1 : end].strip():
         stop = start  # the next comma outside of brackets and quotes, or else the end
         while stop < end and text[stop] != ",":
             stop = _after(text, stop)
-        key, value = read_assignment(text, start, stop)
-        if key in parameters:
-            raise _error(text, start, f"{key!r} is given twice")
-        parameters[key] = value
+        pieces.append((start, stop))
         start = stop + 1
-    return name, parameters
+    return name, opened, pieces
+
+
+def alternatives(text: str) -> list[str]:
+    """The texts that a text stands for: ``a(x=1|2, y=3|4)`` stands for four.
+
+    Only a ``|`` in a value, outside of its quotes and brackets, separates values; so do those in
+    the values of a part that is itself a value: ``slowed(agent=random(rate=1|2), seconds=1)``.
+
+    Raises:
+        InvalidInputError: The text cannot be read, or stands for more than ``MOST_ALTERNATIVES``.
+    """
+    _, opened, pieces = _split_call(text) if "|" in text else ("", -1, [])
+    choices = []
+    for start, stop in pieces:
+        match = _ASSIGNED.match(text[:stop], start)
+        begun = stop if match is None else match.end()  # read_call tells what is wrong there
+        values = []
+        place = first = begun
+        while place < stop:
+            if text[place] == "|":
+                values.append(text[first:place])
+                first = place = place + 1
+            else:
+                place = _after(text, place)
+        values.append(text[first:stop])
+        if len(values) > 1 and not all(value.strip() for value in values):
+            raise _error(text, begun, "a value is missing beside '|'; a text with '|' needs quotes")
+        every: list[str] = []
+        for value in values:
+            call = value.strip()[-1:] == ")" and value.strip()[0] not in "([{'"
+            every += alternatives(value) if call else [value]
+        choices.append([text[start:begun] + each for each in every])
+        if prod(map(len, choices)) > MOST_ALTERNATIVES:
+            shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+            message = f"{shown!r} stands for more than {MOST_ALTERNATIVES:,} parts."
+            raise InvalidInputError(message, "Give fewer values.")
+    if not choices:
+        return [text]
+    before, after = text[: opened + 1], text[pieces[-1][1] :]
+    return [before + ",".join(chosen) + after for chosen in product(*choices)]
 
 
 def read_assignment(text: str, start: int = 0, stop: int | None = None) -> tuple[str, Any]:
@@ -81,7 +136,7 @@ def read_assignment(text: str, start: int = 0, stop: int | None = None) -> tuple
     Raises:
         InvalidInputError: The text cannot be read; the message says at which character.
     """
-    match = re.compile(r"\s*([A-Za-z_]\w*)\s*=").match(text[:stop], start)
+    match = _ASSIGNED.match(text[:stop], start)
     if match is None:
         raise _error(text, start, "here 'key=value' is expected")
     written = text[match.end() : stop].strip()
@@ -143,7 +198,7 @@ def _error(text: str, position: int, why: str) -> InvalidInputError:
     return InvalidInputError(f"In {shown!r}, character {position + 1}: {why}.", advice)
 
 
-def parse(kind: Kind, text: str) -> Spec:
+def parse(kind: Kind, text: str, folder: Path | None = None) -> Spec:
     """The spec that a text names, with its full id and, for a file, its digest.
 
     Nothing is imported: whether the parameters fit is checked by ``make``.
@@ -152,26 +207,45 @@ def parse(kind: Kind, text: str) -> Spec:
         kind: What it must be.
         text: ``random``, ``random-v1(rate=10)``, ``my_agent.py:MyAgent(depth=3)``,
             ``package.module:Name``, or the path of a ``.json`` file with a spec.
+        folder: Where relative names of files begin; by default where the command is typed.
 
     Raises:
         UnknownNameError: There is no part of that name.
         InvalidInputError: The text or the file cannot be read.
     """
     text = text.strip()
-    spec = read_spec(text) if text.endswith(".json") else Spec(*read_call(text))
+    path = text if folder is None else str(folder / text)
+    spec = read_spec(path) if text.endswith(".json") else Spec(*read_call(text))
     if not spec.id:
         raise InvalidInputError(f"{text!r} names no {kind}.", f"Name {kind.phrase}.")
-    return _normalised(kind, spec)
+    return normalised(kind, spec, folder)
 
 
-def _normalised(kind: Kind, spec: Spec) -> Spec:
-    """The spec with full ids and the digests of files, also in the part that it is made of."""
+def normalised(kind: Kind, spec: Spec, folder: Path | None = None) -> Spec:
+    """The spec with full ids and the digests of files, also in the part that it is made of.
+
+    Args:
+        kind: What it must be.
+        spec: The spec, as it was given.
+        folder: Where relative names of files begin; by default where the command is typed. Names of
+            files are then those of the whole path.
+
+    Raises:
+        UnknownNameError: There is no part of that name.
+        InvalidInputError: A file cannot be read.
+    """
     location = read_location(spec.id)
     if location is None:
         spec = replace(spec, id=find(kind, spec.id).id)
+    if folder is not None:
+        if location is not None and location.is_file:
+            spec = replace(spec, id=f"{folder / location.source}:{location.name}")
+        given = spec.parameters.get("file")
+        if isinstance(given, str) and (folder / given).is_file():
+            spec = replace(spec, parameters={**spec.parameters, "file": str(folder / given)})
     spec = with_digest(spec)
     for name in _INNER.get(kind, ()):
-        if inner := inner_part(kind, spec, name):
+        if inner := inner_part(kind, spec, name, folder):
             value = inner.to_json() if inner.digest else inner.label
             if len(inner.label) > LONGEST_PART:  # quotes in quotes double it each time
                 message = f"The {name} of {spec.id} is nested too deeply."
@@ -184,18 +258,18 @@ _INNER = {Kind.AGENT: ("agent",), Kind.ENVIRONMENT: ("first", "second")}
 """The parameters that name a part of the same kind."""
 
 
-def inner_part(kind: Kind, spec: Spec, name: str) -> Spec | None:
+def inner_part(kind: Kind, spec: Spec, name: str, folder: Path | None = None) -> Spec | None:
     """The part of the same kind that a part is made of: its parameter of some name.
 
     ``slowed(agent=random, seconds=1)`` is made of the agent ``random``. A value that names no part
-    is left to the part that has the parameter.
+    is left to the part that has the parameter. A relative name of a file begins in ``folder``.
     """
     given = spec.parameters.get(name)
     try:
         if isinstance(given, str):
-            return parse(kind, given)
+            return parse(kind, given, folder)
         if isinstance(given, Mapping) and isinstance(given.get("id"), str):
-            return _normalised(kind, Spec.from_json(given))
+            return normalised(kind, Spec.from_json(given), folder)
     except (UnknownNameError, InvalidInputError):
         pass
     return None

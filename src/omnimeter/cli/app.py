@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from omnimeter.cli import (
     audit,
+    campaign,
     catalogue,
     compare,
     doctor,
@@ -58,6 +59,10 @@ app.command("run", cls=_Command)(run.run)
 app.command("prepare", cls=_Command)(prepare.prepare)
 app.command("test", cls=_Command)(test.test)
 app.command("compare", cls=_Command)(compare.compare)
+_campaign = typer.Typer(cls=_Group, help=campaign.HELP, no_args_is_help=True)
+for _name, _function in campaign.COMMANDS.items():
+    _campaign.command(_name, cls=_Command)(_function)
+app.add_typer(_campaign, name="campaign")
 app.command("audit", cls=_Command)(audit.audit)
 app.command("measure", cls=_Command)(measure.measure)
 app.command("reproduce", cls=_Command)(reproduce.reproduce)
@@ -129,12 +134,22 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     typer.secho(f"Warning: {_as_options(str(message))}", fg="yellow", err=True)
 
 
+def commands_in(group: Any, before: str = "") -> dict[str, Any]:
+    """All commands of a group, those of groups in it too, by what is typed: ``campaign run``."""
+    commands: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            commands |= commands_in(command, f"{before}{name} ")
+        else:
+            commands[before + name] = command
+    return commands
+
+
 def _as_options(text: str) -> str:
     """A message of the Python API with parameters (``time=60``) as options (``--time 60``)."""
-    commands: Any = typer.main.get_command(app)
     options = {
         each.name: each.opts[0]
-        for command in commands.commands.values()
+        for command in commands_in(typer.main.get_command(app)).values()
         for each in command.params
         if each.opts[0].startswith("--")
     }

@@ -132,7 +132,7 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
     messages = {
         f"{outcome.exercise.agent.label}: {outcome.fault.kind}: {outcome.fault.message}": None
         for outcomes in result.outcomes.values()
-        for outcome in outcomes
+        for outcome in outcomes.where(outcomes.faults != 0)
         if outcome.fault is not None
     }
     for message in list(messages)[:5]:

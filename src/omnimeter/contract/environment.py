@@ -146,6 +146,14 @@ class EnvironmentClass(ABC):
     def build(self, instance: Instance) -> Environment:
         """Make the environment that an instance describes."""
 
+    def reward_range(self) -> tuple[float, float] | None:
+        """The range of rewards (``Environment.rewards``) where it is the same in all environments.
+
+        With ``None``, the default, it is not known before they are drawn and built, which takes
+        time in a test of many exercises.
+        """
+        return None
+
     def claims(self) -> Claims:
         """What this class says of its environments."""
         return Claims()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import eq
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract.agent import FloatArray, IntArray
-from omnimeter.contract.exercise import Exercise, FaultKind, Outcome
+from omnimeter.contract.exercise import Ending, Exercise, FaultKind, Outcome
 from omnimeter.contract.spec import Spec
 
 BLOCK = 512
@@ -17,6 +18,9 @@ BLOCK = 512
 
 FAULTS = ("", *map(str, FaultKind))
 """The kinds of faults by their codes in ``Outcomes.faults``; 0 is none."""
+
+ENDINGS = tuple(map(str, Ending))
+"""How exercises end, by their codes in ``Outcomes.endings``."""
 
 INFRASTRUCTURE = FAULTS.index(FaultKind.INFRASTRUCTURE)
 
@@ -38,6 +42,7 @@ COLUMNS: Mapping[str, tuple[Any, Callable[[Outcome], Any]]] = {
     "last_time": (np.int64, lambda each: each.last_time),
     "fault": (np.int8, lambda each: 0 if each.fault is None else FAULTS.index(each.fault.kind)),
     "attempts": (np.int64, lambda each: each.attempts),
+    "ending": (np.int8, lambda each: ENDINGS.index(each.ending)),
 }
 """Each column: its type, and its value in one outcome."""
 
@@ -98,6 +103,11 @@ class Outcomes(Sequence[Outcome]):
             if each.exercise.agent in groups:
                 groups[each.exercise.agent].append(each)
         return {agent: Outcomes(own) for agent, own in groups.items()}
+
+    @property
+    def shards(self) -> list[str]:
+        """The shards of a store that they are in; none where there is no store."""
+        return []
 
     def take(self, rows: IntArray) -> Self:
         """The outcomes of some rows, in the order of the rows."""
@@ -173,6 +183,11 @@ class Outcomes(Sequence[Outcome]):
         """How often each was begun."""
         return self.column("attempts")
 
+    @property
+    def endings(self) -> NDArray[np.int8]:
+        """How they ended, as places in ``ENDINGS``."""
+        return self.column("ending")
+
     def fault_counts(self) -> dict[str, int]:
         """How many of them ended in each kind of fault, of those that occur."""
         codes, counts = np.unique(self.faults, return_counts=True)
@@ -210,9 +225,11 @@ class Outcomes(Sequence[Outcome]):
             yield from self.objects(np.arange(first, min(first + BLOCK, len(self))))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
 
-    __hash__ = None  # type: ignore[assignment] # as of a list
+    __hash__ = None  # type: ignore[assignment] # as of every sequence that is compared by its items
 
     def __repr__(self) -> str:
         return f"<{len(self)} outcomes>"

@@ -115,7 +115,7 @@ class Design:
         environments: The label of the class of all environments; empty where there are several.
         metrics: The secondary metrics, in the order of their columns.
         parts: Of how many parts, fixed beforehand and of the same weight, each exercise in turn
-            belongs to one.
+            belongs to one: exercise k is in part ``k % parts``.
         moments: How many moments a test of repetitions can have at most, if that is known: at each
             it could be stopped because of what it shows.
         precision: Half the length of the interval at which an agent's test ends, where that was
@@ -145,9 +145,12 @@ class Protocol(ABC):
     Attributes:
         memory: ``fresh``: every exercise is taken by a new agent, possibly in several processes.
             ``carried``: one agent takes all exercises in order, with ``begin`` before each.
+        fixed: Whether an agent without outcomes is proposed all exercises there are, the one of
+            number k in place k. Any slice of them can then be taken by another process.
     """
 
     memory: Memory = "fresh"
+    fixed: bool = False
 
     @abstractmethod
     def payoff(self) -> Payoff:
@@ -158,7 +161,8 @@ class Protocol(ABC):
         """Which exercises the agent takes next, given the outcomes so far; none at the end.
 
         Must be a pure function: the same outcomes, in whatever order, give the same exercises.
-        Exercises that have an outcome may be proposed again; they are not run again.
+        Exercises that have an outcome may be proposed again; they are not run again. The sequence
+        may make each exercise only when it is indexed or iterated over, and again each time.
         """
 
     @abstractmethod
@@ -184,10 +188,6 @@ class Protocol(ABC):
     def bounds(self) -> tuple[float, float] | None:
         """Between which numbers every payoff lies, where that is known."""
         return None
-
-    def stratum(self, exercise: Exercise) -> int:  # noqa: ARG002 - for tests with several
-        """The part of the test that an exercise belongs to, where parts were fixed beforehand."""
-        return 0
 
     def expected(self) -> int | None:
         """How many exercises one agent will take, where that is known beforehand."""

@@ -189,6 +189,11 @@ class Buttons(KernelEnvironmentClass):
         low, high = data["rewards"]
         return KernelEnvironment(KERNELS, state, buttons, space, (low, high))
 
+    def reward_range(self) -> tuple[float, float]:
+        """That of the example."""
+        low, high = EXAMPLES[self.example]["rewards"]
+        return low, high
+
     def claims(self) -> Claims:
         """The choice of a button matters at once; those with rewards below 0 are balanced."""
         return Claims(balanced=EXAMPLES[self.example]["rewards"][0] < 0, sensitive=1)

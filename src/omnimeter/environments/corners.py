@@ -126,11 +126,15 @@ class Corners(KernelEnvironmentClass):
         if complexity is not None and complexity != own:
             message = f"The environment of this class has complexity {own:g}, not {complexity:g}."
             raise InvalidInputError(message, "Leave the complexity out, or ask for that one.")
+        return Instance({"size": self.size, "rewards": self._paid()})
+
+    def _paid(self) -> list[float]:
+        """What is paid elsewhere, in the first corner and in the last."""
         paid = [0.0, *self.rewards]
         if self.rescale and max(paid) > min(paid):
             low, high = min(paid), max(paid)
             paid = [min(1.0, max(-1.0, (2 * each - low - high) / (high - low))) for each in paid]
-        return Instance({"size": self.size, "rewards": paid})
+        return paid
 
     def members(self, low: float, high: float, limit: int) -> list[Instance] | None:
         """The one environment, if its complexity is in the band."""
@@ -149,6 +153,11 @@ class Corners(KernelEnvironmentClass):
             rewards=np.array(paid, dtype=np.float64),
         )
         return KernelEnvironment(KERNELS, state, 4, single(side * side), (min(paid), max(paid)))
+
+    def reward_range(self) -> tuple[float, float]:
+        """The lowest and the highest of what is paid anywhere."""
+        paid = self._paid()
+        return min(paid), max(paid)
 
     def claims(self) -> Claims:
         """Neither balanced nor sensitive, whatever the rewards."""

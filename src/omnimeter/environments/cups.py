@@ -132,6 +132,10 @@ class Cups(KernelEnvironmentClass):
         state = CupsState(colours.copy(), colours, np.array([0, turns]))
         return KernelEnvironment(KERNELS, state, actions=cups, space=Space((2,) * cups))
 
+    def reward_range(self) -> tuple[float, float]:
+        """Rewards lie between -1 and 1."""
+        return -1.0, 1.0
+
     def claims(self) -> Claims:
         """Balanced over random colours; sensitive only if the environment rests."""
         horizon = 2 * (MAX_CUPS + 1)  # a round, and once more, of the largest number

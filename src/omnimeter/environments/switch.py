@@ -129,6 +129,11 @@ class Switch(EnvironmentClass):
         lows, highs = zip(*(e.complexity_range() for e in (self.first, self.second)), strict=True)
         return max(lows), min(highs)
 
+    def reward_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest reward of either, where both are known."""
+        first, second = self.first.reward_range(), self.second.reward_range()
+        return None if first is None or second is None else _hull(first, second)
+
     def claims(self) -> Claims:
         """What both claim; just before the switch, what counts may be in the second one."""
         both = self.first.claims(), self.second.claims()
@@ -188,7 +193,8 @@ class _Switched(Environment):
 
     def __init__(self, first: Environment, second: Environment, at: int) -> None:
         self._first, self._second, self._at = first, second, at
-        self.actions, self.space, self.rewards = first.actions, first.space, _hull(first, second)
+        self.actions, self.space = first.actions, first.space
+        self.rewards = _hull(first.rewards, second.rewards)
 
     def briefing(self, seat: int = 0) -> Briefing:
         return replace(self._first.briefing(seat), rewards=self.rewards)
@@ -216,7 +222,7 @@ class _KernelSwitched(KernelEnvironment):
         state = kernels.state(generator_state(), counter, *first.state, *second.state)
         view = first.view_of(0)
         views = () if view is None else (view,)
-        rewards = _hull(first, second)
+        rewards = _hull(first.rewards, second.rewards)
         super().__init__(kernels, state, first.actions, first.space, rewards, views=views)
         self._first = first
 
@@ -225,9 +231,9 @@ class _KernelSwitched(KernelEnvironment):
         return replace(told, rewards=self.rewards)
 
 
-def _hull(first: Environment, second: Environment) -> tuple[float, float]:
-    """The lowest and the highest possible reward of either."""
-    lows, highs = zip(first.rewards, second.rewards, strict=True)
+def _hull(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    """The lowest and the highest reward in either range."""
+    lows, highs = zip(first, second, strict=True)
     return min(lows), max(highs)
 
 

@@ -5,8 +5,17 @@ confidence. Coverage given in docstrings is that of ``pytest tests/estimation``,
 included.
 """
 
-from omnimeter.estimation.correlation import Correlation, Line, correlation, regression
+from omnimeter.estimation.comparison import SignedRank, probability_of_improvement, wilcoxon
+from omnimeter.estimation.correlation import (
+    Correlation,
+    Line,
+    correlation,
+    rank_correlation,
+    regression,
+    regression_band,
+)
 from omnimeter.estimation.estimates import (
+    Band,
     Estimate,
     Statistic,
     Support,
@@ -14,6 +23,7 @@ from omnimeter.estimation.estimates import (
     interquartile_mean,
 )
 from omnimeter.estimation.means import (
+    combined_mean,
     difference,
     mean,
     paired_difference,
@@ -23,29 +33,56 @@ from omnimeter.estimation.means import (
     stratified_mean,
     stratified_test,
 )
+from omnimeter.estimation.performance import (
+    LearningSpeed,
+    interquartile_estimate,
+    learning_speed,
+    performance_profile,
+)
 from omnimeter.estimation.reliability import intraclass, stability
 from omnimeter.estimation.sequences import difference_sequence, mean_sequence
+from omnimeter.estimation.variance import (
+    Effect,
+    Effects,
+    repeated_measures,
+    repeated_measures_two_way,
+)
 
 __all__ = [
+    "Band",
     "Correlation",
+    "Effect",
+    "Effects",
     "Estimate",
+    "LearningSpeed",
     "Line",
+    "SignedRank",
     "Statistic",
     "Support",
     "bootstrap",
+    "combined_mean",
     "correlation",
     "difference",
     "difference_sequence",
+    "interquartile_estimate",
     "interquartile_mean",
     "intraclass",
+    "learning_speed",
     "mean",
     "mean_sequence",
     "paired_difference",
     "paired_z",
+    "performance_profile",
+    "probability_of_improvement",
     "proportion",
+    "rank_correlation",
     "regression",
+    "regression_band",
+    "repeated_measures",
+    "repeated_measures_two_way",
     "stability",
     "stratified_difference",
     "stratified_mean",
     "stratified_test",
+    "wilcoxon",
 ]

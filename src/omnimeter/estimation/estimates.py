@@ -47,6 +47,31 @@ class Estimate:
     bounded: bool = field(default=False, kw_only=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A curve with intervals at each place, and a band that holds it at all places at once.
+
+    Attributes:
+        at: The places, as places on the x axis.
+        values: The estimate at each.
+        low: The lower end of the interval of each place alone.
+        high: The upper end of the interval of each place alone.
+        lowest: The lower edge of the band that holds the whole curve.
+        highest: The upper edge of the band that holds the whole curve.
+        confidence: In which share of repetitions each interval, and the band, contains the truth.
+        count: The number of values that it was computed from.
+    """
+
+    at: FloatArray
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+    confidence: float
+    count: int
+
+
 def as_sample(values: ArrayLike, support: Support | None = None) -> FloatArray:
     """The values as a checked array; rounding errors beyond the support are clipped."""
     numbers = np.asarray(values, dtype=np.float64)
@@ -86,6 +111,17 @@ def is_constant(numbers: FloatArray, support: Support | None = None) -> bool:
     ends = [abs(end) for end in support or () if isfinite(end)]
     scale = max(float(np.max(np.abs(numbers))), *ends, 0.0)
     return bool(np.ptp(numbers) <= ROUNDING * scale)
+
+
+def midranks(numbers: FloatArray) -> FloatArray:
+    """The rank of each value, from 1; equal ones, up to rounding, share the mean of theirs."""
+    order = np.argsort(numbers, kind="stable")
+    apart = np.diff(numbers[order]) > ROUNDING * np.max(np.abs(numbers))
+    groups = np.concatenate([[0], np.cumsum(apart)])
+    sizes = np.bincount(groups)
+    ranks = np.empty(len(numbers))
+    ranks[order] = (np.cumsum(sizes) - (sizes - 1) / 2)[groups]
+    return ranks
 
 
 def error_rate(confidence: float) -> float:

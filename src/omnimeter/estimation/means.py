@@ -138,6 +138,28 @@ def _mid_p_end(successes: int, count: int, error: float) -> float:
     return low
 
 
+def combined_mean(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of independent estimates, all with the same weight, from their intervals.
+
+    Each end is as far from the mean as the root of the squared distances in the estimates, divided
+    by their number: the recovery of variances from limits (Zou and Donner 2008), which keeps
+    intervals that are not symmetric, or that were widened. One estimate remains as it is.
+
+    Args:
+        estimates: Independent estimates, one or more, of the same confidence.
+    """
+    count = len(estimates)
+    value = float(np.mean([each.value for each in estimates]))
+    below = float(np.linalg.norm([each.value - each.low for each in estimates])) / count
+    above = float(np.linalg.norm([each.high - each.value for each in estimates])) / count
+    bounded = any(each.bounded for each in estimates)
+    total = sum(each.count for each in estimates)
+    low, high = (
+        (value - below, value + above) if count > 1 else (estimates[0].low, estimates[0].high)
+    )
+    return Estimate(value, low, high, estimates[0].confidence, total, bounded=bounded)
+
+
 def stratified_mean(
     strata: Sequence[ArrayLike], confidence: float = 0.95, support: Support | None = None
 ) -> Estimate:

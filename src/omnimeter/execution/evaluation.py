@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import chain
 from math import inf
@@ -13,24 +13,29 @@ from operator import itemgetter
 from time import monotonic, perf_counter
 from typing import Protocol as StructuralType
 
+import numpy as np
+
 from omnimeter.caching import announce
 from omnimeter.catalogue import unhashed
 from omnimeter.contract import (
     Budget,
     Exercise,
-    FaultKind,
     InvalidInputError,
     Outcome,
+    Outcomes,
     Payoff,
     Spec,
     Trace,
 )
 from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.exercise import is_own_fault
+from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.protocol import Memory
+from omnimeter.execution.journaling import Journaling
 from omnimeter.execution.pool import Loading, Preparing, Task, Work, worker_pool
 from omnimeter.execution.preparing import Prepared, known
 from omnimeter.execution.workers import (
+    PAST,
     TRIES,
     Finished,
     Isolation,
@@ -44,12 +49,25 @@ from omnimeter.execution.workers import (
     run_of,
 )
 from omnimeter.protocols.evaluation import STOPPED, Evaluation, Result, judge
+from omnimeter.results.journal import Journals
 
 FLUSH_SECONDS = 1.0
 """What was finished since the last shard is written at least this often, as outcomes come in."""
 
-SHARD = 512
+SHARD = 4096
 """Outcomes in one shard at the most."""
+
+CHECKED = 256
+"""Exercises that are drawn before anything is run, to see whether that can be done."""
+
+SLICE = 2048
+"""Exercises of an agent in one slice at the most."""
+
+COMPILED_SLICE, SLOW_SLICE = 4_000_000, 20_000
+"""Interactions in a slice: of agents that run compiled, and of others."""
+
+SLOW_SLICES = 16
+"""Into so many slices at least the exercises of an agent are cut that does not run compiled."""
 
 
 class Observer:
@@ -65,7 +83,7 @@ class Observer:
 class Store(StructuralType):
     """Where outcomes are kept: ``omnimeter.results.Writer``, or something in memory."""
 
-    def outcomes(self) -> Sequence[Outcome]:
+    def outcomes(self) -> Outcomes:
         """All outcomes so far."""
         ...
 
@@ -86,6 +104,11 @@ class Store(StructuralType):
         """How often exercises were begun, by their keys, as far as that was kept."""
         ...
 
+    @property
+    def journals(self) -> Journals | None:
+        """The journals of exercises under way, if there can be any."""
+        ...
+
 
 def check(evaluation: Evaluation) -> None:
     """Find out beforehand whether everything can be made: the test, its exercises, the agents.
@@ -99,6 +122,8 @@ def check(evaluation: Evaluation) -> None:
         announce(f"Parts may change without a new digest: {unknown}.", warn=True)
     for agent in evaluation.agents:
         proposed = protocol.propose(agent, [])
+        # Of the first agent some are drawn, to see whether they can be; others get the same ones.
+        proposed = proposed[: CHECKED if agent == evaluation.agents[0] else 1]
         for member in {agent, *(each for exercise in proposed for each in exercise.joint)}:
             if not is_isolated(member, Isolation.AUTO):  # no untrusted code is loaded here
                 with suppress(BrokenPartError):  # its exercises end in faults
@@ -131,9 +156,17 @@ def evaluate(
 class Run:
     """An evaluation under way. Iterating over it carries it out, one round after the other.
 
-    A round is what the protocol proposes at once. Leaving the iteration early keeps what is
-    finished; of agents that carry their memory only complete sequences count. The parameters are
-    those of ``evaluate``.
+    A round is what the protocol proposes at once, or a slice of it where the exercises are fixed,
+    so that memory does not grow with their number. Leaving the iteration early keeps what is
+    finished; of agents that carry their memory only complete sequences count.
+
+    Args:
+        evaluation: As for ``evaluate``.
+        writer: As for ``evaluate``.
+        options: As for ``evaluate``.
+        observer: As for ``evaluate``.
+        part: Only these exercises of a test with fixed exercises.
+        work: What carries out tasks; by default a pool of its own.
 
     Attributes:
         complete: Whether all exercises are done.
@@ -145,14 +178,24 @@ class Run:
         writer: Store | None = None,
         options: Options = Options(),  # noqa: B008 - a frozen value
         observer: Observer | None = None,
+        part: range | None = None,
+        work: Work | None = None,
     ) -> None:
         self.evaluation = evaluation
         self.protocol = evaluation.make_protocol()
         self.complete = False
         self._writer = writer
+        self._journals = writer.journals if writer else None
+        self._going_on: set[str] = set()  # the exercises that had a journal at first
         self._options = options
         self._observer = observer or Observer()
-        self._stored: dict[Spec, dict[str, Outcome]] = {agent: {} for agent in evaluation.agents}
+        self._part, self._work = part, work
+        self._sliced = self.protocol.fixed and self.protocol.memory == "fresh"
+        self._place: dict[Spec, int] = {}  # the first exercise of each agent's next slice
+        # What is finished: of a test that adapts, or where nothing is stored, as objects.
+        self._holds = writer is None or not self._sliced
+        self._finished: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
+        self._stored: dict[Spec, Outcomes] = {agent: Outcomes() for agent in evaluation.agents}
         self._waiting: list[Finished] = []  # finished, and not stored yet
         self._missing: dict[Spec, int] = {}  # exercises of the present round, by agent
         self._checked: set[Spec] = set()  # agents of which an exercise was run again
@@ -166,26 +209,29 @@ class Run:
         """What the outcomes so far say."""
         return judge(self.protocol, self.outcomes(), self.complete)
 
-    def outcomes(self) -> dict[Spec, list[Outcome]]:
+    def outcomes(self) -> dict[Spec, Outcomes]:
         """What is finished, stored or not: a test goes on without waiting for the disk."""
-        known = {agent: dict(done) for agent, done in self._stored.items()}
-        for outcome, _ in self._waiting:
-            known[outcome.exercise.agent][outcome.exercise.key] = outcome
-        return {agent: list(done.values()) for agent, done in known.items()}
+        if not self._holds and self._writer is not None:
+            return self._writer.outcomes().by_agent(self.evaluation.agents)
+        known = {}
+        for agent, finished in self._finished.items():
+            waiting = [outcome for outcome, _ in self._waiting if outcome.exercise.agent == agent]
+            known[agent] = Outcomes(_updated([*finished], waiting))
+        return known
 
     def __iter__(self) -> Generator[None, None, None]:
         payoff = self.protocol.payoff()
         self._observer.started(self.evaluation.agents, self.protocol.expected())
         self._take_up()
         try:
-            with worker_pool(self._options) as work:
+            with nullcontext(self._work) if self._work else worker_pool(self._options) as work:
                 exercises, prepared = self._proposed(), dict[Spec, Prepared]()
                 ready, last = set[Spec](), perf_counter()
                 while exercises:
                     if new := {agent: e for agent, e in exercises.items() if agent not in ready}:
                         self._load(new, work)
                         prepared |= self._prepared(new, work)
-                        for _ in work(self._wanted(warm_ups(new, payoff))):
+                        for _ in work(self._wanted(warm_ups(new, payoff), counts=False)):
                             pass  # what they do does not count
                         ready |= new.keys()
                         last = perf_counter()
@@ -224,63 +270,78 @@ class Run:
         if self._writer is None:
             return
         self._earlier = dict(self._writer.begun())
-        for outcome in self._writer.outcomes():
-            self._stored[outcome.exercise.agent][outcome.exercise.key] = outcome
-        for agent, stored in self._stored.items():
-            done = list(stored.values())
+        self._going_on = self._journals.keys() if self._journals else set()
+        self._stored = self._writer.outcomes().by_agent(self.evaluation.agents)
+        for agent, done in self._stored.items():
+            if self._holds:
+                self._finished[agent] = list(done)
             for outcome in self._spoilt(done):
                 key = outcome.exercise.key
                 self._again[key] = outcome.exercise
                 self._earlier[key] = max(outcome.attempts, self._earlier.get(key, 0))
-            self._rows.take_up(agent, done)
-            if known := [each for each in done if each.exercise.key not in self._again]:
+            self._rows.take_up(done)
+            if not self._sliced and self._was_stopped(done):
+                self._rows.stopped.add(agent)
+            if self._journals and self._going_on:  # stored, but the journal was not removed
+                again = (done.faults == INFRASTRUCTURE) & (done.attempts < TRIES)
+                over = {f"{key:016x}" for key in done.keys[~again].tolist()}
+                self._journals.remove(over & self._going_on)
+            spoilt = np.array([int(key, 16) for key in self._again], dtype=np.uint64)
+            if len(known := done.where(~np.isin(done.keys, spoilt))):
                 self._observer.finished(agent, known)
                 if is_checkable(known[-1].exercise):
                     self._checked.add(agent)
 
-    def _spoilt(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    def _spoilt(self, outcomes: Outcomes) -> Outcomes:
         """The outcomes of one agent that are to be had anew: faults of the infrastructure.
 
         But not where later exercises depend on them, and only ``TRIES`` times in all.
         """
+        numbers = outcomes.numbers
+        spoilt = (outcomes.faults == INFRASTRUCTURE) & (outcomes.attempts < TRIES)
         if self.protocol.memory == "carried":
-            return []
+            spoilt[:] = False
+        if self._part is not None:
+            spoilt &= (numbers >= self._part.start) & (numbers < self._part.stop)
         design = self.protocol.describe()
-        units = design.units if design.unit == "repetition" else None
-        last = max((each.exercise.number for each in outcomes), default=0)
-        return [
-            each
-            for each in outcomes
-            if each.fault is not None
-            and each.fault.kind is FaultKind.INFRASTRUCTURE
-            and each.attempts < TRIES
-            and (units is None or each.exercise.number // units == last // units)
-        ]
+        if design.unit == "repetition" and design.units and not self._sliced and len(numbers):
+            spoilt &= numbers // design.units == numbers.max() // design.units
+        return outcomes.take(np.flatnonzero(spoilt))
 
     def _load(self, proposed: Mapping[Spec, Sequence[Exercise]], work: Work) -> None:
         """Find out whether the input is right of agents that could not be made beforehand."""
         firsts = [exercises[0] for exercises in proposed.values()]
         members = dict.fromkeys(each for first in firsts for each in agents_of(first))
-        new = [agent for agent in members if not self._stored.get(agent)]
+        new = [agent for agent in members if not len(self._stored.get(agent, ()))]
         for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):
             pass
 
-    def _wanted(self, portions: Iterable[Job]) -> Iterator[Job]:
+    def _wanted(self, portions: Iterable[Job], counts: bool = True) -> Iterator[Job]:
         """The jobs without exercises of agents that were stopped, and with what is known here."""
+        journaled = counts and self._options.journal is not Journaling.NONE
+        journals = self._journals if journaled else None
         payoff, granted = self.protocol.describe().payoff, self.evaluation.privileged
         foreign = payoff is not None and ":" in payoff.id
         for job in portions:
             wanted = tuple(e for e in job.exercises if e.agent not in self._rows.stopped)
-            earlier = {e.key: self._earlier[e.key] for e in wanted if e.key in self._earlier}
+            earlier = {e.key: count for e in wanted if (count := self._begun(e.key))}
             if wanted:
                 job = replace(job, exercises=wanted, privileged=granted)  # noqa: PLW2901
-                yield replace(job, earlier=earlier, foreign=foreign)
+                yield replace(job, earlier=earlier, foreign=foreign, journals=journals)
+
+    def _begun(self, key: str) -> int:
+        """How often an exercise was begun before; one with a journal goes on, as the same try."""
+        if self._journals and key in self._going_on and key not in self._again:
+            attempt = self._journals.attempt(key)
+            return self._earlier.get(key, 0) if attempt is None else attempt - 1
+        return self._earlier.get(key, 0)
 
     def _begin(self, job: Task[Finished]) -> None:
         """Keep that exercises of untrusted agents are begun, whatever ends this process then."""
         if self._writer and any(is_isolated(agent, Isolation.AUTO) for agent in job.agents):
             assert isinstance(job, Job)  # nothing else is begun
-            self._writer.begin([exercise.key for exercise in job.exercises])
+            keys = [exercise.key for exercise in job.exercises]
+            self._writer.begin(key for key in keys if not (job.journals and key in job.journals))
 
     def _prepared(
         self, proposed: Mapping[Spec, Sequence[Exercise]], work: Work
@@ -301,8 +362,8 @@ class Run:
             else:
                 phases[agent] = task.prepare()
             digest = phases[agent].remark()["digest"]
-            earlier = (each.remarks.get("offline") for each in self._stored[agent].values())
-            if any(each is not None and each["digest"] != digest for each in earlier):
+            earlier = (value["digest"] for value, _ in self._stored[agent].remarks("offline"))
+            if any(each != digest for each in earlier):
                 raise InvalidInputError(
                     f"{agent.label} prepared something else than for its earlier exercises.",
                     "Start a new evaluation: what it prepares is not reproducible.",
@@ -311,7 +372,9 @@ class Run:
 
     def _checks(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> set[str]:
         """The first exercise of each agent that is worth it, to be run again once; their keys."""
-        checks = set()
+        checks: set[str] = set()
+        if self._part is not None and self._part.start:
+            return checks  # whatever takes the first part does it
         for agent, exercises in proposed.items():
             # Those of a round are about as long as each other, so that the first stands for all.
             first = exercises[0]
@@ -322,13 +385,17 @@ class Run:
 
     def _add(self, outcome: Outcome, trace: Trace | None, elapsed: float) -> None:
         if outcome.exercise.budget.wall_limit is not None:
-            outcome = replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed})
+            remarks = {**outcome.remarks}
+            remarks["elapsed"] = elapsed + remarks.pop(PAST, 0.0)
+            outcome = replace(outcome, remarks=remarks)
         if self.protocol.memory == "fresh":
             outcome = self._rows.add(outcome)
         self._again.pop(outcome.exercise.key, None)
         self._waiting.append((outcome, trace))
         self._missing[outcome.exercise.agent] -= 1
-        if len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS:
+        late = len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS
+        # A test in real time could propose other exercises if it had to wait for the same one.
+        if late or (self._journals and outcome.exercise.key in self._journals):
             self._flush()
 
     def _flush(self) -> None:
@@ -340,12 +407,19 @@ class Run:
         if ready and self._writer:
             kept = {o.exercise.key: trace for o, trace in ready if trace is not None}
             self._writer.append([outcome for outcome, _ in ready], kept)
+            if self._journals:
+                over = {o.exercise.key for o, _ in ready if not _is_begun_again(o)}
+                self._journals.remove(over & self._journals.keys())
         # Not before they are stored: Ctrl-C may come at any time.
         self._waiting = early
+        done: dict[Spec, list[Outcome]] = {}
         for outcome, _ in ready:
-            self._stored[outcome.exercise.agent][outcome.exercise.key] = outcome
-        for outcome, _ in ready:  # now that all of it counts: an observer that draws takes time
-            self._observer.finished(outcome.exercise.agent, [outcome])
+            done.setdefault(outcome.exercise.agent, []).append(outcome)
+        if self._holds:
+            for agent, new in done.items():
+                self._finished[agent] = _updated(self._finished[agent], new)
+        for agent, outcomes in done.items():  # now that all of it counts: drawing takes time
+            self._observer.finished(agent, outcomes)
         self._flushed = monotonic()
 
     def _proposed(self) -> dict[Spec, list[Exercise]]:
@@ -355,19 +429,81 @@ class Run:
         """
         proposed: dict[Spec, list[Exercise]] = {}
         for exercise in self._again.values():
-            if exercise.agent in self._rows.stopped:
-                continue
-            proposed.setdefault(exercise.agent, []).append(exercise)
-        for agent, done in ({} if proposed else self.outcomes()).items():
+            if exercise.agent not in self._rows.stopped:
+                proposed.setdefault(exercise.agent, []).append(exercise)
+        if not proposed:
+            proposed = self._slices() if self._sliced else self._round()
+        self._missing = {agent: len(proposed.get(agent, ())) for agent in self._finished}
+        return proposed
+
+    def _round(self) -> dict[Spec, list[Exercise]]:
+        """What the test proposes now."""
+        proposed = {}
+        for agent, done in self.outcomes().items():
             if agent in self._rows.stopped:
                 continue
             finished = {outcome.exercise.key for outcome in done}
             exercises = [e for e in self.protocol.propose(agent, done) if e.key not in finished]
             if exercises:
                 proposed[agent] = exercises
-                self._rows.expect(agent, exercises)
-        self._missing = {agent: len(proposed.get(agent, ())) for agent in self._stored}
+                self._rows.expect(agent, [*(each.exercise for each in done), *exercises])
         return proposed
+
+    def _slices(self) -> dict[Spec, list[Exercise]]:
+        """The next slice of each agent in which something is left to do."""
+        proposed = {}
+        for agent, done in self._stored.items():
+            exercises = self.protocol.propose(agent, [])
+            part = range(len(exercises)) if self._part is None else self._part
+            first = self._place.get(agent, part.start)
+            if first >= part.stop:
+                continue
+            size = len(part) if self._part else slice_size(exercises, self._options)
+            while first < part.stop and agent not in proposed:
+                last = min(first + size, part.stop)
+                own = done[slice(*np.searchsorted(done.numbers, [first, last]).tolist())]
+                if len(own) < last - first and not self._was_stopped(own):
+                    # In each slice anew: others may be taken elsewhere, at the same time.
+                    self._rows.stopped.discard(agent)
+                    finished = set(own.keys.tolist())
+                    given = list(exercises[first:last])
+                    self._rows.expect(agent, given)
+                    if left := [each for each in given if int(each.key, 16) not in finished]:
+                        proposed[agent] = left
+                first = last
+            self._place[agent] = first
+        return proposed
+
+    def _was_stopped(self, outcomes: Outcomes) -> bool:
+        """Whether an agent was stopped after as many faults in a row as are allowed."""
+        limit = self._options.fault_limit
+        return any(faults >= limit for faults, _ in outcomes.remarks(STOPPED))
+
+
+def slice_size(exercises: Sequence[Exercise], options: Options) -> int:
+    """How many of its exercises an agent takes in a slice, which is a second's work or so.
+
+    It depends on the test and the agent alone, and not on the number of processes.
+    """
+    first = exercises[0]
+    length = max(1, first.budget.max_interactions)
+    if batch_size(first, options) > 1:
+        return max(1, min(SLICE, COMPILED_SLICE // length))
+    return max(1, min(SLICE, SLOW_SLICE // length, -(-len(exercises) // SLOW_SLICES)))
+
+
+def _is_begun_again(outcome: Outcome) -> bool:
+    """Whether an exercise that the infrastructure spoilt can be had anew: see ``_spoilt``."""
+    spoilt = outcome.fault is not None and not is_own_fault(outcome)
+    return spoilt and outcome.attempts < TRIES
+
+
+def _updated(known: list[Outcome], new: Sequence[Outcome]) -> list[Outcome]:
+    """The list with further outcomes; exercises that were run again have the new one."""
+    if again := {each.exercise.key for each in new if each.attempts > 1}:
+        known = [each for each in known if each.exercise.key not in again]
+    known.extend(new)
+    return known
 
 
 class _FaultRows:
@@ -385,27 +521,28 @@ class _FaultRows:
         self.stopped: set[Spec] = set()
         self._limit = limit
         self._orders: dict[Spec, list[tuple[int, str]]] = {}
-        self._known: dict[str, Outcome] = {}
+        self._faulty: dict[str, bool] = {}  # exercises that ended in faults: in one of the agent's
 
-    def take_up(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
-        """What an agent has done in earlier runs, perhaps under another limit."""
-        self._known |= {each.exercise.key: each for each in outcomes}
-        self.expect(agent, [each.exercise for each in outcomes])
-        if any(each.remarks.get(STOPPED, 0) >= self._limit for each in outcomes):
-            self.stopped.add(agent)
+    def take_up(self, outcomes: Outcomes) -> None:
+        """What was done in earlier runs."""
+        faulty = outcomes.where(outcomes.faults != 0)
+        pairs = zip(faulty.keys.tolist(), faulty.own_faults.tolist(), strict=True)
+        self._faulty |= {f"{key:016x}": own for key, own in pairs}
 
     def expect(self, agent: Spec, exercises: Sequence[Exercise]) -> None:
-        """What an agent is going to do."""
-        new = {(each.number, each.key) for each in exercises}
-        self._orders[agent] = sorted(new.union(self._orders.get(agent, ())))
+        """Among which exercises an agent's row is looked for: a round, or a slice."""
+        self._orders[agent] = sorted((each.number, each.key) for each in exercises)
 
     def add(self, outcome: Outcome) -> Outcome:
         """Take up an outcome; with a remark if it completes a row."""
         exercise = outcome.exercise
-        self._known[exercise.key] = outcome
-        order = self._orders[exercise.agent]
+        if outcome.fault is not None:
+            self._faulty[exercise.key] = is_own_fault(outcome)
+        else:
+            self._faulty.pop(exercise.key, None)
         if not is_own_fault(outcome) or exercise.agent in self.stopped:
             return outcome
+        order = self._orders.get(exercise.agent, [])
         place = bisect_left(order, (exercise.number, exercise.key))
         row = 1 + self._faults(order[place + 1 :]) + self._faults(order[:place][::-1])
         if row < self._limit:
@@ -417,10 +554,9 @@ class _FaultRows:
         """How many faults of its own come first."""
         faults = 0
         for _, key in order:
-            done = self._known.get(key)
-            if done is None or done.fault is None or faults >= self._limit:
+            if key not in self._faulty or faults >= self._limit:
                 break
-            faults += is_own_fault(done)
+            faults += self._faulty[key]
         return faults
 
 
@@ -456,7 +592,7 @@ def jobs(
             runs = list(_grouped(alike, run_of))
             longest = max(alike, key=lambda exercise: exercise.budget.max_interactions)
             fair = max(1, len(runs) // (4 * options.workers))
-            size = min(fair, batch_size(longest, options.isolation))
+            size = min(fair, batch_size(longest, options))
             for first in range(0, len(runs), size):
                 work = tuple(chain.from_iterable(runs[first : first + size]))
                 portions.append((first / len(runs), work))
@@ -483,7 +619,7 @@ def warm_ups(proposed: Mapping[Spec, Sequence[Exercise]], payoff: Payoff) -> Ite
     for first, *others in proposed.values():
         if (limit := first.budget.wall_limit) is not None:
             budget = Budget(interactions=1, wall_limit=limit * (1 + len(others)))
-            yield Job((replace(first, budget=budget),), payoff, keep=False)
+            yield Job((replace(first, budget=budget),), payoff, keep=False, warm_up=True)
 
 
 def _wall_limit(exercise: Exercise) -> float:

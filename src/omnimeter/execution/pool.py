@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
 import os
 import pickle
 import signal
@@ -16,9 +17,10 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
 from time import monotonic
@@ -55,6 +57,9 @@ TOGETHER = 0.005
 
 LAST_MOMENT = 3.0
 """Seconds that a worker without a task gets to end the processes of its agents, and itself."""
+
+TAIL = 4000
+"""Bytes of error output that are kept of a worker that ended."""
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 """What ends an evaluation is for the main process to handle; a terminal sends it to all."""
@@ -186,13 +191,18 @@ class Work(StructuralType):
 
 
 @contextmanager
-def worker_pool(options: Options) -> Iterator[Work]:
+def worker_pool(options: Options, runner: ExerciseRunner | None = None) -> Iterator[Work]:
     """A function that carries out tasks, in as many processes as the options say.
 
     With one worker tasks are carried out in this process; but those with untrusted code in them,
     which could end it, are carried out in a worker.
+
+    Args:
+        options: How to run.
+        runner: What carries them out in this process, which stays open; by default a new one.
     """
-    pool, runner = _WorkerPool(options), runner_for(options)
+    pool, kept = WorkerPool(options), runner is not None
+    runner = runner or runner_for(options)
 
     def work(
         tasks: Iterable[Task[R]], begin: Callable[[Task[R]], None] | None = None
@@ -214,7 +224,8 @@ def worker_pool(options: Options) -> Iterator[Work]:
         try:
             pool.dismiss()
         finally:
-            runner.close()
+            if not kept:
+                runner.close()
 
 
 def _can_be_sent() -> bool:
@@ -234,6 +245,7 @@ class _Worker:
     process: subprocess.Popen[bytes]
     channel: Connection
     deadline: float
+    log: Path | None = None  # of its error output
     ready: bool = False
     task: Task[Any] | None = None
     finished: list[Any] = field(default_factory=list)  # results of the task
@@ -245,11 +257,17 @@ class _Worker:
         return self.ready and self.task is None
 
 
-class _WorkerPool:
-    """Worker processes, which are started when there is work for them."""
+class WorkerPool:
+    """Worker processes, which are started when there is work for them.
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
+    Args:
+        options: How to run, and how many workers there are.
+        logs: The directory for their error output; by default it goes where ours does.
+    """
+
+    def __init__(self, options: Options, logs: Path | None = None) -> None:
+        self._options, self._logs = options, logs
+        self._started = 0
         self._workers: list[_Worker] = []
         self._failures = 0  # of workers in a row that ended before they were ready
         self._errors: list[Exception] = []  # which tasks raised
@@ -297,8 +315,11 @@ class _WorkerPool:
         ours, theirs = socket.socketpair()
         # Until the worker can handle signals it does not get any: Ctrl-C gives no traceback.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        self._started += 1
+        log = None if self._logs is None else self._logs / f"{self._started}.err"
         try:
-            process = subprocess.Popen(COMMAND, stdin=theirs.fileno())
+            with nullcontext() if log is None else log.open("wb") as errors:
+                process = subprocess.Popen(COMMAND, stdin=theirs.fileno(), stderr=errors)
         except OSError as error:
             ours.close()
             if not self._workers:
@@ -313,7 +334,7 @@ class _WorkerPool:
         channel = Connection(ours.detach())
         if not self._workers:
             atexit.register(self.dismiss)
-        self._workers.append(_Worker(process, channel, monotonic() + START))
+        self._workers.append(_Worker(process, channel, monotonic() + START, log))
         # A thread that ends takes with it what it has started, if that is asked for (prctl(2)).
         follow = current_thread() is main_thread()
         with suppress(OSError):  # it has ended already, which is noticed below
@@ -396,7 +417,8 @@ class _WorkerPool:
             message = "It took too long, and its process was ended."
         else:
             message = f"The process that carried it out ended ({_how(code)})."
-        return task.lost(worker.finished, End(message, frozenset(culprits), final=late))
+        output = "" if worker.log is None else tail_of(worker.log)
+        return task.lost(worker.finished, End(message, frozenset(culprits), late, output))
 
     def dismiss(self) -> None:
         """End all workers; those without a task end the processes of their agents first."""
@@ -420,6 +442,14 @@ def _end(worker: _Worker) -> int:
     worker.process.kill()
     worker.channel.close()
     return worker.process.wait()
+
+
+def tail_of(path: Path) -> str:
+    """The end of a file of error output; nothing if there is none."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+        return file.read(TAIL).decode(errors="replace").strip()
+    return ""
 
 
 def _how(code: int) -> str:
@@ -451,6 +481,7 @@ def serve() -> None:
     tasks: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_receive, args=(channel, tasks), daemon=True).start()
     load_files(files)
+    gc.freeze()  # all that was imported stays, and need not be looked at again and again
     channel.send(None)
     runner = runner_for(options)
     try:

@@ -339,6 +339,10 @@ class Anytime(DrawnProtocol):
         lowest, _ = self.environment_class.complexity_range()
         return lowest if self.start_complexity is None else self.start_complexity
 
+    def classes(self) -> list[EnvironmentClass]:
+        """The one class."""
+        return [self.environment_class]
+
     def drawn(self) -> list[tuple[EnvironmentClass, Instance]]:
         """The first environment of the first repetition, if there is one."""
         first, _ = self._position(0, ())

@@ -162,27 +162,27 @@ class Battery(FixedProtocol):
         check_count(tests, "tests")
         self.plan = find_battery(battery)
         self.parts = len(self.plan.exercises)
-        self.tests = tests
+        self.tests, self.exercises = tests, self.parts * tests
         self.memory = memory
         super().__init__(payoff, seed)
 
     @cached_property
-    def planned(self) -> list[Planned]:
-        """The exercises of all tests, test after test."""
-        specs = {item.environment_class for item in self.plan.exercises}
-        made: dict[Spec, EnvironmentClass] = {each: make(Kind.ENVIRONMENT, each) for each in specs}
-        planned = []
-        for number, item in enumerate(self.plan.exercises * self.tests):
-            spec, environment_class = item.environment_class, made[item.environment_class]
-            instance = draw(environment_class, spec, self.seed, number, item.complexity)
-            complexity = environment_class.complexity(instance)
-            budget = Budget(item.interactions)
-            planned.append(Planned(spec, environment_class, instance, budget, complexity))
-        return planned
+    def _made(self) -> dict[Spec, EnvironmentClass]:
+        """The class of each spec in the battery."""
+        specs = dict.fromkeys(item.environment_class for item in self.plan.exercises)
+        return {each: make(Kind.ENVIRONMENT, each) for each in specs}
 
-    def expected(self) -> int:
-        """How many exercises one agent takes."""
-        return self.parts * self.tests
+    def classes(self) -> list[EnvironmentClass]:
+        """The different classes."""
+        return list(self._made.values())
+
+    def plan_exercise(self, number: int) -> Planned:
+        """The exercise of some number; the tests are taken one after the other."""
+        item = self.plan.exercises[number % self.parts]
+        spec, made = item.environment_class, self._made[item.environment_class]
+        instance = draw(made, spec, self.seed, number, item.complexity)
+        budget = Budget(item.interactions)
+        return Planned(spec, made, instance, budget, made.complexity(instance))
 
     def settings(self) -> dict[str, str]:
         """Which battery, and how many times it is taken."""

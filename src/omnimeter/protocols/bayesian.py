@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import isfinite
+from itertools import islice
 from statistics import fmean
 from typing import Literal
+
+import numpy as np
 
 from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
@@ -18,6 +19,7 @@ from omnimeter.contract import (
     Instance,
     InvalidInputError,
     Outcome,
+    Outcomes,
     Score,
     Spec,
     stream,
@@ -30,6 +32,7 @@ from omnimeter.protocols.sample import (
     FixedProtocol,
     Planned,
     SpecLike,
+    Units,
     draw,
     mean_score,
 )
@@ -114,6 +117,7 @@ class BayesianRL(FixedProtocol):
         self.prior_spec = given_spec(
             Kind.ENVIRONMENT, environment_class if prior is None else prior
         )
+        self.exercises = self.mdps * trajectories
         self.gamma, self.trajectories, self.noise = gamma, trajectories, noise
         self._horizon, self._error = interactions, truncation_error
         default = {"id": "discounted-sum-v1", "parameters": {"gamma": gamma}}
@@ -158,13 +162,21 @@ class BayesianRL(FixedProtocol):
         steps = self.budget.interactions or 1
         return Preparation(self.prior_spec, self.gamma, steps, self.seed)
 
-    @cached_property
-    def planned(self) -> list[Planned]:
+    def classes(self) -> list[EnvironmentClass]:
+        """The class of the test distribution."""
+        return [self.environment_class]
+
+    def plan_exercise(self, number: int) -> Planned:
         """One trajectory in each MDP, then a second in each, and so on."""
-        made, spec = self.environment_class, self.environment_spec
-        drawn = [self._drawn(made, number) for number in range(self.mdps)]
-        once = [Planned(spec, made, each, self.budget, made.complexity(each)) for each in drawn]
-        return once * self.trajectories
+        if number >= self.mdps:
+            return self.planned(number % self.mdps)
+        made, instance = self.environment_class, self._drawn(self.environment_class, number)
+        complexity = made.complexity(instance)
+        return Planned(self.environment_spec, made, instance, self.budget, complexity)
+
+    def drawn(self) -> Iterator[tuple[EnvironmentClass, Instance]]:
+        """The MDPs."""
+        return islice(super().drawn(), self.mdps)
 
     def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
         """A measured trajectory of a prepared agent."""
@@ -174,20 +186,12 @@ class BayesianRL(FixedProtocol):
             seed = stream(self.seed, "noise").child(agent.stream_key).seed
         return replace(exercise, preparation=self.preparation, measured=True, seed=seed)
 
-    def expected(self) -> int:
-        """How many trajectories one agent has."""
-        return self.mdps * self.trajectories
-
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean return over MDPs with its 95 % interval, and the computation times."""
-        units = outcomes
-        if self.trajectories > 1:
-            units = [_merged(each) for each in self._by_mdp(outcomes).values()]
-        score = mean_score(units, 1, self.bounds())
-        paid = sum(each.payoff is not None for each in outcomes)
-        faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
+        outcomes = Outcomes.of(outcomes)
+        score = mean_score(self._units(outcomes), 1, self.bounds(), outcomes.fault_counts())
         parts = {**score.parts, **times_of(outcomes)}
-        return replace(score, count=paid, faults=faults, parts=parts)
+        return replace(score, count=int(outcomes.paid.sum()), parts=parts)
 
     def values(
         self,
@@ -197,14 +201,30 @@ class BayesianRL(FixedProtocol):
         """The mean return in each MDP, where there are several trajectories."""
         if self.trajectories == 1:
             return {}
-        units = map(_merged, self._by_mdp(outcomes).values())
-        return {e.exercise.number % self.mdps: e.payoff for e in units if e.payoff is not None}
+        units = self._units(Outcomes.of(outcomes))
+        mdps, returns = units.numbers[units.paid] % self.mdps, units.payoffs[units.paid]
+        return dict(zip(mdps.tolist(), returns.tolist(), strict=True))
 
-    def _by_mdp(self, outcomes: Sequence[Outcome]) -> dict[int, list[Outcome]]:
-        groups: dict[int, list[Outcome]] = {}
-        for each in outcomes:
-            groups.setdefault(each.exercise.number % self.mdps, []).append(each)
-        return groups
+    def _units(self, outcomes: Outcomes) -> Units:
+        """Each MDP with the mean return of its trajectories, unless one of them failed."""
+        units = Units.of(outcomes)
+        if self.trajectories == 1:
+            return units
+        mdps, firsts, group = np.unique(
+            units.numbers % self.mdps, return_index=True, return_inverse=True
+        )
+        by_mdp = np.argsort(group, kind="stable")
+        ends = np.cumsum(np.bincount(group, minlength=len(mdps))).tolist()
+        returns = units.payoffs[by_mdp].tolist()
+        means = [fmean(returns[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+        # One that failed, the first of several, stands for its MDP.
+        failed, places = np.unique(group[~units.paid], return_index=True)
+        chosen = firsts.copy()
+        chosen[failed] = np.flatnonzero(~units.paid)[places]
+        order = np.argsort(firsts)
+        chosen = chosen[order]
+        faulty = units.faulty[chosen]
+        return Units(units.numbers[chosen], np.array(means)[order], units.paid[chosen], faulty)
 
     def settings(self) -> dict[str, str]:
         """Prior, discount factor and noise."""
@@ -227,12 +247,3 @@ class BayesianRL(FixedProtocol):
             environments=self.environment_spec.label,
             metrics=METRICS,
         )
-
-
-def _merged(group: Sequence[Outcome]) -> Outcome:
-    """The outcome of an MDP with several trajectories: their mean return, unless one failed."""
-    failed = next((each for each in group if each.payoff is None), None)
-    payoffs = [each.payoff for each in group if each.payoff is not None]
-    mean = fmean(payoffs) if payoffs and failed is None else None
-    assert mean is None or isfinite(mean)
-    return replace(failed or group[0], payoff=mean)

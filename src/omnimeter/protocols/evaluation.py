@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
 
 from omnimeter.catalogue import Kind, describe, make, objects
-from omnimeter.contract import InvalidInputError, Outcome, Protocol, Score, Spec
+from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Protocol, Score, Spec
 from omnimeter.contract.protocol import Design, Memory, Moment
 from omnimeter.contract.spec import JsonData
+
+T = TypeVar("T")
 
 STOPPED = "stopped"
 """The remark on the outcome after which an agent took no more exercises: after how many faults of
@@ -80,10 +85,9 @@ class Result:
 
     Attributes:
         scores: The score of each agent.
-        outcomes: What the scores are made of.
+        outcomes: What the scores are made of, in the order of the exercises.
         complete: Whether all exercises are done.
         support: Between which numbers every payoff lies, where that is known.
-        strata: The part of the test to which the exercise of each number belongs.
         values: The independent values of each agent, by their unit, where they are not simply the
             payoffs (``Protocol.values``).
         courses: How the test of each agent went, where it could be stopped after every round.
@@ -94,29 +98,39 @@ class Result:
     """
 
     scores: Mapping[Spec, Score]
-    outcomes: Mapping[Spec, Sequence[Outcome]]
+    outcomes: Mapping[Spec, Outcomes]
     complete: bool
     support: tuple[float, float] | None = None
-    strata: Mapping[int, int] = field(default_factory=dict)
     values: Mapping[Spec, Mapping[int, float]] = field(default_factory=dict)
     courses: Mapping[Spec, Sequence[Moment]] = field(default_factory=dict)
     memory: Memory = "fresh"
     design: Design = Design()
     exhausted: tuple[Spec, ...] = ()
     stopped: Mapping[Spec, int] = field(default_factory=dict)
+    _computed: dict[Callable[[Result], Any], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        columns = {agent: Outcomes.of(done) for agent, done in self.outcomes.items()}
+        object.__setattr__(self, "outcomes", columns)
+
+    def once(self, compute: Callable[[Result], T]) -> T:
+        """What a function says of this result; computed the first time that it is asked for."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        known: T = self._computed[compute]
+        return known
 
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
     """Score what each agent has done so far, in whatever order it was done."""
-    ordered = {
-        agent: sorted(done, key=lambda outcome: (outcome.exercise.number, outcome.exercise.key))
-        for agent, done in outcomes.items()
-    }
-    every = [outcome for done in ordered.values() for outcome in done]
+    ordered = {agent: Outcomes.of(done).in_order() for agent, done in outcomes.items()}
     support = protocol.bounds()
     if support is not None:  # and what a class that breaks its own range paid beyond it
-        payoffs = [each.payoff for each in every if each.payoff is not None]
-        support = min([support[0], *payoffs]), max([support[1], *payoffs])
+        paid = [payoffs for done in ordered.values() if len(payoffs := done.payoffs[done.paid])]
+        lows, highs = ([float(end(each)) for each in paid] for end in (np.min, np.max))
+        support = min([support[0], *lows]), max([support[1], *highs])
     courses = {agent: protocol.course(done) for agent, done in ordered.items()}
     # Of a test that was interrupted, agents are compared by what all of them have had.
     moments = None if complete else min(map(len, courses.values()), default=None)
@@ -126,7 +140,6 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
         outcomes=ordered,
         complete=complete,
         support=support,
-        strata={each.exercise.number: protocol.stratum(each.exercise) for each in every},
         values={agent: units for agent, units in values.items() if units},
         courses=courses,
         memory=protocol.memory,
@@ -140,23 +153,22 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
     )
 
 
-def _fault_limit(outcomes: Sequence[Outcome]) -> int:
+def _fault_limit(outcomes: Outcomes) -> int:
     """After how many faults in a row the agent of some outcomes was stopped; 0 if it was not."""
-    return max((int(each.remarks.get(STOPPED, 0)) for each in outcomes), default=0)
+    return max((int(limit) for limit, _ in outcomes.remarks(STOPPED)), default=0)
 
 
-def _left(protocol: Protocol, agent: Spec, outcomes: Sequence[Outcome]) -> bool:
+def _left(protocol: Protocol, agent: Spec, outcomes: Outcomes) -> bool:
     """Whether an agent would have more exercises to take."""
-    done = {each.exercise.key for each in outcomes}
-    return any(each.key not in done for each in protocol.propose(agent, outcomes))
+    proposed = protocol.propose(agent, outcomes)
+    done = set(outcomes.keys.tolist()) if proposed else set()
+    return any(int(each.key, 16) not in done for each in proposed)
 
 
 def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:
     """What stored outcomes say, without running anything."""
     protocol = evaluation.make_protocol()
-    by_agent: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
-    for outcome in outcomes:
-        by_agent[outcome.exercise.agent].append(outcome)
+    by_agent = Outcomes.of(outcomes).by_agent(evaluation.agents)
     complete = not any(
         protocol.propose(agent, done) for agent, done in by_agent.items() if not _fault_limit(done)
     )

@@ -19,9 +19,9 @@ from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
     Budget,
     EnvironmentClass,
-    Exercise,
     InvalidInputError,
     Outcome,
+    Outcomes,
     Payoff,
     Score,
     Spec,
@@ -30,14 +30,15 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.errors import check_count
-from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.protocol import Design, Metric
 from omnimeter.payoffs import LaterAverage
 from omnimeter.protocols.sample import (
     FIRST_BLOCK,
     FixedProtocol,
     Planned,
+    Proposed,
     SpecLike,
+    Units,
     draw,
     mean_score,
 )
@@ -207,52 +208,50 @@ class Perturbation(FixedProtocol):
         return _AfterChange(self.at, self.window, self.share, self.reference)
 
     @cached_property
-    def classes(self) -> list[EnvironmentClass]:
+    def _made(self) -> list[EnvironmentClass]:
         """The class of each part of the test."""
         return [make(Kind.ENVIRONMENT, spec) for spec in self.specs]
 
-    @cached_property
-    def planned(self) -> list[Planned]:
-        """The exercises, one in each drawn environment."""
-        planned = []
-        for number in range(self.exercises):
-            spec, made = self.specs[number % self.parts], self.classes[number % self.parts]
-            drawn = draw(made, spec, self.seed, number)
-            planned.append(Planned(spec, made, drawn, self.budget, made.complexity(drawn)))
-        return planned
+    def classes(self) -> list[EnvironmentClass]:
+        """The classes of the parts that come up."""
+        return self._made[: self.exercises]
+
+    def plan_exercise(self, number: int) -> Planned:
+        """The exercise in the drawn environment of its number."""
+        spec, made = self.specs[number % self.parts], self._made[number % self.parts]
+        drawn = draw(made, spec, self.seed, number)
+        return Planned(spec, made, drawn, self.budget, made.complexity(drawn))
 
     @cached_property
     def degrees(self) -> list[float | None]:
         """The degree of the perturbation in each exercise, where it is known."""
         degrees: list[float | None] = []
-        for number, each in enumerate(self.planned):
+        for number, each in enumerate(map(self.planned, range(self.exercises))):
             difference = getattr(each.environment_class, "difference", None)
             rng = stream(self.seed, "overlay", number).generator()
             degrees.append(None if difference is None else difference(each.instance, rng))
         return degrees
 
-    def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
-        """The exercise that an agent takes.
+    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> Proposed:
+        """All the exercises that the agent has not taken yet.
 
         Raises:
             InvalidInputError: The agent is perturbed at another moment.
         """
         _check_moment(agent, self.at)
-        return super().exercise(agent, number, planned)
-
-    def expected(self) -> int:
-        """How many exercises one agent takes."""
-        return self.exercises
+        return super().propose(agent, outcomes)
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean payoff with its 95 % interval, what was lost and regained, and the degrees."""
+        outcomes = Outcomes.of(outcomes)
         score = super().score(outcomes)
         parts = {**score.parts, **summary(outcomes)}
-        by_number = {each.exercise.number: each for each in outcomes}
         parts["degrees"] = []
+        rows = np.full(self.exercises, -1)
+        rows[outcomes.numbers] = np.arange(len(outcomes))
         for group, numbers in self.groups:
-            own = [by_number[k] for k in numbers if k in by_number]
-            part = mean_score(own, 1, self.bounds())
+            own = outcomes.take(rows[numbers][rows[numbers] >= 0])
+            part = mean_score(Units.of(own), 1, self.bounds(), own.fault_counts())
             if part.value is not None and part.interval is not None:
                 values = {"count": part.count, "value": part.value, "interval": part.interval[:2]}
                 parts["degrees"].append({**group, **summary(own), **values})
@@ -326,15 +325,17 @@ def _switch(first: Spec, second: SpecLike, at: int) -> Spec:
     return Spec("switch-v1", {"first": ends[0], "second": ends[1], "at": at})
 
 
-def summary(outcomes: Sequence[Outcome]) -> Mapping[str, float]:
+def summary(outcomes: Outcomes) -> Mapping[str, float]:
     """What was lost and regained in some exercises; what is not known is left out.
 
     An exercise that ended in a fault of the agent's own has not recovered.
     """
-    known = [Levels(**each.remarks["levels"]) for each in outcomes if "levels" in each.remarks]
+    known = [
+        Levels(**levels) for levels, rows in outcomes.remarks("levels") for _ in range(len(rows))
+    ]
     if not known:
         return {}
-    failed = sum(map(is_own_fault, outcomes))
+    failed = int(outcomes.own_faults.sum())
     regained = [inf if each.recovery is None else each.recovery for each in known]
     times = sorted([*regained, *[inf] * failed])
     middle = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2

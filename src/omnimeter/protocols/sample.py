@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from itertools import count
+from functools import cached_property, lru_cache
+from itertools import islice
 from math import ceil, inf, isfinite
+from operator import eq
 from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
@@ -27,6 +28,7 @@ from omnimeter.contract import (
     InvalidInputError,
     OmnimeterError,
     Outcome,
+    Outcomes,
     Payoff,
     Protocol,
     Score,
@@ -36,8 +38,9 @@ from omnimeter.contract import (
     Trace,
     stream,
 )
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.errors import check_count
-from omnimeter.contract.exercise import check_joint, is_own_fault
+from omnimeter.contract.exercise import check_joint
 from omnimeter.contract.protocol import Design, Memory
 from omnimeter.estimation import Estimate, mean_sequence, stratified_mean
 
@@ -80,19 +83,18 @@ def draw(
         ) from error
 
 
-def payoff_bounds(
-    payoff: Payoff, drawn: Iterable[tuple[EnvironmentClass, Instance]]
-) -> tuple[float, float]:
-    """Between which numbers the payoffs in some environments lie."""
-
-    def rewards(environment_class: EnvironmentClass, instance: Instance) -> tuple[float, float]:
-        try:
-            return environment_class.build(instance).rewards
-        except (Exception, SystemExit):  # its exercises end in a fault, which says why
-            return Environment.rewards
-
-    limits = [payoff.bounds(each) for each in {rewards(*each) for each in drawn}]
+def payoff_bounds(payoff: Payoff, ranges: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """Between which numbers payoffs lie in environments with some ranges of rewards."""
+    limits = [payoff.bounds(each) for each in ranges]
     return min(low for low, _ in limits), max(high for _, high in limits)
+
+
+def _rewards(environment_class: EnvironmentClass, instance: Instance) -> tuple[float, float]:
+    """The range of rewards of one environment."""
+    try:
+        return environment_class.build(instance).rewards
+    except (Exception, SystemExit):  # its exercises end in a fault, which says why
+        return Environment.rewards
 
 
 def check_balanced(environment_class: EnvironmentClass, spec: Spec) -> None:
@@ -127,7 +129,31 @@ def balance_setting(environment_class: EnvironmentClass) -> dict[str, str]:
     return {"Balance": BALANCE[environment_class.claims().balanced]}
 
 
-def mean_score(outcomes: Sequence[Outcome], parts: int, bounds: tuple[float, float]) -> Score:
+class Units(NamedTuple):
+    """What exercises were worth, or units of several, as columns of the same length.
+
+    Attributes:
+        numbers: Their numbers; number k belongs to part ``k % parts`` of the test.
+        payoffs: What they were worth; not a number where there is no payoff.
+        paid: Which of them have a payoff.
+        faulty: Which of them ended in a fault of the agent's own.
+    """
+
+    numbers: IntArray
+    payoffs: FloatArray
+    paid: NDArray[np.bool_]
+    faulty: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, outcomes: Outcomes) -> Units:
+        """Each exercise as a unit of its own, worth its payoff."""
+        payoffs, paid = outcomes.payoffs, outcomes.paid
+        return cls(outcomes.numbers, payoffs, paid, outcomes.own_faults)
+
+
+def mean_score(
+    units: Units, parts: int, bounds: tuple[float, float], faults: Mapping[str, int]
+) -> Score:
     """The mean payoff with its 95 % interval, in a test with fixed parts of the same weight.
 
     Parts are strata: how far they lie apart is no uncertainty. A fault of the agent's own may
@@ -136,39 +162,38 @@ def mean_score(outcomes: Sequence[Outcome], parts: int, bounds: tuple[float, flo
     they had been worth the most: an agent gains nothing by failing.
 
     Args:
-        outcomes: What came of one agent's exercises; exercise k belongs to part ``k % parts``.
+        units: What one agent's exercises were worth.
         parts: How many parts there are, such as complexities.
         bounds: Between which numbers every payoff lies.
+        faults: How many exercises ended in each kind of fault.
 
     Returns:
         The score. Where payoffs are bounded, its part ``watched`` is the 95 % interval that holds
         at every number of exercises at once, and so if the score was the reason for stopping.
     """
-    faults = Counter(str(each.fault.kind) for each in outcomes if each.fault is not None)
-    numbered = [(each.exercise.number % parts, each) for each in outcomes]
-    paid = [(part, each.payoff) for part, each in numbered if each.payoff is not None]
-    if not paid:
+    paid, faulty, part = units.paid, units.faulty, units.numbers % parts
+    if not paid.any():
         return Score(None, None, 0, faults)
-    payoffs = [payoff for _, payoff in paid]
+    payoffs, known = units.payoffs[paid], part[paid]
     # An audit finds a class that breaks its own range.
-    support = min(bounds[0], *payoffs), max(bounds[1], *payoffs)
-    estimate = _estimate(paid, parts, support)
+    support = min(bounds[0], float(payoffs.min())), max(bounds[1], float(payoffs.max()))
+    estimate = _estimate(known, payoffs, parts, support)
     low, high = estimate.low, estimate.high
-    hidden = [part for part, each in numbered if is_own_fault(each)]
-    if hidden:
-        worst, best = (paid + [(part, end) for part in hidden] for end in support)
-        lowest = _estimate(worst, parts, support).low if isfinite(bounds[0]) else -inf
-        highest = _estimate(best, parts, support).high if isfinite(bounds[1]) else inf
+    if faulty.any():
+        every = np.concatenate((known, part[faulty]))
+        worst, best = (np.append(payoffs, np.full(faulty.sum(), end)) for end in support)
+        lowest = _estimate(every, worst, parts, support).low if isfinite(bounds[0]) else -inf
+        highest = _estimate(every, best, parts, support).high if isfinite(bounds[1]) else inf
         low, high = min(low, lowest), max(high, highest)
     interval = Interval(low, high, estimate.confidence, estimate.bounded)
     watched = {}
     if isfinite(support[0]) and isfinite(support[1]):
-        ends = _watched(outcomes, parts, support)
+        ends = _watched(units, parts, support)
         watched["watched"] = min(ends[0], estimate.value), max(ends[1], estimate.value)
     return Score(estimate.value, interval, estimate.count, faults, watched)
 
 
-def cycle_means(payoffs: Mapping[int, float | None], parts: int) -> list[float]:
+def cycle_means(numbers: IntArray, payoffs: FloatArray, parts: int) -> FloatArray:
     """The mean payoff of each cycle through the parts, up to the first exercise that is missing.
 
     All of them have the same expectation, whatever the parts are worth, and an order that no
@@ -176,46 +201,44 @@ def cycle_means(payoffs: Mapping[int, float | None], parts: int) -> list[float]:
     left out.
 
     Args:
-        payoffs: The payoff of the exercise of each number; ``None`` if it was lost by no fault of
-            the agent.
+        numbers: The numbers of the exercises, in any order.
+        payoffs: Their payoffs; not a number for one that was lost by no fault of the agent.
         parts: How many parts there are; exercise k belongs to part ``k % parts``.
     """
-    means: list[float] = []
-    for first in count(0, parts):
-        members = [payoffs.get(each, inf) for each in range(first, first + parts)]
-        if inf in members:
-            return means
-        paid = [each for each in members if each is not None]
-        if len(paid) == parts:
-            means.append(fmean(paid))
-    raise AssertionError("some exercise is always missing")
+    order = np.argsort(numbers, kind="stable")
+    numbers, payoffs = numbers[order], payoffs[order]
+    gaps = np.flatnonzero(numbers != np.arange(len(numbers)))
+    count = int(gaps[0]) if len(gaps) else len(numbers)
+    cycles = payoffs[: count // parts * parts].reshape(-1, parts)
+    cycles = cycles[~np.isnan(cycles).any(axis=1)]
+    if parts == 1:
+        return cycles[:, 0]
+    return np.array([fmean(cycle) for cycle in cycles.tolist()], np.float64)  # rounded once
 
 
-def _watched(
-    outcomes: Sequence[Outcome], parts: int, support: tuple[float, float]
-) -> tuple[float, float]:
+def _watched(units: Units, parts: int, support: tuple[float, float]) -> tuple[float, float]:
     """The ends of the interval that always holds; faults of the agent's own may be worth any."""
 
     def estimate(hidden: float) -> Estimate:
-        values = {each.exercise.number: each.payoff for each in outcomes}
-        values |= {each.exercise.number: hidden for each in outcomes if is_own_fault(each)}
-        means = cycle_means(values, parts)
-        return mean_sequence(means, support=support) if means else Estimate(0.0, *support, 0.95, 0)
+        payoffs = np.where(units.faulty, hidden, units.payoffs)
+        means = cycle_means(units.numbers, payoffs, parts)
+        if not len(means):
+            return Estimate(0.0, *support, 0.95, 0)
+        return mean_sequence(means, support=support)
 
     worst = best = estimate(support[0])
-    if any(map(is_own_fault, outcomes)):
+    if units.faulty.any():
         best = estimate(support[1])
     return worst.low, best.high
 
 
 def _estimate(
-    paid: Sequence[tuple[int, float]], parts: int, support: tuple[float, float]
+    part: IntArray, payoffs: FloatArray, parts: int, support: tuple[float, float]
 ) -> Estimate:
     """The mean over the parts. A part without any payoff may be worth anything."""
-    present: dict[int, list[float]] = {}
-    for part, payoff in paid:
-        present.setdefault(part, []).append(payoff)
-    estimate = stratified_mean([present[part] for part in sorted(present)], support=support)
+    order = np.argsort(part, kind="stable")
+    present, starts = np.unique(part[order], return_index=True)
+    estimate = stratified_mean(np.split(payoffs[order], starts[1:]), support=support)
     unknown = parts - len(present)
     if not unknown:
         return estimate
@@ -249,8 +272,18 @@ class DrawnProtocol(Protocol):
         self._payoff: Payoff = make(Kind.PAYOFF, self.payoff_spec)
 
     @abstractmethod
+    def classes(self) -> Sequence[EnvironmentClass]:
+        """The classes of the environments."""
+
+    @abstractmethod
     def drawn(self) -> Iterable[tuple[EnvironmentClass, Instance]]:
         """Environments that are known before an agent acts, which say where payoffs lie."""
+
+    def reward_ranges(self) -> set[tuple[float, float]]:
+        """The ranges of rewards there are. Nothing is drawn where the classes say them."""
+        said = [each.reward_range() for each in self.classes()]
+        known = {each for each in said if each is not None}
+        return known if None not in said else {_rewards(*each) for each in self.drawn()}
 
     def payoff(self) -> Payoff:
         """What turns a trace into a number in this test."""
@@ -281,7 +314,7 @@ class DrawnProtocol(Protocol):
 
     @cached_property
     def _payoff_range(self) -> tuple[float, float]:
-        return payoff_bounds(self.payoff(), self.drawn())
+        return payoff_bounds(self.payoff(), self.reward_ranges())
 
     def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
         """The exercise that an agent takes."""
@@ -299,47 +332,98 @@ class DrawnProtocol(Protocol):
         )
 
 
+KEPT = 1024
+"""So many drawn exercises are kept, for agents that take the same ones one after the other."""
+
+
 class FixedProtocol(DrawnProtocol):
     """A test whose exercises are the same for every agent, in parts of the same weight.
 
-    Exercise k belongs to part ``k % parts``.
+    Exercise k belongs to part ``k % parts``. It is drawn when it is needed, and again when it is
+    needed later: a test may have more exercises than fit into memory.
+
+    Attributes:
+        exercises: How many exercises an agent takes, or at most where a precision decides.
     """
 
     parts = 1
+    fixed = True
+    exercises: int
 
-    @property
     @abstractmethod
-    def planned(self) -> Sequence[Planned]:
-        """All the exercises, in order."""
+    def plan_exercise(self, number: int) -> Planned:
+        """Draw the exercise of some number."""
 
-    def due(self, outcomes: Sequence[Outcome]) -> Sequence[Planned]:  # noqa: ARG002 - see Sample
-        """The exercises that an agent takes, given what it has done so far: all of them."""
-        return self.planned
+    @cached_property
+    def planned(self) -> Callable[[int], Planned]:
+        """The exercise of a number, drawn anew unless it was one of the last."""
+        return lru_cache(maxsize=KEPT)(self.plan_exercise)
 
-    def drawn(self) -> Iterable[tuple[EnvironmentClass, Instance]]:
+    def due(self, outcomes: Outcomes) -> int:  # noqa: ARG002 - see Sample
+        """How many exercises an agent takes, given what it has done so far."""
+        return self.exercises
+
+    def drawn(self) -> Iterator[tuple[EnvironmentClass, Instance]]:
         """The environments of all exercises."""
-        return ((each.environment_class, each.instance) for each in self.planned)
+        each = map(self.planned, range(self.exercises))
+        return ((planned.environment_class, planned.instance) for planned in each)
 
-    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
+    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> Proposed:
         """All the exercises that the agent has not taken yet."""
-        taken = {outcome.exercise.number for outcome in outcomes}
-        return [
-            self.exercise(agent, number, planned)
-            for number, planned in enumerate(self.due(outcomes))
-            if number not in taken
-        ]
+        outcomes = Outcomes.of(outcomes)
+        self.classes()  # raises for a class that cannot be made, before an agent acts
+        left = np.ones(self.due(outcomes), np.bool_)
+        numbers = outcomes.numbers
+        left[numbers[numbers < len(left)]] = False
+        return Proposed(self, agent, np.flatnonzero(left))
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean payoff over the parts, which are strata, with its 95 % interval."""
-        return mean_score(outcomes, self.parts, self.bounds())
+        outcomes = Outcomes.of(outcomes)
+        faults = outcomes.fault_counts()
+        return mean_score(Units.of(outcomes), self.parts, self.bounds(), faults)
 
-    def stratum(self, exercise: Exercise) -> int:
-        """The part that an exercise belongs to."""
-        return exercise.number % self.parts
+    def expected(self) -> int | None:
+        """How many exercises one agent takes."""
+        return self.exercises
 
     def describe(self) -> Design:
         """Independent exercises, of the parts in turn."""
         return replace(super().describe(), parts=self.parts)
+
+
+class Proposed(Sequence[Exercise]):
+    """Exercises of one agent, each drawn and made when it is asked for, and again each time.
+
+    Attributes:
+        numbers: The numbers of the exercises.
+    """
+
+    def __init__(self, protocol: FixedProtocol, agent: Spec, numbers: IntArray) -> None:
+        self._protocol, self._agent, self.numbers = protocol, agent, numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Exercise: ...
+    @overload
+    def __getitem__(self, place: slice) -> Proposed: ...
+    def __getitem__(self, place: int | slice) -> Exercise | Proposed:
+        if isinstance(place, slice):
+            return Proposed(self._protocol, self._agent, self.numbers[place])
+        number = int(self.numbers[place])
+        return self._protocol.exercise(self._agent, number, self._protocol.planned(number))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment] # as of every sequence that is compared by its items
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} exercises of {self._agent.label}>"
 
 
 FIRST_BLOCK = 20
@@ -415,6 +499,7 @@ class Sample(FixedProtocol):
         self.environment_spec = given_spec(Kind.ENVIRONMENT, environment_class)
         self.memory = memory
         self.precision = precision
+        self.fixed = precision is None
         self.exercises = exercises
         self.budget = Budget(interactions, seconds)
         kind = clock or ("virtual" if seconds is None else "wall")
@@ -425,7 +510,6 @@ class Sample(FixedProtocol):
         self.joint = tuple(given_spec(Kind.AGENT, member) for member in joint or ())
         if joint is not None:
             check_joint(self.joint, self.clock, self.timeout)
-        self._planned: list[Planned] = []  # as far as they were needed
         super().__init__(payoff or default_payoff(timed=seconds is not None), seed)
         self.check_payoff(self.budget)
 
@@ -437,52 +521,46 @@ class Sample(FixedProtocol):
             made.with_views([None] * len(self.joint))  # raises if it has not so many seats
         return made
 
+    def classes(self) -> list[EnvironmentClass]:
+        """The one class."""
+        return [self.environment_class]
+
     def instance(self, number: int) -> Instance:
         """The environment of the exercise of some number."""
         complexity = self.complexities[number % self.parts]
         return draw(self.environment_class, self.environment_spec, self.seed, number, complexity)
 
-    @property
-    def planned(self) -> list[Planned]:
-        """The exercises, one in each drawn environment."""
-        return self._first(self.exercises)
+    def plan_exercise(self, number: int) -> Planned:
+        """The exercise in the drawn environment of its number."""
+        made, instance = self.environment_class, self.instance(number)
+        complexity = made.complexity(instance)
+        return Planned(self.environment_spec, made, instance, self.budget, complexity)
 
-    def _first(self, count: int) -> list[Planned]:
-        made = self.environment_class
-        for number in range(len(self._planned), count):
-            each = self.instance(number)
-            complexity = made.complexity(each)
-            self._planned.append(
-                Planned(self.environment_spec, made, each, self.budget, complexity)
-            )
-        return self._planned[:count]
-
-    def drawn(self) -> Iterable[tuple[EnvironmentClass, Instance]]:
+    def drawn(self) -> Iterator[tuple[EnvironmentClass, Instance]]:
         """The environments of all exercises, or of the first block."""
-        known = self.planned if self.precision is None else self._first(self._block(0))
-        return ((each.environment_class, each.instance) for each in known)
+        return islice(super().drawn(), None if self.precision is None else self._block(0))
 
-    def due(self, outcomes: Sequence[Outcome]) -> list[Planned]:
+    def due(self, outcomes: Outcomes) -> int:
         """All the exercises; with a precision those of the blocks that are needed.
 
         Raises:
             InvalidInputError: There is a precision, and payoffs are not bounded.
         """
         if self.precision is None:
-            return self.planned
+            return self.exercises
         if not all(map(isfinite, self.bounds())):
             raise InvalidInputError(
                 "No interval of a payoff without bounds says when to stop.",
                 "Give a number of exercises and no precision, or another payoff.",
             )
-        numbers = {each.exercise.number for each in outcomes}
+        numbers = np.unique(outcomes.numbers)
         total = self._block(0)
-        while total <= max(numbers, default=0):
+        while len(numbers) and total <= numbers[-1]:
             total = self._block(total)
-        failed = all(map(is_own_fault, outcomes))  # and would again
+        failed = outcomes.own_faults.all()  # and would again
         if len(numbers) == total and not failed and not self._is_precise(self.score(outcomes)):
             total = self._block(total)
-        return self._first(total)
+        return total
 
     def _block(self, total: int) -> int:
         """How many exercises there are after the next block, in whole cycles through the parts."""

@@ -6,12 +6,17 @@ those of the decisions, and a feature phi of them is what a bound is put on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import log2
+from operator import add, itemgetter
 from typing import Any
 
-from omnimeter.contract import Outcome, UnknownNameError
+import numpy as np
+
+from omnimeter.contract import Outcome, Outcomes, UnknownNameError
 
 STEPS = 8
 """Bin b of a histogram of times counts those whose nanoseconds round to 2^(b / STEPS)."""
@@ -135,17 +140,19 @@ def feature(name: str | Feature) -> tuple[str, Feature]:
 
 def measured_times(outcomes: Sequence[Outcome]) -> dict[Machine, Times]:
     """The times of one agent on each machine; its offline phase took place once."""
-    measured: dict[Machine, Times] = {}
-    prepared = False
-    for each in outcomes:
-        remarks: Mapping[str, Any] = each.remarks
-        online, offline = remarks.get("online"), remarks.get("offline")
-        machine = _machine(remarks.get("machine"))
-        if offline and not prepared:
-            prepared = True
-            there = _machine(offline.get("machine")) if "machine" in offline else machine
-            phase = Times(offline["wall_s"], offline.get("cpu_s"))
-            measured[there] = measured.get(there, Times()) + phase
+    outcomes = Outcomes.of(outcomes)
+    machines, which = [Machine()], np.zeros(len(outcomes), np.int64)
+    for value, rows in outcomes.remarks("machine"):
+        which[rows] = len(machines)
+        machines.append(_machine(value))
+    # What was measured, with its row and its machine, in the order of the rows.
+    known: list[tuple[int, Machine, Times]] = []
+    phases = [(int(rows.min()), value) for value, rows in outcomes.remarks("offline") if value]
+    if phases:
+        row, offline = min(phases, key=itemgetter(0))
+        there = _machine(offline["machine"]) if "machine" in offline else machines[which[row]]
+        known.append((row, there, Times(offline["wall_s"], offline.get("cpu_s"))))
+    for online, rows in outcomes.remarks("online"):
         if online:
             times = Times(
                 decisions=online["decisions"],
@@ -154,8 +161,34 @@ def measured_times(outcomes: Sequence[Outcome]) -> dict[Machine, Times]:
                 longest=online["max_s"],
                 histogram={int(b): count for b, count in online["histogram"].items()},
             )
-            measured[machine] = measured.get(machine, Times()) + times
-    return measured
+            known += ((row, machines[which[row]], times) for row in rows.tolist())
+    known.sort(key=itemgetter(0))  # sums of floats depend on the order
+    measured: dict[Machine, list[Times]] = {}
+    for _, machine, times in known:
+        measured.setdefault(machine, []).append(times)
+    return {machine: _total(each) for machine, each in measured.items()}
+
+
+def _total(parts: Sequence[Times]) -> Times:
+    """The sum of many, which are added one after the other."""
+    histogram: Counter[int] = Counter()
+    for each in parts:
+        histogram.update(each.histogram)
+    return Times(
+        reduce(add, (each.offline for each in parts), 0.0),
+        _known_sum([each.offline_cpu for each in parts]),
+        sum(each.decisions for each in parts),
+        reduce(add, (each.wall for each in parts), 0.0),
+        _known_sum([each.cpu for each in parts]),
+        max(each.longest for each in parts),
+        dict(histogram),
+    )
+
+
+def _known_sum(numbers: Sequence[float | None]) -> float | None:
+    """The sum of numbers; ``None`` where one of them is not known."""
+    known = [each for each in numbers if each is not None]
+    return reduce(add, known, 0.0) if len(known) == len(numbers) else None
 
 
 def _machine(data: Mapping[str, Any] | None) -> Machine:

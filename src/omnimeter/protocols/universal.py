@@ -9,23 +9,27 @@ from functools import cached_property
 from math import isfinite
 from typing import Literal
 
+import numpy as np
+
 from omnimeter.catalogue import Kind, given_spec, make
 from omnimeter.contract import (
     EnvironmentClass,
-    Exercise,
     Instance,
     InvalidInputError,
     Outcome,
+    Outcomes,
     Score,
     Spec,
     stream,
 )
+from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.protocol import Design
 from omnimeter.payoffs import Average
 from omnimeter.payoffs.parts import Adjustment
 from omnimeter.protocols.sample import (
     Sample,
     SpecLike,
+    Units,
     balance_setting,
     check_balanced,
     draw,
@@ -117,12 +121,20 @@ class Universal(Sample):
         self.adjustment: Adjustment = make(Kind.ADJUSTMENT, given_spec(Kind.ADJUSTMENT, adjustment))
 
     @cached_property
-    def instances(self) -> list[Instance]:
-        """The drawn environments, all different."""
-        made, spec = self.environment_class, self.environment_spec
+    def environment_class(self) -> EnvironmentClass:
+        """The class that the environments are drawn from; balanced, where it has to be."""
+        made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
         if self.unbalanced is False:
-            check_balanced(made, spec)
-        return distinct_instances(made, spec, self.seed, self.exercises)
+            check_balanced(made, self.environment_spec)
+        return made
+
+    @cached_property
+    def instances(self) -> list[Instance]:
+        """The drawn environments, all different; they are drawn when one of them is needed."""
+        made, spec = self.environment_class, self.environment_spec
+        drawn = distinct_instances(made, spec, self.seed, self.exercises)
+        self._factors(np.array([made.complexity(each) for each in drawn]))  # may raise
+        return drawn
 
     def instance(self, number: int) -> Instance:
         """The environment of the exercise of some number."""
@@ -140,13 +152,6 @@ class Universal(Sample):
         lows, highs = zip(self._payoff_range, self._value_range, strict=True)
         return min(lows), max(highs)
 
-    def propose(self, agent: Spec, outcomes: Sequence[Outcome]) -> list[Exercise]:
-        """All the exercises that the agent has not taken yet."""
-        proposed = super().propose(agent, outcomes)
-        for exercise in proposed:
-            self._factor(exercise)  # raises for a wrong adjustment before an agent acts
-        return proposed
-
     def values(
         self,
         outcomes: Sequence[Outcome],
@@ -155,15 +160,15 @@ class Universal(Sample):
         """The adjusted value of each exercise; empty where nothing is adjusted."""
         if self.adjustment.bounds() == (1.0, 1.0):
             return {}
-        return {
-            each.exercise.number: each.payoff
-            for each in map(self._adjusted, outcomes)
-            if each.payoff is not None
-        }
+        units = self._adjusted(Outcomes.of(outcomes))
+        numbers, payoffs = units.numbers[units.paid], units.payoffs[units.paid]
+        return dict(zip(numbers.tolist(), payoffs.tolist(), strict=True))
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
         """The mean adjusted value with its 95 % interval; says so if balance was waived."""
-        score = mean_score([*map(self._adjusted, outcomes)], 1, self._value_range)
+        outcomes = Outcomes.of(outcomes)
+        units = self._adjusted(outcomes)
+        score = mean_score(units, 1, self._value_range, outcomes.fault_counts())
         if not self.unbalanced:
             return score
         return replace(score, parts={**score.parts, "unbalanced": True})
@@ -172,19 +177,25 @@ class Universal(Sample):
         """Whether the class claims to be balanced, where that matters."""
         return {} if self.unbalanced is None else balance_setting(self.environment_class)
 
-    def _adjusted(self, outcome: Outcome) -> Outcome:
-        """The outcome with its adjusted value in the place of its payoff."""
-        if outcome.payoff is None:
-            return outcome
-        return replace(outcome, payoff=self._factor(outcome.exercise) * outcome.payoff)
+    def _adjusted(self, outcomes: Outcomes) -> Units:
+        """The exercises with their adjusted values in the place of their payoffs."""
+        units = Units.of(outcomes)
+        payoffs = units.payoffs.copy()
+        payoffs[units.paid] *= self._factors(outcomes.complexities[units.paid])
+        return units._replace(payoffs=payoffs)
 
-    def _factor(self, exercise: Exercise) -> float:
-        """By how much the result of an exercise counts."""
-        factor = self.adjustment(self.length, exercise.complexity)
+    def _factors(self, complexities: FloatArray) -> FloatArray:
+        """By how much the results of exercises of some complexities count."""
+        distinct, places = np.unique(complexities, return_inverse=True)
+        factors = np.array([self._factor(each) for each in distinct.tolist()], np.float64)
+        return factors[places]
+
+    def _factor(self, complexity: float) -> float:
+        factor = self.adjustment(self.length, complexity)
         if not (isfinite(factor) and factor > 0):
             raise InvalidInputError(
                 f"The adjustment is {factor} at length {self.length:g} and complexity "
-                f"{exercise.complexity:g}.",
+                f"{complexity:g}.",
                 "An adjustment is positive and finite; omnimeter.testing.AdjustmentSuite tests it.",
             )
         return factor
@@ -228,7 +239,7 @@ class UniversalRewards(Universal):
     @cached_property
     def _payoff_range(self) -> Range:
         """Where the sum of n rewards lies."""
-        low, high = payoff_bounds(Average(), self.drawn())
+        low, high = payoff_bounds(Average(), self.reward_ranges())
         return self.length * low, self.length * high
 
 

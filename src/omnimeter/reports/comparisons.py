@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from itertools import combinations
 from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from omnimeter.contract import InvalidInputError, Spec
-from omnimeter.contract.exercise import is_own_fault
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import (
     Estimate,
     difference_sequence,
@@ -19,14 +23,30 @@ from omnimeter.estimation import (
 )
 from omnimeter.protocols import Result
 from omnimeter.protocols.sample import cycle_means
-from omnimeter.reports.scores import EXERCISE, eligibility_of, score_rows, unit_values
+from omnimeter.reports.scores import (
+    EXERCISE,
+    eligibility_of,
+    in_common,
+    intersection,
+    is_rising,
+    score_rows,
+    unit_values,
+)
 
 ERROR_RATE = 0.05
 """How often a difference may be claimed, over all comparisons, between equal agents."""
 
-_Payoffs = Mapping[tuple[int, str], float]
-"""By number and instance of the exercise or, where exercises may differ between agents, by the
-number of an independent part of the test, such as a repetition."""
+
+class _Payoffs(NamedTuple):
+    """What an agent got, by number and instance of the exercise.
+
+    Where exercises may differ between agents, the number is that of an independent part of the
+    test, such as a repetition, and there is no instance.
+    """
+
+    numbers: IntArray
+    instances: NDArray[np.uint64]
+    values: FloatArray
 
 
 class Verdict(StrEnum):
@@ -116,33 +136,24 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
         row.agent: row.eligibility for row in score_rows(result) if row.value is not None
     }
     ranked = list(eligibilities)
-    payoffs: dict[Spec, _Payoffs] = {
-        agent: {(unit, ""): value for unit, value in result.values.get(agent, {}).items()}
-        if result.values
-        else {
-            (each.exercise.number, each.exercise.instance.key): each.payoff
-            for each in done
-            if each.payoff is not None
-        }
-        for agent, done in result.outcomes.items()
-    }
-    if reference is not None and reference not in payoffs:
+    outcomes = result.outcomes
+    if reference is not None and reference not in outcomes:
         raise InvalidInputError(
             f"{reference.label} took no part in this evaluation.",
-            "Compare with one of: " + ", ".join(agent.label for agent in payoffs) + ".",
+            "Compare with one of: " + ", ".join(agent.label for agent in outcomes) + ".",
         )
-    faulty = {agent for agent, done in result.outcomes.items() if any(map(is_own_fault, done))}
+    faulty = {agent for agent, done in outcomes.items() if done.own_faults.any()}
     best = next((agent for agent in ranked if agent not in faulty), None)
     chosen = best if reference is None else reference
     if not ranked or chosen is None:
         return []
     others = [agent for agent in ranked if agent != chosen]
     pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
-    strata = {} if result.values else result.strata
+    parts = 1 if result.values else result.design.parts
     confidence = 1 - ERROR_RATE / max(1, len(pairs))
     compared = []
     for agent in others:
-        shared = _shared(payoffs[agent], payoffs[chosen], strata)
+        shared = _shared(_payoffs(result, agent), _payoffs(result, chosen), parts)
         count = sum(map(len, shared[0]))
         estimate = stratified_difference(*shared, confidence, result.support) if count else None
         difference = None if estimate is None else estimate.value
@@ -165,7 +176,7 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
         numbers = difference, low, high, count, p_value
         unit = result.design.unit
         bounded = estimate is not None and estimate.bounded and not sequential
-        marks = eligibilities[agent].mark, eligibility_of(result.outcomes[chosen]).mark
+        marks = eligibilities[agent].mark, eligibility_of(outcomes[chosen]).mark
         compared.append(
             Comparison(agent, chosen, *numbers, verdict, unit, len(pairs), bounded, watched, marks)
         )
@@ -196,10 +207,9 @@ def watched_difference(
     ours, theirs = unit_values(result, agent), unit_values(result, reference)
     design = result.design
     if design.unit != EXERCISE:
-        common = sorted(ours.keys() & theirs.keys())
+        common, (first, second) = in_common((ours, theirs))
         if len(common) < 2:
             return None
-        first, second = ([each[unit] for unit in common] for each in (ours, theirs))
         if design.precision is not None:
             return difference_sequence(first, second, confidence, result.support)
         if design.moments is None:
@@ -208,24 +218,52 @@ def watched_difference(
         return paired_difference(first, second, share, result.support)
     if result.support is None or not all(map(isfinite, result.support)):
         return None
-    both = set.intersection(
-        *({each.exercise.number for each in result.outcomes[who]} for who in (agent, reference))
-    )
-    paid = ours.keys() & theirs.keys()
-    first, second = (
-        cycle_means({unit: side[unit] if unit in paid else None for unit in both}, design.parts)
-        for side in (ours, theirs)
-    )
-    return difference_sequence(first, second, confidence, result.support) if first else None
+    numbers = (result.outcomes[who].numbers for who in (agent, reference))
+    both = reduce(intersection, numbers)
+    paid, sides = in_common((ours, theirs))
+    first, second = (_cycles(both, paid, values, design.parts) for values in sides)
+    return difference_sequence(first, second, confidence, result.support) if len(first) else None
+
+
+def _cycles(numbers: IntArray, paid: IntArray, values: FloatArray, parts: int) -> FloatArray:
+    """The cycle means of exercises of which only some, in ascending order, have a value."""
+    payoffs = np.full(len(numbers), np.nan)
+    payoffs[np.searchsorted(numbers, paid)] = values
+    return cycle_means(numbers, payoffs, parts)
+
+
+def _payoffs(result: Result, agent: Spec) -> _Payoffs:
+    """What an agent got; its independent values where the test has some of its own."""
+    numbers, values = unit_values(result, agent)
+    if result.values:
+        return _Payoffs(numbers, np.zeros(len(numbers), np.uint64), values)
+    done = result.outcomes[agent]
+    return _Payoffs(numbers, done.instances[done.paid], values)
 
 
 def _shared(
-    first: _Payoffs, second: _Payoffs, strata: Mapping[int, int]
-) -> tuple[list[list[float]], list[list[float]]]:
-    """The payoffs of two agents in what both finished, stratum by stratum."""
-    groups: dict[int, list[tuple[int, str]]] = {}
-    for key in sorted(first.keys() & second.keys()):
-        groups.setdefault(strata.get(key[0], 0), []).append(key)
-    parts = [groups[stratum] for stratum in sorted(groups)]
-    ours, theirs = ([[each[key] for key in part] for part in parts] for each in (first, second))
+    first: _Payoffs, second: _Payoffs, parts: int
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """The payoffs of two agents in what both finished, part by part of the test."""
+    same = all(map(np.array_equal, first[:2], second[:2])) and is_rising(first.numbers)
+    if same:  # as mostly, and soon seen
+        ours = theirs = np.arange(len(first.numbers))
+    else:
+        ours, theirs = _matched(first, second)
+    part = first.numbers[ours] % parts
+    order = np.argsort(part, kind="stable")
+    starts = np.unique(part[order], return_index=True)[1]
+    mine, other = (
+        np.split(values[order], starts[1:])
+        for values in (first.values[ours], second.values[theirs])
+    )
+    return mine, other
+
+
+def _matched(first: _Payoffs, second: _Payoffs) -> tuple[IntArray, IntArray]:
+    """The rows in which both have the same number and instance, by number and then by instance."""
+    codes = np.unique(np.append(first.instances, second.instances), return_inverse=True)[1]
+    keys = np.append(first.numbers, second.numbers) * (int(codes.max(initial=0)) + 1) + codes
+    size = len(first.numbers)
+    _, ours, theirs = np.intersect1d(keys[:size], keys[size:], return_indices=True)
     return ours, theirs

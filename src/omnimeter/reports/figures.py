@@ -9,7 +9,7 @@ from math import isfinite
 
 import numpy as np
 
-from omnimeter.contract import Trace
+from omnimeter.contract import Spec, Trace
 from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.exercise import FOREVER, NANOSECONDS
 from omnimeter.payoffs import average_along
@@ -262,32 +262,30 @@ def learning_figure(
     """
     if result.design.unit == REPETITION:
         return None
-    exercises = {
-        each.exercise.key: each.exercise for done in result.outcomes.values() for each in done
+    budgets = {
+        each.budget for done in result.outcomes.values() for each in done.distinct_exercises()
     }
-    budgets = {key: each.budget for key, each in exercises.items()}
-    timed = any(budget.interactions is None for budget in budgets.values())
-    lengths = {
-        key: length
-        for key, budget in budgets.items()
-        if (length := budget.end_ns if timed else budget.max_interactions) != FOREVER
-    }
-    longest = max(lengths.values(), default=0)
+    timed = any(budget.interactions is None for budget in budgets)
+    lengths = (each.end_ns if timed else each.max_interactions for each in budgets)
+    longest = max((each for each in lengths if each != FOREVER), default=0)
     first = longest / POINTS if timed else 1.0
     spaced = np.linspace(first, longest, min(POINTS, longest))
     moments = np.unique(spaced.round().astype(np.int64))
+    taken: _Taken | None = None  # made for the first trace: mostly there are none
     # Count, mean and sum of squared deviations at each moment, updated value by value (Welford).
     sums: dict[str, FloatArray] = {}
     names = {row.agent: row.name for row in rows}
     for key, trace in traces:
-        known = moments <= lengths.get(key, -1)
+        taken = taken or _Taken(result, timed=timed)
+        owner, length = taken.find(key)
+        known = moments <= length
         if trace.fault is not None or not known.any():
             continue
         if timed:
             values = average_along(trace.rewards, trace.times, moments)
         else:
             values = running_averages(trace.rewards)[np.minimum(moments, len(trace))]
-        name = names[exercises[key].agent]
+        name = names[owner]
         count, mean, squares = sums.setdefault(name, np.zeros((3, len(moments))))
         count += known
         before = np.where(known, values - mean, 0.0)
@@ -310,6 +308,34 @@ def learning_figure(
     )
 
 
+class _Taken:
+    """Who took the exercise of a key, and how long it could last."""
+
+    def __init__(self, result: Result, *, timed: bool) -> None:
+        lengths, keys = [], []
+        for done in result.outcomes.values():
+            budgets = list({each.budget for each in done.distinct_exercises()})
+            if len(budgets) != 1:
+                budgets = [each.exercise.budget for each in done]
+            ends = [each.end_ns if timed else each.max_interactions for each in budgets]
+            lengths.append(np.broadcast_to(np.array(ends, np.int64), len(done)))
+            keys.append(done.keys)
+        self._agents = list(result.outcomes)
+        owners = np.repeat(np.arange(len(keys)), [len(each) for each in keys])
+        order = np.argsort(np.concatenate(keys))
+        self._keys, self._owners = np.concatenate(keys)[order], owners[order]
+        self._lengths = np.concatenate(lengths)[order]
+
+    def find(self, key: str) -> tuple[Spec, int]:
+        """The agent and the length; -1 for an unknown or endless exercise."""
+        code = np.uint64(int(key, 16))
+        place = int(np.searchsorted(self._keys, code))
+        if place == len(self._keys) or self._keys[place] != code:
+            return self._agents[0], -1
+        length = int(self._lengths[place])
+        return self._agents[self._owners[place]], -1 if length == FOREVER else length
+
+
 def _mean_curve(label: str, places: FloatArray, sums: FloatArray) -> Curve:
     """The means with Student's t interval at each moment, from ``learning_figure``'s sums."""
     from scipy.special import stdtrit  # much lighter than scipy.stats
@@ -327,7 +353,7 @@ def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure
     most = max(100, MOST_DOTS // max(1, len(rows)))
     strips = []
     for row in rows:
-        payoffs = sorted(unit_values(result, row.agent).values())
+        payoffs = np.sort(unit_values(result, row.agent).values).tolist()
         count = len(payoffs)
         mean = sum(payoffs) / count if count else None
         if count > most:  # evenly by rank, which leaves the distribution as it is
@@ -361,8 +387,9 @@ def course_figures(result: Result, rows: Sequence[ScoreRow]) -> list[CurveFigure
         if len(course) < 2:
             continue
         # Rounds in which the agent had no time to act yet, so that its score is 0 by the rules.
-        acted = (each.exercise.number for each in result.outcomes[row.agent] if each.interactions)
-        idle = min((number // repetitions for number in acted), default=len(course))
+        done = result.outcomes[row.agent]
+        acted = done.numbers[done.interactions > 0] // repetitions
+        idle = int(acted.min(initial=len(course)))
         ends: list[tuple[float | None, float | None]] = [
             each.interval[:2] if each.interval and place >= idle else (None, None)
             for place, each in enumerate(course)

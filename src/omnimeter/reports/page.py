@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from omnimeter.catalogue import Kind, describe, make, parse
 from omnimeter.contract import (
     Budget,
@@ -120,6 +122,9 @@ def fault_table(outcomes: Iterable[Outcome]) -> list[FaultRow]:
 
 Pairs = list[tuple[str, str]]
 
+PREVIEWED = 1000
+"""At so many exercises the page of an evaluation looks that has not begun."""
+
 
 def _part(protocol: Spec, design: Design, kind: Kind) -> Spec | None:
     """The payoff or adjustment that a protocol was given or takes by default, if it takes one."""
@@ -134,7 +139,12 @@ def _part(protocol: Spec, design: Design, kind: Kind) -> Spec | None:
     return parse(kind, given) if isinstance(given, str) else None
 
 
-def _setting(evaluation: Evaluation, exercises: Sequence[Exercise], seed: str) -> Pairs:
+def _setting(
+    evaluation: Evaluation,
+    exercises: Sequence[Exercise],
+    complexities: Sequence[float],
+    seed: str,
+) -> Pairs:
     """What was measured, in the exercises that are known; ``seed`` says from which seed."""
     protocol = evaluation.make_protocol()
     design = protocol.describe()
@@ -143,7 +153,6 @@ def _setting(evaluation: Evaluation, exercises: Sequence[Exercise], seed: str) -
         if spec := _part(evaluation.protocol, design, kind):
             doc = describe(kind, spec.id).doc.strip().partition("\n")[0]
             parts[kind] = f"{spec.label}. {doc}" if doc else spec.label
-    complexities = [each.complexity for each in exercises]
     lengths = {}
     if design.unit == REPETITION:
         units = design.units or 0
@@ -161,7 +170,7 @@ def _setting(evaluation: Evaluation, exercises: Sequence[Exercise], seed: str) -
             if each.joint
         ),
         "Environments": _all(exercise.environment_class.label for exercise in exercises),
-        "Complexity": _span(complexities, "{:g}".format) if exercises else "",
+        "Complexity": _span(complexities, "{:g}".format) if complexities else "",
         **lengths,
         "Budget of an exercise": _budgets(design, exercises),
         **protocol.settings(),
@@ -300,13 +309,17 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         evaluation, result = with_payoff(evaluation, payoff), rejudge(record, payoff)
     protocol, design = evaluation.make_protocol(), result.design
     adaptive = design.unit == REPETITION
-    outcomes = [each for done in result.outcomes.values() for each in done]
+    every = result.outcomes.values()
+    count = sum(map(len, every))
     rows, compared = score_rows(result), comparisons(result)
     names = {row.agent: row.name for row in rows}
     # The exercises that were taken or, before any was, those that would come first.
-    exercises = [each.exercise for each in outcomes] or list(
-        protocol.propose(evaluation.agents[0], [])
-    )
+    exercises = [each for done in every for each in done.distinct_exercises()]
+    column = np.concatenate([done.complexities for done in every])
+    complexities = [float(column.min()), float(column.max())] if count else []
+    if not exercises:
+        exercises = list(protocol.propose(evaluation.agents[0], [])[:PREVIEWED])
+        complexities = [each.complexity for each in exercises]
     waived = any(row.parts.get("unbalanced") for row in rows)
     claimed = protocol.settings().get("Balance") in (BALANCE[True], BALANCE["limit"])
     reliable = summary.reliability_sentence(reliability_of(result))
@@ -319,7 +332,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         "settings": settings_table(timed.settings) if timed and timed.settings else None,
     }
     sentences = [
-        _opening(evaluation, design, exercises, len(outcomes)),
+        _opening(evaluation, design, exercises, count),
         summary.exhausted_sentence(result),
         (
             "The environments were chosen by the payoff that the test was taken with; with "
@@ -330,7 +343,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         *summary.score_sentences(rows),
         summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
         *summary.comparison_sentences(compared),
-        summary.fault_sentence(rows, len(outcomes)),
+        summary.fault_sentence(rows, count),
         *summary.remarks(result),
     ]
     agents = evaluation.agents
@@ -349,9 +362,9 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     if not result.complete:
         expected = protocol.expected()
         progress = (
-            f"{counted(len(outcomes), 'exercise')} done so far"
+            f"{counted(count, 'exercise')} done so far"
             if expected is None
-            else f"{len(outcomes)} of {expected * len(result.scores)} exercises"
+            else f"{count} of {expected * len(result.scores)} exercises"
         )
     return Contents(
         title=f"{who} in {listed(where)}",
@@ -361,8 +374,8 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         compared=compared,
         tables={name: table for name, table in tables.items() if table is not None},
         figures=figures_of(result, record, rows, compared, timed),
-        faults=fault_table(outcomes),
-        setting=_setting(evaluation, exercises, _drawn_seed(record, result)),
+        faults=fault_table(each for done in every for each in done.where(done.faults != 0)),
+        setting=_setting(evaluation, exercises, complexities, _drawn_seed(record, result)),
         provenance=[_provenance(session) for session in record.provenance()],
         places={names[agent]: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,

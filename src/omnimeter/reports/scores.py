@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from math import inf, isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnimeter.contract import Outcome, Spec
-from omnimeter.contract.exercise import is_own_fault
+from omnimeter.contract import Outcome, Outcomes, Spec
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import Estimate, Support, intraclass, mean
 from omnimeter.protocols import Result
 
@@ -28,15 +29,42 @@ def repetition_count(result: Result) -> int:
     return (result.design.units or 0) if result.design.unit == REPETITION else 0
 
 
-def unit_values(result: Result, agent: Spec) -> dict[int, float]:
-    """The independent values of an agent, whose mean the score is, by the number of their unit."""
+class UnitValues(NamedTuple):
+    """Values by the numbers of their units, such as exercises, repetitions or MDPs."""
+
+    numbers: IntArray
+    values: FloatArray
+
+
+def unit_values(result: Result, agent: Spec) -> UnitValues:
+    """The independent values of an agent, whose mean the score is."""
     if result.values:
-        return dict(result.values.get(agent, {}))
-    return {
-        each.exercise.number: each.payoff
-        for each in result.outcomes.get(agent, ())
-        if each.payoff is not None
-    }
+        own = result.values.get(agent, {})
+        numbers, values = list(own), list(own.values())
+        return UnitValues(np.array(numbers, np.int64), np.array(values, np.float64))
+    done = result.outcomes.get(agent, Outcomes())
+    return UnitValues(done.numbers[done.paid], done.payoffs[done.paid])
+
+
+def is_rising(numbers: IntArray) -> bool:
+    """Whether each number is above the one before."""
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def intersection(first: IntArray, second: IntArray) -> IntArray:
+    """The numbers that are in both, in ascending order."""
+    same = np.array_equal(first, second) and is_rising(first)  # as mostly, and soon seen
+    return first if same else np.intersect1d(first, second)
+
+
+def in_common(sides: Sequence[UnitValues]) -> tuple[IntArray, list[FloatArray]]:
+    """The units that all have, in order, and the values of each there."""
+    common = reduce(intersection, (side.numbers for side in sides))
+    chosen = []
+    for numbers, values in sides:
+        order = np.argsort(numbers, kind="stable")
+        chosen.append(values[order[np.searchsorted(numbers[order], common)]])
+    return common, chosen
 
 
 PRIVILEGED, FAULTY = "*", "†"
@@ -73,8 +101,15 @@ class Eligibility:
 
 def eligibility_of(outcomes: Sequence[Outcome]) -> Eligibility:
     """Whether an agent with these outcomes is ranked with the others."""
-    views = (str(each.remarks["privileged"]) for each in outcomes if "privileged" in each.remarks)
-    return Eligibility(sum(map(is_own_fault, outcomes)), len(outcomes), next(views, ""))
+    outcomes = Outcomes.of(outcomes)
+    faults = int(outcomes.own_faults.sum())
+    return Eligibility(faults, len(outcomes), privileged_view(outcomes))
+
+
+def privileged_view(outcomes: Outcomes) -> str:
+    """The view by which an agent was told what others have to find out; empty without any."""
+    views = outcomes.remarks("privileged")
+    return str(min(views, key=lambda view: int(view[1][0]))[0]) if views else ""
 
 
 BINS = 8
@@ -98,9 +133,14 @@ class ComplexityMean:
     count: int
 
 
-def complexity_bins(outcomes: Iterable[Outcome]) -> list[tuple[float, float]]:
-    """The ends, both included, of bins of complexities: one for each, or of about equal size."""
-    known = np.array([each.exercise.complexity for each in outcomes if each.payoff is not None])
+def complexity_bins(*outcomes: Sequence[Outcome]) -> list[tuple[float, float]]:
+    """The ends, both included, of bins of complexities: one for each, or of about equal size.
+
+    Args:
+        outcomes: The outcomes of each agent.
+    """
+    columns = map(Outcomes.of, outcomes)
+    known = np.concatenate([np.empty(0), *(each.complexities[each.paid] for each in columns)])
     distinct = np.unique(known)
     if len(distinct) <= 12:
         return [(each, each) for each in distinct.tolist()]
@@ -128,22 +168,28 @@ def complexity_means(
         support: The lowest and the highest payoff there can be.
         repetitions: In how many repetitions they were taken in turn; 0 if all are independent.
     """
+    outcomes = Outcomes.of(outcomes)
+    paid = outcomes.paid
+    complexities, payoffs = outcomes.complexities[paid], outcomes.payoffs[paid]
+    group = outcomes.numbers[paid] % repetitions if repetitions else None
     means = []
     for lowest, highest in bins:
-        groups: dict[int, list[tuple[float, float]]] = {}
-        for each in outcomes:
-            complexity, number = each.exercise.complexity, each.exercise.number
-            if each.payoff is not None and lowest <= complexity <= highest:
-                group = number % repetitions if repetitions else len(groups)
-                groups.setdefault(group, []).append((complexity, each.payoff))
-        if groups:
-            pairs = [np.mean(groups[group], axis=0).tolist() for group in sorted(groups)]
-            complexities, payoffs = zip(*pairs, strict=True)
-            estimate = mean(payoffs, support=support)
+        inside = (lowest <= complexities) & (complexities <= highest)
+        if inside.any():
+            at, values = complexities[inside], payoffs[inside]
+            if group is not None:
+                at, values = (_group_means(group[inside], column) for column in (at, values))
+            estimate = mean(values, support=support)
             low, high = (estimate.low, estimate.high) if estimate.count > 1 else (None, None)
-            complexity = float(np.mean(complexities))
+            complexity = float(np.mean(at))
             means.append(ComplexityMean(complexity, estimate.value, low, high, estimate.count))
     return tuple(means)
+
+
+def _group_means(group: IntArray, values: FloatArray) -> FloatArray:
+    """The mean of the values of each group, in the order of the groups' numbers."""
+    _, places, counts = np.unique(group, return_inverse=True, return_counts=True)
+    return np.bincount(places, weights=values) / counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +243,16 @@ def score_rows(result: Result) -> list[ScoreRow]:
     Then come agents with a privileged view, those with faults of their own, and, among each of
     them last, those without a score (``Eligibility``).
     """
-    bins = complexity_bins(each for done in result.outcomes.values() for each in done)
+    return list(result.once(_score_rows))
+
+
+def _score_rows(result: Result) -> list[ScoreRow]:
+    bins = complexity_bins(*result.outcomes.values())
     repetitions = repetition_count(result)
     rows = []
     for agent, score in result.scores.items():
-        outcomes = result.outcomes.get(agent, ())
-        lengths = [each.interactions for each in outcomes if each.payoff is not None]
+        outcomes = result.outcomes.get(agent, Outcomes())
+        lengths = outcomes.interactions[outcomes.paid]
         low, high, confidence, _ = score.interval or (None, None, 0.95, False)
         rows.append(
             ScoreRow(
@@ -213,7 +263,7 @@ def score_rows(result: Result) -> list[ScoreRow]:
                 confidence=confidence,
                 count=score.count,
                 faults=dict(sorted(score.faults.items())),
-                interactions=sum(lengths) / len(lengths) if lengths else None,
+                interactions=int(lengths.sum()) / len(lengths) if len(lengths) else None,
                 complexities=complexity_means(outcomes, bins, result.support, repetitions),
                 repetitions=len(result.values.get(agent, ())) if repetitions else 0,
                 parts=score.parts,
@@ -247,8 +297,8 @@ def reliability_of(result: Result) -> Estimate | None:
     values = [unit_values(result, agent) for agent in scored]
     if len(values) < 2:
         return None
-    common = sorted(set.intersection(*map(set, values)))
+    common, table = in_common(values)
     if len(common) < 2:
         return None
-    estimate = intraclass([[each[unit] for unit in common] for each in values])
+    estimate = intraclass(table)
     return None if isnan(estimate.value) else estimate

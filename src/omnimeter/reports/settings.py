@@ -14,12 +14,12 @@ from math import sqrt
 import numpy as np
 
 from omnimeter.contract import InvalidInputError, Outcome, Spec
-from omnimeter.contract.exercise import is_own_fault
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.spec import fingerprint
 from omnimeter.estimation import Estimate, Support, mean
 from omnimeter.protocols import Result
 from omnimeter.protocols.times import Machine, Times, measured_times
-from omnimeter.reports.scores import Eligibility, unit_values
+from omnimeter.reports.scores import Eligibility, privileged_view, unit_values
 from omnimeter.reports.text import MISSING, counted, duration, grouped, listed
 
 TOLERANCE = 1.2
@@ -110,21 +110,17 @@ def settings_of(result: Result, problem: str = "", mdps: int | None = None) -> l
     """
     settings = []
     for agent, outcomes in result.outcomes.items():
-        values: dict[int, list[float]] = {}
-        for number, value in unit_values(result, agent).items():
-            values.setdefault(number % mdps if mdps else number, []).append(value)
+        numbers, values = unit_values(result, agent)
         first = outcomes[0].exercise if outcomes else None
         settings.append(
             Setting(
                 problem or (_problem(outcomes[0]) if outcomes else ""),
                 agent,
-                {number: sum(each) / len(each) for number, each in sorted(values.items())},
+                _mean_returns(numbers % mdps if mdps else numbers, values),
                 measured_times(outcomes),
                 support=result.support,
-                faults=sum(map(is_own_fault, outcomes)),
-                privileged=next(
-                    (e.remarks["privileged"] for e in outcomes if "privileged" in e.remarks), ""
-                ),
+                faults=int(outcomes.own_faults.sum()),
+                privileged=privileged_view(outcomes),
                 draw=fingerprint(
                     [
                         first.environment_class.to_json(),
@@ -137,6 +133,13 @@ def settings_of(result: Result, problem: str = "", mdps: int | None = None) -> l
             )
         )
     return settings
+
+
+def _mean_returns(mdps: IntArray, returns: FloatArray) -> dict[int, float]:
+    """The mean return in each MDP, in the order of their numbers."""
+    known, places, counts = np.unique(mdps, return_inverse=True, return_counts=True)
+    means = np.bincount(places, weights=returns) / counts
+    return dict(zip(known.tolist(), means.tolist(), strict=True))
 
 
 def time_text(seconds: float | None) -> str:

@@ -276,7 +276,7 @@ def reproducibility_sentence(result: Result) -> str:
     names = [
         agent.label
         for agent, done in result.outcomes.items()
-        if any(each.remarks.get("reproducible") is False for each in done)
+        if any(value is False for value, _ in done.remarks("reproducible"))
     ]
     if not names:
         return ""
@@ -322,7 +322,7 @@ def sandbox_sentence(result: Result) -> str:
     names = [
         agent.label
         for agent, done in result.outcomes.items()
-        if any(each.remarks.get("sandbox") == "none" for each in done)
+        if any(value == "none" for value, _ in done.remarks("sandbox"))
     ]
     if not names:
         return ""
@@ -335,10 +335,7 @@ def sandbox_sentence(result: Result) -> str:
 
 def attempts_sentence(result: Result) -> str:
     """Says how many exercises were begun more than once; mostly empty."""
-    again = {
-        agent.label: sum(each.attempts > 1 for each in done)
-        for agent, done in result.outcomes.items()
-    }
+    again = {agent.label: int((done.attempts > 1).sum()) for agent, done in result.outcomes.items()}
     total = sum(again.values())
     if not total:
         return ""
@@ -422,7 +419,7 @@ def hints(result: Result) -> Iterator[str]:
     if design.unit == REPETITION and design.units == 1:
         yield ONE_REPETITION
     for agent, done in result.outcomes.items():
-        if done and not any(each.interactions for each in done):
+        if len(done) and not done.interactions.any():
             yield f"{agent.label} has not completed a single action."
     for agent, score in result.scores.items():
         if design.length_unit == "seconds" and score.parts.get("idle", 0) > MOSTLY:

@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omnimeter.contract import FaultKind, Spec
+from omnimeter.contract import FaultKind, Outcomes, Spec
 from omnimeter.contract.protocol import Metric
 from omnimeter.contract.spec import canonical_json
 from omnimeter.protocols import Result
@@ -327,13 +327,12 @@ def _score_json(row: ScoreRow, result: Result) -> dict[str, Any]:
     }
     if row.eligibility.privileged:
         data["privileged"] = row.eligibility.privileged
-    if any(
-        each.remarks.get("reproducible") is False for each in result.outcomes.get(row.agent, ())
-    ):
+    done = result.outcomes.get(row.agent, Outcomes())
+    if any(value is False for value, _ in done.remarks("reproducible")):
         data["reproducible"] = False
     if row.agent in result.stopped:
         data["stopped_after_faults"] = result.stopped[row.agent]
-    if again := sum(each.attempts > 1 for each in result.outcomes.get(row.agent, ())):
+    if again := int((done.attempts > 1).sum()):
         data["attempted_again"] = again
     if row.parts:
         data["parts"] = finite(row.parts)

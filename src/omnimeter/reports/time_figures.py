@@ -264,6 +264,8 @@ def time_report(result: Result) -> TimeReport | None:
 
     Times of different machines are scaled, which the note says.
     """
+    if not any(done.remarks("online") for done in result.outcomes.values()):
+        return None
     settings = [each for each in settings_of(result) if each.times.decisions and each.returns]
     if not settings:
         return None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from omnimeter.contract import Exercise, Outcome, Outcomes, Spec
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
-from omnimeter.contract.outcomes import COLUMNS, FAULTS
+from omnimeter.contract.outcomes import COLUMNS, ENDINGS, FAULTS
 from omnimeter.results import shards, tables
 from omnimeter.results.files import Key, Layout
 
@@ -153,6 +153,8 @@ class Columns:
         ]
         faults, fault = _encoded(table["fault_kind"])
         codes = np.array([*map(FAULTS.index, faults), 0], dtype=np.int8)
+        endings, ending = _encoded(table["ending"])
+        ends = np.array([*map(ENDINGS.index, endings)], dtype=np.int8)
         payoff = table["payoff"].combine_chunks()
         paid = tables.valid_of(payoff)
         return {
@@ -169,6 +171,7 @@ class Columns:
             "interactions": numbers("interactions"),
             "total": numbers("total"),
             "last_time": numbers("last_time"),
+            "ending": ends[ending],
             "fault": codes[fault],
             "attempts": numbers("attempts"),
         }

@@ -98,7 +98,7 @@ def writing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
             with suppress(OSError):
                 unfinished.unlink()
             raise
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:
@@ -115,10 +115,11 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
         missing = [each for each in (path, *path.parents) if not each.exists()]
         path.mkdir(mode=mode, parents=True, exist_ok=True)
         for each in missing:
-            _sync_directory(each.parent)
+            sync_directory(each.parent)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Flush to the disk which files there are in a directory."""
     if os.name == "nt":  # a directory cannot be opened there, and a rename needs no such call
         return
     descriptor = os.open(directory, os.O_RDONLY)
@@ -147,6 +148,7 @@ class Layout:
         provenance: The directory with one file for each time that the evaluation was written.
         traces: The directory of the shards of traces, each named like its shard of outcomes.
         begun: The keys of exercises of untrusted agents, written when they are begun.
+        journal: The directory of the journals of exercises that are under way.
     """
 
     def __init__(self, root: Path) -> None:
@@ -159,6 +161,7 @@ class Layout:
         self.outcomes = root / "outcomes"
         self.traces = root / "traces"
         self.begun = root / "begun"
+        self.journal = root / "journal"
 
     def outcome_shard(self, name: str) -> Path:
         """The file of a shard of outcomes."""
@@ -282,22 +285,26 @@ def refuse_links(layout: Layout) -> None:
         StoreError: A file or a directory is a symbolic link.
     """
     own = (layout.key, layout.seed, layout.spec, layout.begun, layout.lock)
-    for path in (*own, layout.provenance, layout.outcomes, layout.traces):
+    for path in (*own, layout.provenance, layout.outcomes, layout.traces, layout.journal):
         if path.is_symlink():
             message = f"{path} is a symbolic link, and nothing is written through one."
             raise StoreError(message, "Put the file itself there, or choose another --out.")
 
 
 @contextmanager
-def locked(layout: Layout) -> Iterator[None]:
-    """Hold the lock of an evaluation, or fail at once if another process holds it.
+def locked(layout: Layout, timeout: float = 0) -> Iterator[None]:
+    """Hold the lock of an evaluation, or fail if another process holds it.
 
     The operating system releases the lock when its holder dies; the lock file stays.
+
+    Args:
+        layout: The evaluation.
+        timeout: For how many seconds to wait for it.
 
     Raises:
         StoreError: Another process holds it.
     """
-    lock = FileLock(layout.lock, timeout=0, thread_local=False)
+    lock = FileLock(layout.lock, timeout=timeout, thread_local=False)
     with write_errors(layout.lock):
         try:
             lock.acquire()
@@ -314,3 +321,26 @@ def locked(layout: Layout) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_locked(layout: Layout) -> bool:
+    """Whether a process holds the lock, which is as it was afterwards."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        try:
+            with locked(layout):
+                return False
+        except StoreError:
+            return True
+    try:
+        with layout.lock.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise read_error(error, layout.lock) from error
+    return False

@@ -20,6 +20,7 @@ from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files, merging, shards, tables
 from omnimeter.results.columns import Columns, Objects, StoredOutcomes
 from omnimeter.results.files import Layout, read_error, write_errors
+from omnimeter.results.journal import Journals
 from omnimeter.results.provenance import (
     check_same,
     current_provenance,
@@ -238,10 +239,14 @@ class Writer(Record):
     Args:
         path: The directory of the evaluation.
         shards: As for ``Record``: those with exercises that this writer may be given again.
+
+    Attributes:
+        written: The shards that it has written, each with how many outcomes are in it.
     """
 
     def __init__(self, path: str | PathLike[str], shards: Collection[str] | None = None) -> None:
         super().__init__(path, shards)
+        self.written: dict[str, int] = {}
         self._closed = False
         self._stored = np.sort(self.outcomes().keys)
         self._added: set[int] = set()
@@ -301,12 +306,18 @@ class Writer(Record):
         if self._only is not None:
             self._only.add(shard)
         self._added.update(codes[key] for key in new)
+        self.written[shard] = len(new)
 
     def _has(self, code: int) -> bool:
         place = int(np.searchsorted(self._stored, np.uint64(code)))
         return code in self._added or (
             place < len(self._stored) and int(self._stored[place]) == code
         )
+
+    @property
+    def journals(self) -> Journals:
+        """The journals of exercises that are under way."""
+        return Journals(str(self._layout.journal.absolute()))
 
     def begin(self, keys: Iterable[str]) -> None:
         """Keep that exercises are begun now, so that later attempts are known as such.

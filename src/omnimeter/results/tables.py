@@ -59,6 +59,7 @@ LIGHT = (
     "interactions",
     "total",
     "last_time",
+    "ending",
     "fault_kind",
     "remarks",
     "attempts",

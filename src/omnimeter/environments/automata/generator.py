@@ -145,6 +145,10 @@ class Automata(KernelEnvironmentClass):
         )
         return KernelEnvironment(KERNELS, state, self.actions, single(self.symbols or states))
 
+    def reward_range(self) -> tuple[float, float]:
+        """Rewards lie between -1 and 1."""
+        return -1.0, 1.0
+
     def claims(self) -> Claims:
         """The class is balanced, and the sums of rewards can differ from every state.
 

@@ -268,6 +268,10 @@ class Lambda(KernelEnvironmentClass):
         first, *others = (space_of(view, cells, actions, len(state.places)) for view in views)
         return KernelEnvironment(self.kernels, state, actions, first, others=others, views=views)
 
+    def reward_range(self) -> tuple[float, float]:
+        """Rewards lie between -1 and 1."""
+        return -1.0, 1.0
+
     def claims(self) -> Claims:
         """Balanced if Good and Evil leave the same; sensitive within as many actions as cells.
 

@@ -108,14 +108,11 @@ class FiniteMDPs(KernelEnvironmentClass):
         sizes = [len(row) for row in successors]
         flat = np.array([*chain.from_iterable(successors)], dtype=np.int64)
         pairs = np.repeat(np.arange(len(sizes)), sizes)
-        low, high = known.reward_range()
+        low, high = self.reward_range()
         rewards = known.rewards.reshape(len(sizes), -1)[pairs, flat]
         spread = np.empty(0)
         if known.variances is not None:
             spread = np.sqrt(known.variances.reshape(len(sizes), -1)[pairs, flat])
-            far = FARTHEST * np.sqrt(known.variances[known.possible])
-            means = known.rewards[known.possible]
-            low, high = float((means - far).min()), float((means + far).max())
         state = MDPState(
             rng=generator_state(),
             noise=np.zeros(len(sizes), dtype=np.uint64),
@@ -133,6 +130,15 @@ class FiniteMDPs(KernelEnvironmentClass):
         )
         made.rewards_of = known.rewards
         return made
+
+    def reward_range(self) -> tuple[float, float]:
+        """The lowest and the highest reward of a possible transition, noise included."""
+        known = self._distribution
+        if known.variances is None:
+            return known.reward_range()
+        far = FARTHEST * np.sqrt(known.variances[known.possible])
+        means = known.rewards[known.possible]
+        return float((means - far).min()), float((means + far).max())
 
     def claims(self) -> Claims:
         """Neither balanced nor sensitive: rewards are what they are, and actions may be alike."""

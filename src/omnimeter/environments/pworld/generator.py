@@ -275,6 +275,10 @@ class PWorld(EnvironmentClass):
             knowledge=knowledge,
         )
 
+    def reward_range(self) -> tuple[float, float]:
+        """Rewards lie between -1 and 1."""
+        return -1.0, 1.0
+
     def claims(self) -> Claims:
         """Acting at random is worth 0 in every interaction, if there is something to confuse."""
         unbalanced = self.task in ("gather", "locate") and self.setting.lookalikes == 0

@@ -116,6 +116,10 @@ class Torus(KernelEnvironmentClass):
         state = TorusState(generator_state(), good, evil, turns, places, size, nearness)
         return KernelEnvironment(KERNELS, state, len(LETTERS), Space((2,) * (STAY * WIDTH)))
 
+    def reward_range(self) -> tuple[float, float]:
+        """Rewards lie between -1 and 1."""
+        return -1.0, 1.0
+
     def claims(self) -> Claims:
         """Balanced, and every single action can make a difference.
 

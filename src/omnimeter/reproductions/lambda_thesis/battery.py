@@ -253,9 +253,9 @@ def run_battery(
     report(f"drawing {battery.tests} tests", 0.0)
     items = battery.plan.exercises
     shape = (battery.tests, len(items))
-    lengths = [compressed_length(each.instance.data["pattern"]) for each in battery.planned]
+    lengths = [compressed_length(each.data["pattern"]) for _, each in battery.drawn()]
     rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
-    total = len(agents) * battery.expected()
+    total = len(agents) * battery.exercises
 
     def jobs() -> Iterator[Job]:
         """Portions of exercises of one agent in one class."""

@@ -1,0 +1,591 @@
+"""A campaign: many evaluations with a common plan, in one directory, carried out and read."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from omnimeter.api.campaign_file import Entry, Plan, read_plan
+from omnimeter.api.evaluation import Session, directory_of, load, running_options
+from omnimeter.api.result import opened
+from omnimeter.api.universal import DEFINITIONS, UniversalTest
+from omnimeter.api.workload import Workload, workload
+from omnimeter.contract import ClockKind, InvalidInputError, Outcomes, Score
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import JsonData
+from omnimeter.estimation import Estimate, combined_mean
+from omnimeter.execution.units import (
+    EXECUTORS,
+    Executor,
+    Receipt,
+    Unit,
+    quarantine,
+    unfinished,
+    units_of,
+)
+from omnimeter.results import files
+from omnimeter.results.files import Layout, is_locked, newer_format_error, read_error
+
+FORMAT = 1
+"""The version of the layout that this package writes."""
+
+PAUSE = 1.0
+"""Seconds between two times that the progress is written down."""
+
+_PROTOCOLS = {definition.protocol: definition for definition in DEFINITIONS.values()}
+
+
+@dataclass(frozen=True)
+class Progress(JsonData):
+    """How far a run of a campaign is.
+
+    Attributes:
+        units: Units that this run carries out.
+        done: How many of them are over, quarantined ones included.
+        finished: Exercises that this run has finished.
+        quarantined: Units whose worker died again and again, of all runs.
+        seconds_left: An estimate of the time left; ``None`` as long as nothing is known.
+        complete: Whether the run has found that nothing is left to do.
+    """
+
+    units: int = 0
+    done: int = 0
+    finished: int = 0
+    quarantined: int = 0
+    seconds_left: float | None = None
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class AgentStatus(JsonData):
+    """How far one agent is in one evaluation.
+
+    Attributes:
+        evaluation: The name of the evaluation.
+        agent: The label of the agent.
+        finished: Exercises with an outcome.
+        expected: How many there are going to be, where that is known beforehand.
+        faults: How many of them ended in a fault.
+        own_faults: How many of these are faults of the agent.
+    """
+
+    evaluation: str
+    agent: str
+    finished: int
+    expected: int | None = None
+    faults: int = 0
+    own_faults: int = 0
+
+
+@dataclass(frozen=True)
+class Quarantined(JsonData):
+    """A unit that was given up: its worker died again and again through no agent's fault."""
+
+    evaluation: str
+    agents: tuple[str, ...]
+    reason: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Status(JsonData):
+    """How far a campaign is.
+
+    Attributes:
+        title: What people call it.
+        running: Whether a process is carrying it out.
+        agents: Each agent in each evaluation.
+        quarantined: Units that were given up.
+        progress: How far the run is that goes on, or was when the last one ended.
+        interrupted: Whether the run that this is the result of was interrupted.
+    """
+
+    title: str
+    running: bool
+    agents: tuple[AgentStatus, ...]
+    quarantined: tuple[Quarantined, ...] = ()
+    progress: Progress = Progress()
+    interrupted: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do but what is quarantined."""
+        return self.progress.complete
+
+    @property
+    def sentence(self) -> str:
+        """The state in a few words."""
+        if self.running:
+            return "running"
+        if not self.complete:
+            return "not complete" if any(each.finished for each in self.agents) else "not begun"
+        count = len(self.quarantined)
+        return f"complete with {count} quarantined" if count else "complete"
+
+
+@dataclass(frozen=True)
+class ScoreRow(JsonData):
+    """The score of an agent in a test, over all seeds.
+
+    Attributes:
+        test: The test with its point in the grid.
+        environment_class: The label of the class; empty where there is none or are several.
+        agent: The label of the agent.
+        value: The mean of the scores under each seed.
+        low: The lower end of its 95 % interval.
+        high: The upper end.
+        evaluations: Of how many evaluations, one for each seed.
+        expected: How many there are in the plan.
+        exercises: Exercises with a payoff.
+        faults: How many exercises ended in faults, by their kinds.
+        complete: Whether all these evaluations are complete.
+    """
+
+    test: str
+    environment_class: str
+    agent: str
+    value: float | None
+    low: float | None
+    high: float | None
+    evaluations: int
+    expected: int
+    exercises: int
+    faults: Mapping[str, int] = field(default_factory=dict)
+    complete: bool = True
+
+
+class TimeLeft:
+    """Estimates the time left from the receipts of a run, by a clock that cannot be set.
+
+    What is left is taken to last as long as units of the same evaluation did, or else as all did.
+    """
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._left = {unit.key: unit.directory for unit in units}
+        self._seconds: dict[str, list[float]] = defaultdict(list)
+        self._begun = monotonic()
+
+    def add(self, receipt: Receipt) -> None:
+        """A unit is over."""
+        directory = self._left.pop(receipt.unit, None)
+        if directory is not None:
+            self._seconds[directory].append(receipt.seconds)
+
+    @property
+    def seconds(self) -> float | None:
+        """The time left; ``None`` as long as nothing is over."""
+        every = [each for seconds in self._seconds.values() for each in seconds]
+        if not self._left:
+            return 0.0
+        if not every or not sum(every):
+            return None
+        means = {directory: fmean(seconds) for directory, seconds in self._seconds.items()}
+        work = sum(means.get(directory, fmean(every)) for directory in self._left.values())
+        # How many units were carried out at once so far.
+        elapsed = max(monotonic() - self._begun, 1e-9)
+        return work / max(sum(every) / elapsed, 1e-9)
+
+
+class Campaign:
+    """A campaign that is going to be carried out, goes on, or is only read.
+
+    Args:
+        plan: What it carries out.
+        path: Its directory, which need not exist.
+        source: The file that the plan is from, of which a copy is kept.
+
+    Raises:
+        StoreError: The directory holds something else.
+    """
+
+    def __init__(self, plan: Plan, path: str | Path, source: bytes = b"") -> None:
+        self.plan, self.path, self._source = plan, directory_of(path), source
+        stored = self._stored_plan(self.path) if self._file(self.path).exists() else None
+        if stored is not None and (said := plan.difference(stored)):
+            message = f"{self.path} belongs to another plan: {said}."
+            raise StoreError(message, "Choose another directory with --out, or restore the file.")
+        self._new = stored is None
+        if self._new and self.path.exists():
+            with files.write_errors(self.path):
+                names = {each.name for each in self.path.iterdir()}
+            begun = {self._layout.lock.name, "campaign.toml"}  # by a run that was killed
+            if any(name for name in names - begun if not name.endswith(files.UNFINISHED)):
+                message = f"{self.path} is not empty and holds no campaign."
+                raise StoreError(message, "Choose another directory with --out.")
+
+    @classmethod
+    def open(cls, path: str | Path) -> Campaign:
+        """The campaign in a directory.
+
+        Raises:
+            StoreError: There is none, or it is damaged or of a newer version.
+        """
+        return cls(cls._stored_plan(directory_of(path)), path)
+
+    @staticmethod
+    def _file(path: Path) -> Path:
+        return path / "campaign.json"
+
+    @classmethod
+    def _stored_plan(cls, path: Path) -> Plan:
+        file = cls._file(path)
+        try:
+            content = json.loads(file.read_bytes())
+            if int(content["format"]) > FORMAT:
+                raise newer_format_error(file, int(content["format"]))
+            plan = Plan.from_json(content["plan"], str(file))
+            intact = content["fingerprint"] == plan.fingerprint
+        except (FileNotFoundError, NotADirectoryError) as error:
+            message = f"{path} is not a campaign: it has no file campaign.json."
+            advice = "Check the path; a campaign is made by 'omnimeter campaign run FILE'."
+            raise StoreError(message, advice) from error
+        except OSError as error:
+            raise read_error(error, file) from error
+        except (ValueError, KeyError, TypeError, RecursionError, InvalidInputError):
+            intact = False
+        if not intact:
+            raise StoreError(f"{file} is not as it was written.", "Restore the original file.")
+        return plan
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The evaluations, in order."""
+        return self.plan.entries
+
+    def directory(self, entry: Entry) -> Path:
+        """Where an evaluation is stored, as an ordinary one."""
+        return self.path / "evaluations" / entry.name
+
+    @property
+    def _layout(self) -> Layout:
+        return Layout(self.path)
+
+    @property
+    def workers(self) -> int:
+        """How many workers share the work: those of the plan, or one for each processor."""
+        if self.plan.executor == "this-process":
+            return 1
+        return self.plan.workers or os.cpu_count() or 1
+
+    def with_running(self, workers: int | None = None, executor: str | None = None) -> Campaign:
+        """The same campaign, carried out by other workers.
+
+        Raises:
+            InvalidInputError: There is no such executor, or there cannot be so many workers.
+        """
+        running_options(workers=workers or 1)
+        if executor is not None and executor not in EXECUTORS:
+            message = f"There is no executor {executor!r}."
+            raise InvalidInputError(message, f"Known: {', '.join(EXECUTORS)}.")
+        plan = replace(
+            self.plan,
+            workers=workers or self.plan.workers,
+            executor=executor or self.plan.executor,
+        )
+        return Campaign(plan, self.path, self._source)
+
+    def workload(self, progress: Callable[[str], None] = lambda doing: None) -> Workload:  # noqa: ARG005
+        """Count the work, and estimate its time from short exercises; stores nothing."""
+        return workload(self.plan, self.workers, progress=progress)
+
+    def check(self) -> None:
+        """Find out whether everything can be made, before anything is stored.
+
+        Raises:
+            OmnimeterError: What cannot be made, and why.
+        """
+        alike: dict[tuple[str, str], Entry] = {}
+        for entry in self.entries:
+            alike.setdefault((entry.setting, entry.environment_class), entry)
+        for entry in alike.values():
+            evaluation = entry.evaluation
+            options = self.plan.options(evaluation.agents)
+            definition = _PROTOCOLS.get(evaluation.protocol.id)
+            if definition is None:
+                Session(evaluation, options=options).check()
+            else:
+                UniversalTest(definition, evaluation, options=options).check()
+
+    def _check_workers(self) -> None:
+        """Check that tests in which real time counts are not disturbed by others."""
+        for entry in self.entries if self.workers > 1 else ():
+            protocol = entry.evaluation.protocol
+            definition = _PROTOCOLS.get(protocol.id)
+            if definition and protocol.parameters.get("clock") == ClockKind.WALL:
+                message = f"Real time counts in {entry.setting}: several workers would disturb it."
+                advice = 'Give workers=1, or clock = "virtual" in the file.'
+                raise InvalidInputError(message, advice)
+
+    def run(
+        self,
+        progress: Callable[[Progress], None] = lambda progress: None,  # noqa: ARG005
+        executor: Executor | None = None,
+    ) -> Status:
+        """Carry out what is not finished; Ctrl-C ends it early, and the next run goes on.
+
+        Args:
+            progress: Told how far it is, whenever that changes.
+            executor: What carries it out; by default what the plan says.
+
+        Returns:
+            How far it is then.
+
+        Raises:
+            StoreError: Another process carries it out, or it cannot be stored.
+            OmnimeterError: Something cannot be made.
+        """
+        self._check_workers()
+        if self._new:
+            self.check()
+        interrupted = False
+        with self._locked():
+            now = Progress()
+            try:
+                units = self._begin()
+                given_up = {file.stem for file in self._quarantine().glob("*.json")}
+                left = [unit for unit in unfinished(units) if unit.key not in given_up]
+                by_key = {unit.key: unit for unit in left}
+                now = Progress(len(left), quarantined=len(given_up))
+                clock, written = TimeLeft(left), monotonic()
+                self._write_progress(now)
+                progress(now)
+
+                def tell(receipt: Receipt) -> None:
+                    nonlocal now, written
+                    clock.add(receipt)
+                    quarantined = receipt.outcome == "quarantined"
+                    if quarantined:
+                        unit = by_key[receipt.unit]
+                        quarantine(self.path, unit, receipt.reason, receipt.tail)
+                    now = replace(
+                        now,
+                        done=now.done + (receipt.outcome != "interrupted"),
+                        finished=now.finished + receipt.finished,
+                        quarantined=now.quarantined + quarantined,
+                        seconds_left=clock.seconds,
+                    )
+                    if monotonic() - written > PAUSE:
+                        self._write_progress(now)
+                        written = monotonic()
+                    progress(now)
+
+                if left:
+                    (executor or EXECUTORS[self.plan.executor](self.workers))(left, tell)
+                    given_up = {file.stem for file in self._quarantine().glob("*.json")}
+                    left = [unit for unit in unfinished(left) if unit.key not in given_up]
+                now = replace(now, seconds_left=None, complete=not left)
+                self._write_progress(now)
+                progress(now)
+            except KeyboardInterrupt:
+                interrupted = True
+                self._write_progress(replace(now, seconds_left=None))
+        return replace(self.status(), running=False, interrupted=interrupted)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock; a look at it by ``status`` lasts a moment only."""
+        files.make_directory(self.path, mode=0o700)
+        with files.locked(self._layout, timeout=0.5):
+            if self._new or self._stored_plan(self.path) != self.plan:
+                if self._source:
+                    files.write(self.path / "campaign.toml", self._source)
+                content = {
+                    "format": FORMAT,
+                    "fingerprint": self.plan.fingerprint,
+                    "plan": self.plan.to_json(),
+                }
+                files.write(self._file(self.path), (json.dumps(content, indent=1) + "\n").encode())
+                self._new = False
+            yield
+
+    def _begin(self) -> list[Unit]:
+        """The units of all evaluations, whose directories are made where there are none."""
+        units = []
+        hidden = str(self.path.absolute())
+        for entry in self.entries:
+            directory, evaluation = self.directory(entry), entry.evaluation
+            if not Layout(directory).spec.exists():
+                files.make_directory(directory.parent, mode=0o700)
+                drawn = secrets.randbits(63) if evaluation.needs_seed else None
+                with opened(evaluation, directory, drawn):
+                    pass
+            for unit in units_of(directory):
+                options = self.plan.options(unit.agents)
+                options = replace(options, hidden=(*options.hidden, hidden))
+                units.append(replace(unit, options=options))
+        return units
+
+    def _quarantine(self) -> Path:
+        return self.path / "quarantine"
+
+    def _write_progress(self, progress: Progress) -> None:
+        content = json.dumps(progress.to_json()) + "\n"
+        files.write(self.path / "progress.json", content.encode())
+
+    def status(self) -> Status:
+        """How far it is, also while another process carries it out. Writes nothing.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        progress = Progress()
+        with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
+            text = (self.path / "progress.json").read_text(encoding="utf-8")
+            progress = Progress.from_json(text, "progress.json")
+        return Status(
+            title=self.plan.title,
+            running=is_locked(self._layout),
+            agents=tuple(row for entry in self.entries for row in self._agents(entry)),
+            quarantined=tuple(self._given_up()),
+            progress=progress,
+        )
+
+    def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
+        """How far each agent of an evaluation is."""
+        from omnimeter.results import Record
+
+        agents, directory = entry.evaluation.agents, self.directory(entry)
+        begun = Layout(directory).spec.exists()
+        outcomes = Record(directory).outcomes() if begun else Outcomes()
+        for agent, done in outcomes.by_agent(agents).items():
+            faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
+            counts = len(done), entry.expected, int(faults), int(own)
+            yield AgentStatus(entry.name, agent.label, *counts)
+
+    def _given_up(self) -> Iterator[Quarantined]:
+        for file in sorted(self._quarantine().glob("*.json")):
+            try:
+                content = json.loads(file.read_bytes())
+                said = str(content["evaluation"]), tuple(content["agents"]), str(content["reason"])
+            except OSError as error:
+                raise read_error(error, file) from error
+            except (ValueError, KeyError, TypeError) as error:
+                message = f"{file} is not as it was written."
+                raise StoreError(message, "Remove it: the unit is then tried again.") from error
+            yield Quarantined(*said, str(file))
+
+    def results(self, *, trust: bool = False) -> list[ScoreRow]:
+        """The score of each agent in each test, over all seeds, with its 95 % interval.
+
+        Args:
+            trust: Import code that its tests name; see ``load``.
+
+        Raises:
+            StoreError: An evaluation is damaged.
+            InvalidInputError: Code is named that is not trusted.
+        """
+        scores: dict[tuple[str, str, str], list[tuple[Score | None, bool]]] = {}
+        for entry in self.entries:
+            directory = self.directory(entry)
+            stored = Layout(directory).spec.exists()
+            result = load(directory, trust=trust) if stored else None
+            for agent in entry.evaluation.agents:
+                row = scores.setdefault((entry.setting, entry.environment_class, agent.label), [])
+                score = None if result is None else result.scores[agent.label]
+                row.append((score, result is not None and result.complete))
+        return [_row(*names, scored) for names, scored in scores.items()]
+
+    def export(
+        self, path: str | Path, file_format: str | None = None, *, traces: bool = False
+    ) -> int:
+        """Write all outcomes, or all traces, into one file.
+
+        Args:
+            path: The file.
+            file_format: ``parquet`` or ``csv``; by default as the name of the file ends.
+            traces: Whether to write what was kept interaction by interaction instead.
+
+        Returns:
+            How many rows were written.
+
+        Raises:
+            InvalidInputError: There is no such format.
+            StoreError: Something cannot be read or written.
+        """
+        from omnimeter.api.export import write_tables
+
+        path = directory_of(path)
+        tables = (
+            (_described(entry), self.directory(entry))
+            for entry in self.entries
+            if Layout(self.directory(entry)).spec.exists()
+        )
+        return write_tables(tables, path, file_format or path.suffix[1:], traces=traces)
+
+
+def _described(entry: Entry) -> dict[str, Any]:
+    """The columns that say which evaluation it is."""
+    return {
+        "evaluation": entry.name,
+        "test": entry.test,
+        "environment_class": entry.environment_class,
+        "point": json.dumps(dict(entry.point)) if entry.point else "",
+        "seed": entry.evaluation.protocol.parameters.get("seed"),
+        "repetition": entry.repetition,
+    }
+
+
+def _row(
+    test: str, environment_class: str, agent: str, scored: Sequence[tuple[Score | None, bool]]
+) -> ScoreRow:
+    """The scores of an agent under each seed as one."""
+    scores = [score for score, _ in scored if score is not None]
+    estimates = [
+        Estimate(s.value, s.interval.low, s.interval.high, s.interval.confidence, s.count)
+        for s in scores
+        if s.value is not None and s.interval is not None
+    ]
+    faults = Counter[str]()
+    for score in scores:
+        faults.update(score.faults)
+    values = [score.value for score in scores if score.value is not None]
+    # An interval only where every value has one; all values count in the mean.
+    whole = combined_mean(estimates) if estimates and len(estimates) == len(values) else None
+    return ScoreRow(
+        test,
+        environment_class,
+        agent,
+        fmean(values) if values else None,
+        whole.low if whole else None,
+        whole.high if whole else None,
+        len(values),
+        len(scored),
+        sum(score.count for score in scores),
+        dict(faults),
+        all(complete for _, complete in scored),
+    )
+
+
+def campaign(given: str | Path, *, out: str | Path | None = None) -> Campaign:
+    """A campaign: of a file that describes it, or of the directory where it is.
+
+    Args:
+        given: A TOML file, as ``omnimeter campaign new`` writes one, or a directory.
+        out: The directory of a file's campaign; by default the file without ``.toml``. One that
+            was interrupted there goes on.
+
+    Raises:
+        InvalidInputError: The file cannot be read, or has mistakes.
+        StoreError: The directory holds something else.
+    """
+    path = directory_of(given)
+    if path.is_dir():
+        if out is not None:
+            message = f"{path} is a directory, where its campaign goes on: out= has no effect."
+            raise InvalidInputError(message, "Leave it out, or give a file.")
+        return Campaign.open(path)
+    plan, source = read_plan(path)
+    if out is None:
+        out = path.with_suffix("") if path.suffix else path.with_name(path.name + "-campaign")
+    return Campaign(plan, out, source)

@@ -1,0 +1,714 @@
+"""The file of a campaign: from TOML to a plan, with the line and the key of every mistake."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from math import isfinite, prod
+from pathlib import Path
+from typing import Any
+
+from omnimeter.api import universal
+from omnimeter.api.evaluation import evaluate, plan, running_options
+from omnimeter.api.toml_lines import Where, key_lines
+from omnimeter.catalogue import Kind, alternatives, make, normalised, parse
+from omnimeter.catalogue.specs import LONGEST
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+from omnimeter.contract.errors import BrokenPartError
+from omnimeter.contract.spec import JsonData, fingerprint, read_bytes
+from omnimeter.contract.text import clean_line
+from omnimeter.execution.units import EXECUTORS
+from omnimeter.execution.workers import Isolation, Options, is_isolated
+from omnimeter.interaction.handles import shown
+from omnimeter.protocols import Evaluation
+
+LARGEST = 1 << 20
+"""Bytes of a campaign's file."""
+
+MOST_EVALUATIONS = 10_000
+"""Evaluations of one campaign."""
+
+MOST_AGENTS = 1_000
+"""Agents of one campaign."""
+
+MOST_MISTAKES = 10
+"""Mistakes that one message tells."""
+
+LONGEST_NAME = 64
+"""Characters of the name of an evaluation, which is also that of its directory."""
+
+
+def _names(function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters of a function with their defaults."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in parameters}
+
+
+_LIMITS = _names(running_options).keys() - {"workers"}
+_OTHERWISE = _LIMITS | {"agents", "environment_class", "seed", "out", "workers", "progress"}
+_OF_SAMPLES = {name: each for name, each in _names(evaluate).items() if name not in _OTHERWISE}
+_OF_UNIVERSAL = _names(universal.test).keys() - _OTHERWISE
+_FLAGS = {"joint", "traces", "privileged", "unbalanced"}
+_COMMON = {"name", "agents", "set", "grid", "traces", "privileged"}
+_KEYS = {
+    "": {"title", "seeds", "repetitions", "agents", "tests", "run", "limits"},
+    "agents": {"agent", "group", "grid"},
+    "tests": _COMMON | {"class", "protocol"} | _OF_SAMPLES.keys() | _OF_UNIVERSAL,
+    "run": {"workers", "executor"},
+}
+"""The keys of each table; those of a test are what ``evaluate`` and ``test`` take."""
+
+_ABOUT = {"name", "agents", "grid", "class"}
+_APART = {"battery", "joint", "traces", "privileged"}
+_SET = 'Write set.rule = "rest"'
+_NOT_IN_GRID = {"name", "agents", "grid", "class", "protocol", "traces", "privileged"}
+_PARTS = {
+    "prior": Kind.ENVIRONMENT,
+    "then": Kind.ENVIRONMENT,
+    "payoff": Kind.PAYOFF,
+    "adjustment": Kind.ADJUSTMENT,
+}
+_EXAMPLE = 'Write [[agents]] with agent = "random" and [[tests]] with class = "cups".'
+
+
+@dataclass(frozen=True)
+class Entry(JsonData):
+    """One evaluation of a campaign.
+
+    Attributes:
+        name: Readable and unique; its directory has this name.
+        evaluation: The protocol, with its seed if that is not secret, and the agents.
+        test: The name of the test in the file.
+        environment_class: The label of the class; empty where there is none or are several.
+        point: The values of the grid.
+        repetition: Which of the secret seeds it has, from 1 on; 0 where its seed is given.
+        expected: How many exercises each agent takes, where that is known beforehand.
+    """
+
+    name: str
+    evaluation: Evaluation
+    test: str
+    environment_class: str = ""
+    point: Mapping[str, Any] = field(default_factory=dict)
+    repetition: int = 0
+    expected: int | None = None
+
+    @property
+    def setting(self) -> str:
+        """The test with its point in the grid, for tables."""
+        named = ((name.removeprefix("set."), value) for name, value in self.point.items())
+        values = ", ".join(f"{name}={_text(value)}" for name, value in named)
+        return f"{self.test} ({values})" if values else self.test
+
+
+@dataclass(frozen=True)
+class Plan(JsonData):
+    """What a campaign carries out, and how.
+
+    Attributes:
+        title: What people call it.
+        entries: The evaluations, in order.
+        groups: The group of each agent that is in one, by its label.
+        limits: The limits of all agents (``""``) and of groups, by the names of ``evaluate``.
+        workers: Processes that work at once; by default as many as there are processors.
+        executor: What carries it out.
+    """
+
+    title: str
+    entries: tuple[Entry, ...]
+    groups: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    workers: int | None = None
+    executor: str = "processes"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short name that depends on what is evaluated, and not on how it is carried out."""
+        return fingerprint([entry.to_json() for entry in self.entries])
+
+    @property
+    def agents(self) -> list[Spec]:
+        """All agents, in the order of the file."""
+        return list(dict.fromkeys(a for entry in self.entries for a in entry.evaluation.agents))
+
+    def options(self, agents: Sequence[Spec]) -> Options:
+        """How the exercises of some agents are carried out: of several, under the first's limits.
+
+        Raises:
+            InvalidInputError: A limit cannot be used.
+        """
+        group = self.groups.get(agents[0].label, "")
+        return running_options(**{**self.limits.get("", {}), **self.limits.get(group, {})})
+
+    def difference(self, other: Plan) -> str:
+        """How what another plan evaluates differs from this one; empty where it does not."""
+        here, there = ({entry.name: entry for entry in each.entries} for each in (self, other))
+        for missing, verb in (
+            (here.keys() - there.keys(), "has not"),
+            (there - here.keys(), "has"),
+        ):
+            if missing:
+                first = sorted(missing)[0]
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                return f"the file {verb} the evaluation {first}{more}"
+        for name, entry in here.items():
+            if said := _difference(entry.evaluation, there[name].evaluation):
+                return f"in the evaluation {name} the file has other {said}"
+        return "" if self.fingerprint == other.fingerprint else "the order of the tests differs"
+
+
+def _difference(first: Evaluation, second: Evaluation) -> str:
+    if first.agents != second.agents:
+        pairs = {agent.id for agent in first.agents} ^ {agent.id for agent in second.agents}
+        pairs = pairs or {agent.id for agent in set(first.agents) ^ set(second.agents)}
+        changed = {a.label for a in first.agents} == {a.label for a in second.agents}
+        what = "agents" if not changed else "contents of files"
+        return f"{what} ({', '.join(sorted(pairs)) or 'their order'})"
+    here, there = first.protocol.parameters, second.protocol.parameters
+    if first.protocol.id != second.protocol.id:
+        return f"protocols ({first.protocol.id}, {second.protocol.id})"
+    names = [name for name in sorted({*here, *there}) if here.get(name) != there.get(name)]
+    return ", ".join(names) or ("" if first == second else "traces or privileges")
+
+
+def read_plan(path: str | Path) -> tuple[Plan, bytes]:
+    """The plan in a campaign's file, and the content of the file.
+
+    Nothing is run. Relative names of files begin in the folder of the file.
+
+    Raises:
+        InvalidInputError: It cannot be read, or has mistakes; the message tells up to ten, each
+            with its line and key.
+    """
+    path = Path(path)
+    content = read_bytes(path, "`omnimeter campaign new` writes an example.")
+    return parse_plan(content, path), content
+
+
+def parse_plan(content: bytes, path: Path) -> Plan:
+    """The plan in the content of a campaign's file; see ``read_plan``."""
+    name = clean_line(path.name)
+    if len(content) > LARGEST:
+        message = f"{name} is larger than {LARGEST >> 20} MB."
+        raise InvalidInputError(message, "Give grids instead of long lists.")
+    try:
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+        data = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InvalidInputError(f"{name}, line {line}: this is not UTF-8.", "Fix it.") from error
+    except tomllib.TOMLDecodeError as error:
+        said = str(error)
+        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", said)
+        line = int(place[1]) if place and place[1] else text.count("\n") + 1
+        said = said[: place.start()] if place else said
+        message = f"{name}, line {line}: this is not TOML: {said[:LONGEST]}."
+        raise InvalidInputError(message, "Texts need quotes; tables are [[agents]].") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, deep nesting
+        message = f"{name} is not TOML: it is nested too deeply, or a number in it is too long."
+        raise InvalidInputError(message, "Fix the file.") from error
+    return _Reader(name, path.absolute().parent, text, data).plan(path.stem)
+
+
+class _MistakeError(Exception):
+    """A mistake in the file: where, what, and what to do."""
+
+
+class _Place:
+    """Tells errors of the code in it with their place in the file."""
+
+    def __init__(
+        self,
+        tell: Callable[[Where, str, str], None],
+        where: Where,
+        table: Mapping[str, Any],
+        otherwise: Where,
+    ) -> None:
+        self._tell, self._where, self._table, self._otherwise = tell, where, table, otherwise
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, _MistakeError):
+            self._tell(*error.args)
+        elif isinstance(error, OmnimeterError):
+            paths = [path for key in _named(error.message) for path in _places(key)]
+            place = next((path for path in paths if _has(self._table, path)), self._otherwise)
+            self._tell((*self._where, *place), _as_keys(error.message), _as_keys(error.advice))
+        else:
+            return False
+        return True
+
+
+def _must(condition: object, where: Where, message: str, advice: str = "") -> None:
+    if not condition:
+        raise _MistakeError(where, message, advice)
+
+
+class _Reader:
+    """Reads the tables of one file and collects its mistakes."""
+
+    def __init__(self, name: str, folder: Path, text: str, data: dict[str, Any]) -> None:
+        self._name, self._folder, self._data = name, folder, data
+        self._lines = key_lines(text)
+        self._mistakes: dict[str, int] = {}  # with their lines
+
+    def plan(self, title: str) -> Plan:
+        """The plan.
+
+        Raises:
+            InvalidInputError: There are mistakes.
+        """
+        data = self._table((), self._data, _KEYS[""])
+        if not self._is_plain((), self._data):
+            self._raise()
+        given = data.get("title", title)
+        if not isinstance(given, str) or not given.strip():
+            self._tell(("title",), "this is no text.", 'Write title = "..."')
+        agents, groups = self._agents(data.get("agents"))
+        seeds = self._seeds(data)
+        limits = self._limits(data.get("limits", {}), set(groups.values()))
+        run = self._table(("run",), data.get("run", {}), _KEYS["run"])
+        with self._at(("run", "workers")):
+            running_options(workers=run.get("workers", 1))
+        executor = run.get("executor", "processes")
+        if not isinstance(executor, str) or executor not in EXECUTORS:
+            known = f"Known: {', '.join(EXECUTORS)}."
+            self._tell(("run", "executor"), f"there is no executor {shown(executor)}.", known)
+        entries = self._tests(data.get("tests"), agents, groups, seeds)
+        self._raise()
+        of_agents = {agent.label: groups[agent.label] for agent in agents if groups[agent.label]}
+        return Plan(given, entries, of_agents, limits, run.get("workers"), executor)
+
+    def _tell(self, where: Where, message: str, advice: str = "") -> None:
+        """Keep a mistake with its line and key."""
+        place = where
+        while place and place not in self._lines:
+            place = place[:-1]
+        line = f", line {self._lines[place]}" if place in self._lines else ""
+        key = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in where)
+        key = f", {clean_line(key[1:][:LONGEST])}" if key else ""
+        text = f"{self._name}{line}{key}: {message} {advice}".strip()
+        self._mistakes.setdefault(text, self._lines.get(place, 0))
+
+    def _raise(self) -> None:
+        mistakes = sorted(self._mistakes, key=lambda text: self._mistakes[text])
+        if not mistakes:
+            return
+        if len(mistakes) == 1:
+            raise InvalidInputError(mistakes[0])
+        told = mistakes[:MOST_MISTAKES]
+        more = len(mistakes) - len(told)
+        told += [f"... and {more} more."] if more else []
+        message = f"{self._name} has {len(mistakes)} mistakes:\n" + "\n".join(told)
+        raise InvalidInputError(message, "Fix them and give the same command again.")
+
+    def _at(
+        self, where: Where, table: Mapping[str, Any] | None = None, otherwise: Where = ()
+    ) -> _Place:
+        """Tell an error with its place: the key of the table that its message names."""
+        return _Place(self._tell, where, table or {}, otherwise)
+
+    def _table(self, where: Where, given: Any, known: Set[str] | None) -> dict[str, Any]:
+        """A table without unknown keys, or an empty one where it is none."""
+        if not isinstance(given, dict):
+            self._tell(where, f"{shown(given)} is no table.", "Write name = value in a table.")
+            return {}
+        if known is None:
+            return given
+        for key in given:
+            if key not in known:
+                advice = f"Known: {', '.join(sorted(known))}."
+                meant = {"environment_class": "class", "seed": "seeds"}.get(key) or key
+                close = difflib.get_close_matches(meant[:100], sorted(known), n=1, cutoff=0.5)
+                if where[:1] == ("tests",) and key in _LIMITS:
+                    advice = "Limits are in the table [limits], or [limits.GROUP]."
+                elif where[:1] == ("tests",) and meant == "seeds":
+                    advice = "Seeds are at the top of the file: seeds = [0, 1]."
+                elif close:
+                    advice = f"Did you mean {close[0]!r}?"
+                self._tell((*where, key), "there is no such key.", advice)
+        # What was meant is read too, so that it is not told to be missing.
+        meant_keys = {_KEY_OF.get(key, key): each for key, each in given.items()}
+        return {key: each for key, each in meant_keys.items() if key in known}
+
+    def _is_plain(self, where: Where, value: Any) -> bool:
+        """Whether all values are what JSON has; no dates, no infinities."""
+        if isinstance(value, dict | list):
+            inner = value.items() if isinstance(value, dict) else enumerate(value)
+            return not [key for key, each in inner if not self._is_plain((*where, key), each)]
+        if isinstance(value, float) and not isfinite(value):
+            self._tell(where, "this number is not finite.", "Give another one, or leave it out.")
+        elif isinstance(value, int) and abs(value) >= 1 << 63:
+            self._tell(where, "this number is too large.", "Numbers have at most 63 bits.")
+        elif not isinstance(value, int | float | str):
+            self._tell(where, "a date or a time cannot be used.", "Write a text in quotes.")
+        else:
+            return True
+        return False
+
+    def _tables(self, name: str, given: Any) -> list[dict[str, Any]]:
+        """An array of tables with at least one."""
+        if isinstance(given, list) and given:
+            return [self._table((name, k), each, _KEYS[name]) for k, each in enumerate(given)]
+        what = f"there is no [[{name}]]." if given is None or given == [] else "this is no list."
+        self._tell((name,) if given is not None else (), what, _EXAMPLE)
+        return []
+
+    def _seeds(self, data: Mapping[str, Any]) -> list[int] | int:
+        """The seeds, or how many secret ones are drawn."""
+        seeds, repetitions = data.get("seeds"), data.get("repetitions", 1)
+        if seeds is None:
+            if isinstance(repetitions, bool) or not isinstance(repetitions, int):
+                self._tell(("repetitions",), "this is no whole number.", "Write repetitions = 3")
+            elif not 1 <= repetitions <= MOST_EVALUATIONS:
+                advice = f"Give a number from 1 to {MOST_EVALUATIONS:,}."
+                self._tell(("repetitions",), f"there cannot be {repetitions}.", advice)
+            else:
+                return repetitions
+            return 1
+        if "repetitions" in data:
+            advice = "seeds = [0, 1] are known to all; repetitions = 2 draws two secret ones."
+            self._tell(("repetitions",), "this cannot be given together with seeds.", advice)
+        right = isinstance(seeds, list) and all(type(s) is int and s >= 0 for s in seeds)
+        if not right or not seeds or len(set(seeds)) < len(seeds):
+            advice = "Write different whole numbers from 0 on: seeds = [0, 1]"
+            self._tell(("seeds",), "these are no seeds.", advice)
+            return [0]
+        return list(seeds)
+
+    def _limits(self, given: Any, groups: set[str]) -> dict[str, dict[str, Any]]:
+        """The limits of all agents and of groups."""
+        groups -= {""}
+        table = self._table(("limits",), given, _LIMITS | groups)
+        limits = {"": {name: each for name, each in table.items() if name in _LIMITS}}
+        for name in groups & table.keys():
+            limits[name] = self._table(("limits", name), table[name], _LIMITS)
+        for group, each in limits.items():
+            for name, value in each.items():
+                with self._at(("limits", group, name) if group else ("limits", name)):
+                    running_options(**{name: value})
+        return {name: each for name, each in limits.items() if each}
+
+    def _grid(self, where: Where, given: Any, known: Set[str] | None) -> list[dict[str, Any]]:
+        """The points of a grid, each with the values of all names; one without any by default.
+
+        Values of the table ``set`` in it have names that begin with ``set.``.
+        """
+        table = self._table((*where, "grid"), given, known)
+        choices: dict[str, tuple[Where, Any]] = {}
+        for name, values in table.items():
+            if name == "set" and known is not None:
+                inner = self._table((*where, "grid", "set"), values, None)
+                for key, each in inner.items():
+                    choices[f"set.{key}"] = (*where, "grid", "set", key), each
+            else:
+                choices[name] = (*where, "grid", name), values
+        for place, values in choices.values():
+            texts = (
+                [json.dumps(v, sort_keys=True) for v in values] if isinstance(values, list) else []
+            )
+            if not texts:
+                self._tell(place, "this is no list of values.", "Write for example [0.1, 0.2]")
+            elif len(set(texts)) < len(texts):
+                self._tell(place, "a value is there twice.", "Give each once.")
+        lists = [values for _, values in choices.values() if isinstance(values, list)]
+        if len(lists) < len(choices):
+            return [{}]
+        if prod(map(len, lists)) > MOST_EVALUATIONS:
+            advice = f"There are at most {MOST_EVALUATIONS:,}."
+            self._tell((*where, "grid"), "there are too many combinations.", advice)
+            return [{}]
+        return [dict(zip(choices, values, strict=True)) for values in product(*lists)]
+
+    def _agents(self, given: Any) -> tuple[list[Spec], dict[str, str]]:
+        """All agents, and the group of each by its label (empty: none)."""
+        agents: list[Spec] = []
+        groups: dict[str, str] = {}
+        for number, table in enumerate(self._tables("agents", given)):
+            where: Where = ("agents", number)
+            text, group = table.get("agent"), table.get("group", "")
+            if not isinstance(text, str):
+                self._tell((*where, "agent"), "the agent is missing.", 'Write agent = "random"')
+                continue
+            if not isinstance(group, str) or ("group" in table and not group.strip()):
+                self._tell((*where, "group"), "this is no text.", 'Write group = "learners"')
+                continue
+            if group in _LIMITS:
+                advice = "Call it otherwise: that is a limit."
+                self._tell((*where, "group"), f"no group can be called {group!r}.", advice)
+            points = self._grid(where, table.get("grid", {}), None)
+            with self._at((*where, "agent")):
+                for spec in [parse(Kind.AGENT, one, self._folder) for one in alternatives(text)]:
+                    for point in points:
+                        with self._at(where, {"grid": table.get("grid")}, ("agent",)):
+                            both = {**spec.parameters, **point}
+                            made = replace(spec, parameters=both, digest="")
+                            made = normalised(Kind.AGENT, made, self._folder)
+                            if not is_isolated(made, Isolation.AUTO):
+                                with suppress(BrokenPartError):  # its exercises end in faults
+                                    make(Kind.AGENT, made)
+                            if made.label in groups:
+                                self._tell(where, f"{made.label} is there twice.", "Give it once.")
+                            elif len(agents) < MOST_AGENTS:
+                                groups[made.label] = group
+                                agents.append(made)
+                            else:
+                                advice = f"There are at most {MOST_AGENTS:,}."
+                                self._tell(("agents",), "there are too many.", advice)
+        return agents, groups
+
+    def _tests(
+        self, given: Any, agents: list[Spec], groups: Mapping[str, str], seeds: list[int] | int
+    ) -> tuple[Entry, ...]:
+        """The evaluations of all tests."""
+        entries: list[Entry] = []
+        named: dict[str, int] = {}
+        repetitions: list[int | None] = [None] * seeds if isinstance(seeds, int) else [*seeds]
+        for number, table in enumerate(self._tables("tests", given)):
+            where: Where = ("tests", number)
+            classes = table.get("class")
+            several = classes if isinstance(classes, list) and classes else [classes]
+            first = next(
+                (table[key] for key in ("class", "battery", "protocol") if key in table), ""
+            )
+            default = first if isinstance(first, str) and first else f"test {number + 1}"
+            name = table.get("name", _without_parameters(default))
+            if not isinstance(name, str) or not name.strip():
+                self._tell((*where, "name"), "this is no text.", 'Write name = "..."')
+                continue
+            if name in named:
+                other = f"tests[{named[name]}] has the name {name!r} too."
+                self._tell((*where, "name") if "name" in table else where, other, "Give a name.")
+            named.setdefault(name, number)
+            taking = self._chosen(where, table, agents, groups)
+            points = self._grid(where, table.get("grid", {}), _KEYS["tests"] - _NOT_IN_GRID)
+            if len(entries) + len(several) * len(points) * len(repetitions) > MOST_EVALUATIONS:
+                advice = f"There are at most {MOST_EVALUATIONS:,} in all."
+                self._tell(where, "there are too many evaluations.", advice)
+                continue
+            for one, point in product(several, points):
+                planned = self._evaluation(where, table, one, point, taking)
+                if planned is None:
+                    continue
+                evaluation, label, expected = planned
+                for repetition, seed in enumerate(repetitions, 1):
+                    made = evaluation
+                    if made.needs_seed and seed is not None:
+                        made = made.with_seed(seed)
+                    elif repetition > 1 and not made.needs_seed:
+                        break  # a test without randomness of its own
+                    said = [name, *([label] if len(several) > 1 else [])]
+                    said += [f"{key.removeprefix('set.')} {_text(v)}" for key, v in point.items()]
+                    said.append(f"seed {seed}" if seed is not None else str(repetition))
+                    drawn = repetition if seed is None else 0
+                    unique = _directory_name(said, {entry.name for entry in entries})
+                    entry = Entry(unique, made, name, label, point, drawn, expected)
+                    entries.append(entry)
+        return tuple(entries)
+
+    def _chosen(
+        self, where: Where, table: Mapping[str, Any], agents: list[Spec], groups: Mapping[str, str]
+    ) -> list[Spec]:
+        """The agents that take a test."""
+        chosen = table.get("agents")
+        if chosen is None:
+            return agents
+        known = sorted({group for group in groups.values() if group})
+        if not isinstance(chosen, list) or not chosen:
+            advice = 'Write for example agents = ["learners"]'
+            self._tell((*where, "agents"), "this is no list of groups.", advice)
+            return agents
+        for each in chosen:
+            if each not in known:
+                advice = f"Known: {', '.join(known)}." if known else 'Write group = "..." there.'
+                if close := difflib.get_close_matches(str(each)[:100], known, n=1, cutoff=0.5):
+                    advice = f"Did you mean {close[0]!r}?"
+                self._tell((*where, "agents"), f"no agent is in a group {shown(each)}.", advice)
+        return [agent for agent in agents if groups[agent.label] in chosen] or agents
+
+    def _evaluation(
+        self,
+        where: Where,
+        table: Mapping[str, Any],
+        class_text: Any,
+        point: Mapping[str, Any],
+        agents: list[Spec],
+    ) -> tuple[Evaluation, str, int | None] | None:
+        """The evaluation of a test at a point of its grid, without its seed.
+
+        With the label of its class, and the number of exercises that is expected.
+        """
+        with self._at(where, table):
+            values = {key: each for key, each in table.items() if key not in _ABOUT}
+            settings = values.pop("set", {})
+            _must(isinstance(settings, dict), (*where, "set"), "this is no table.", _SET)
+            inner = {k.removeprefix("set."): v for k, v in point.items() if k.startswith("set.")}
+            values |= {k: v for k, v in point.items() if not k.startswith("set.")}
+            settings = {**settings, **inner}
+            for name in sorted(_FLAGS & values.keys()):
+                flag = isinstance(values[name], bool)
+                _must(flag, (*where, name), "this is neither true nor false.")
+            for name in sorted({"protocol", "battery", *_PARTS} & values.keys()):
+                several = values[name] if name == "then" else [values[name]]
+                several = several if isinstance(several, list) else [several]
+                texts = several and all(isinstance(each, str) for each in several)
+                _must(texts, (*where, name), "this is no text.", f'Write {name} = "..."')
+            spec = None
+            if class_text is not None:
+                place = (*where, "class")
+                advice = 'Write class = "cups", or a list of classes.'
+                _must(isinstance(class_text, str), place, "this is no text.", advice)
+                spec = self._part(place, where, Kind.ENVIRONMENT, class_text, settings)
+            elif "protocol" not in values:
+                advice = "Give a class too, or a protocol."
+                _must(not settings, (*where, "set"), "these are parameters of a class.", advice)
+            taking = agents or [Spec("random-v1")]  # that there is none is told already
+            evaluation = self._planned(where, values, settings, spec, taking)
+            seeded = evaluation.with_seed(0 if evaluation.needs_seed else None)
+            protocol = seeded.make_protocol()
+            label = spec.label if spec else protocol.describe().environments
+            return evaluation, label, protocol.expected()
+        return None
+
+    def _part(
+        self, place: Where, where: Where, kind: Kind, text: str, settings: Mapping[str, Any]
+    ) -> Spec:
+        """A part with the parameters of ``set``, if it can be made.
+
+        Raises:
+            _MistakeError: It cannot.
+        """
+        try:
+            spec = parse(kind, text, self._folder)
+            spec = replace(spec, parameters={**spec.parameters, **settings}, digest="")
+            spec = normalised(kind, spec, self._folder)
+            if kind is Kind.ENVIRONMENT:
+                make(kind, spec)
+        except OmnimeterError as error:
+            for name in re.findall(r"parameter '(\w+)'", error.message):
+                for path in ((*where, "set", name), (*where, "grid", "set", name)):
+                    place = path if path in self._lines else place
+            raise _MistakeError(place, error.message, error.advice) from error
+        return spec
+
+    def _planned(
+        self,
+        where: Where,
+        values: dict[str, Any],
+        settings: Mapping[str, Any],
+        spec: Spec | None,
+        agents: list[Spec],
+    ) -> Evaluation:
+        """The evaluation that the same values give in Python.
+
+        Raises:
+            OmnimeterError: They contradict each other, or one cannot be used.
+            _MistakeError: The same, with its place.
+        """
+        kept: dict[str, Any] = {k: values.pop(k, False) for k in ("traces", "privileged")}
+        if "protocol" in values:
+            others = [*(["class"] if spec else []), *sorted(values.keys() - {"protocol"})]
+            wrong = (*where, *others[:1])
+            advice = "Its parameters are those of set: set.exercises = 10"
+            _must(not others, wrong, "this cannot be given with a protocol.", advice)
+            located = {name: self._located(value) for name, value in settings.items()}
+            place, text = (*where, "protocol"), values["protocol"]
+            made = self._part(place, where, Kind.PROTOCOL, text, located)
+            return Evaluation(made, tuple(agents), **kept)
+        for name in _PARTS.keys() & values.keys():
+            given = values[name]
+            several = given if isinstance(given, list) else [given]
+            parts = [parse(_PARTS[name], each, self._folder) for each in several]
+            values[name] = parts if isinstance(given, list) else parts[0]
+        if "definition" in values:
+            number = values["definition"]
+            whole = isinstance(number, int) and not isinstance(number, bool)
+            _must(whole, (*where, "definition"), "this is no number.", "Write definition = 19")
+            others = sorted(values.keys() - _OF_UNIVERSAL)
+            advice = f"It takes {', '.join(sorted(_OF_UNIVERSAL - _FLAGS))}."
+            _must(not others, (*where, *others[:1]), "a definition does not take this.", advice)
+            _must(spec, where, "the class is missing.", 'Write class = "automata"')
+            assert spec is not None
+            return universal.test(agents, spec, **values, **kept).evaluation
+        others = sorted(values.keys() - _OF_SAMPLES.keys())
+        advice = "Give its definition: 18 where time counts, 19 for interactions; or 10, 15, 17."
+        _must(not others, (*where, *others[:1]), "this is of a universal test.", advice)
+        battery, joint = values.pop("battery", None), values.pop("joint", False)
+        if battery is not None and (self._folder / battery).is_file():
+            battery = str(self._folder / battery)
+        defaults = {name: each for name, each in _OF_SAMPLES.items() if name not in _APART}
+        given = {**defaults, **values}
+        evaluation, _ = plan(agents, spec, battery, given, joint=joint, traces=kept["traces"])
+        return replace(evaluation, privileged=kept["privileged"])
+
+    def _located(self, value: Any) -> Any:
+        """A parameter of a protocol; the name of a part in a file begins in the file's folder."""
+        if isinstance(value, str) and re.search(r"\.py\W*:", value):
+            return parse(Kind.ENVIRONMENT, value, self._folder).to_json()
+        return value
+
+
+_KEY_OF: Mapping[str, str] = {"environment_class": "class"}
+
+
+def _named(message: str) -> list[str]:
+    """The keys that a message names, the likeliest first."""
+    patterns = (r"\b(\w+)=", r"\b[Pp]arameter '(\w+)'", r"\b[Tt]he (\w+) ", r"\b(\w{6,})\b")
+    words = [word for pattern in patterns for word in re.findall(pattern, message)]
+    return [_KEY_OF.get(word, word) for word in words]
+
+
+def _places(key: str) -> list[tuple[str, ...]]:
+    """Where a key can be in a table of a test or of agents."""
+    return [(key,), ("grid", key), ("set", key), ("grid", "set", key)]
+
+
+def _has(table: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    """Whether a table has a key, or one in a table in it."""
+    for key in path:
+        if not isinstance(table, Mapping) or key not in table:
+            return False
+        table = table[key]
+    return True
+
+
+def _as_keys(text: str) -> str:
+    """A message of the Python API with parameters (``time=60``) as keys (``time = 60``)."""
+
+    def written(match: re.Match[str]) -> str:
+        before = text[: match.start()]
+        if before.count("(") > before.count(")"):  # of a part, as in switch(first=gc, at=3)
+            return match[0]
+        name = _KEY_OF.get(match[1], match[1])
+        if not re.match(r"[\w'\"\[{-]", text[match.end() :]):  # "Give time= or interactions=."
+            return name
+        return f"{name} = "
+
+    return re.sub(r"(?<![\w(,-])([a-z_]+)=(?!=)", written, text)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _without_parameters(text: str) -> str:
+    """The name of a part alone: of a file that of the object, without its folder."""
+    return re.split(r"[/\\]", text.partition("(")[0].strip())[-1] or text
+
+
+def _directory_name(parts: Sequence[str], taken: set[str]) -> str:
+    """A name that every file system can have, and that is not taken."""
+    slugs = [re.sub(r"[^a-z0-9.]+", "-", part.lower()).strip("-.") for part in parts]
+    name = "-".join(slug for slug in slugs if slug)
+    if len(name) > LONGEST_NAME or name in taken or not name[:1].isalnum():
+        name = f"{name[: LONGEST_NAME - 9].strip('-.') or 'test'}-{fingerprint(list(parts))[:8]}"
+    return name

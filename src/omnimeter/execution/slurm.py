@@ -1,0 +1,495 @@
+"""SLURM as the engine of a campaign: array jobs that are submitted now and collected later.
+
+Only ``sbatch``, ``squeue`` and ``scontrol`` are used, so that no accounting is needed. The tasks of
+an array job share the units among them from the beginning, store what they finish in the campaign
+itself, and note which unit they begin: so the next task knows which one killed its worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from threading import Timer
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.prior import Preparation
+from omnimeter.contract.spec import canonical_json
+from omnimeter.execution.pool import TAIL, Preparing
+from omnimeter.execution.units import (
+    Receipt,
+    Unit,
+    carry_out,
+    evaluation_of,
+    quarantine,
+    quarantine_file,
+    unfinished,
+)
+from omnimeter.execution.workers import TRIES, Options
+from omnimeter.results import Record, files
+from omnimeter.results.files import read_error, write_errors
+
+UNFINISHED = 75
+"""Exit code of an array task that has units left and is to be queued again (EX_TEMPFAIL)."""
+
+REPLACED = 50
+"""How often an array task starts its worker."""
+
+RESTARTS = 200
+"""How often an array task is queued again by its own script."""
+
+Phase = Literal["offline", "online"]
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What an array task may take, as SLURM enforces it.
+
+    Attributes:
+        memory_mb: Megabytes of memory; ``None`` for the default of the cluster.
+        minutes: Minutes until it is ended and queued again; ``None`` for the default.
+    """
+
+    memory_mb: int | None = None
+    minutes: int | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Units with the same limits, which become one array job for each phase.
+
+    Attributes:
+        name: What its files are called.
+        units: Its units.
+        online: The limits of tasks that carry out its exercises.
+        offline: Those of tasks that prepare its agents before, if these have an offline phase;
+            without them it is a part of the exercises' tasks.
+    """
+
+    name: str
+    units: Sequence[Unit]
+    online: Resources = Resources()
+    offline: Resources | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How array jobs are submitted.
+
+    Attributes:
+        tasks: Tasks of an array job at the most; the units are dealt out to them in turns.
+        running: How many of them run at once at the most.
+        warning: Seconds before its end at which a task is told to finish its unit.
+        options: Further options of ``sbatch``, such as ``--partition=long``.
+        command: How Omnimeter is called on the nodes.
+    """
+
+    tasks: int = 10
+    running: int | None = None
+    warning: int = 300
+    options: tuple[str, ...] = ()
+    command: tuple[str, ...] = (sys.executable, "-m", "omnimeter")
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What became of the array jobs of a campaign.
+
+    Attributes:
+        units: How many units were submitted last.
+        finished: How many of them are finished.
+        given_up: How many of them are in quarantine.
+        quarantined: Those that were put there now.
+        active: The states of tasks that wait or run, by job and task.
+        ended: The last output of tasks that ended and left units unfinished, by its file.
+    """
+
+    units: int
+    finished: int
+    given_up: int = 0
+    quarantined: tuple[Receipt, ...] = ()
+    active: Mapping[str, str] = field(default_factory=dict)
+    ended: Mapping[str, str] = field(default_factory=dict)
+
+
+def slurm_submit(
+    directory: Path,
+    groups: Sequence[Group],
+    settings: Settings = Settings(),  # noqa: B008 - a frozen value
+) -> list[str]:
+    """Submit what is unfinished as array jobs; their tasks call ``work``.
+
+    Args:
+        directory: The campaign, on a file system that the nodes share.
+        groups: Units with their limits.
+        settings: How they are submitted.
+
+    Returns:
+        The numbers of the jobs; none if nothing is left.
+
+    Raises:
+        OmnimeterError: Jobs of the campaign are still active, or SLURM did not take one.
+    """
+    directory = Path(directory).resolve()
+    if active := _active(directory):
+        raise InvalidInputError(
+            f"{len(active)} tasks of this campaign still wait or run ({min(active)}).",
+            "Wait for them, or end them with scancel.",
+        )
+    jobs: list[dict[str, Any]] = []
+    for group in groups:
+        if not re.fullmatch(r"[\w.-]+", group.name):
+            advice = "Use letters, digits, dots and hyphens."
+            raise InvalidInputError(f"The group {group.name!r} cannot be a file name.", advice)
+        left = _unfinished(directory, group.units)
+        if not left:
+            continue
+        limits: dict[Phase, Resources] = {"online": group.online}
+        preparing = len(_preparations(left)) if group.offline else 0
+        if group.offline and preparing:
+            limits = {"offline": group.offline, **limits}
+        after = ""
+        for phase, resources in limits.items():
+            parts = min(settings.tasks, len(left) if phase == "online" else preparing)
+            name = f"{group.name}-{phase}"
+            files.make_directory(directory / "cluster")
+            _write_plan(directory, name, left, settings.warning)
+            script = directory / "cluster" / f"{name}.sh"
+            files.write(script, _script(directory, name, parts, resources, settings).encode())
+            wait = [f"--dependency=afterany:{after}"] if after else []
+            after = _run("sbatch", "--parsable", *wait, str(script)).split(";")[0].strip()
+            jobs.append({"job": after, "group": name, "parts": parts})
+            # At once, so that no job is forgotten if the next one cannot be submitted.
+            files.write(directory / "cluster" / "jobs.json", canonical_json(jobs).encode())
+    return [job["job"] for job in jobs]
+
+
+def work(directory: Path, part: int, parts: int, group: str) -> int:
+    """Be one task of an array job: do the units of a part that are unfinished.
+
+    Ends early when it is warned (SIGUSR1) that its time is nearly over: after the unit that is
+    under way, or with what that unit has finished when half of the time is left.
+
+    Args:
+        directory: The campaign.
+        part: Which part, from 0.
+        parts: How many parts there are.
+        group: What was submitted, as its script names it.
+
+    Returns:
+        0 if the part is finished or in quarantine, 75 if it has to go on.
+    """
+    directory = Path(directory).resolve()
+    units, warning = _read_plan(directory, group)
+    warned = Warned(warning / 2)
+    try:
+        if group.endswith("-offline"):
+            for agent, preparation, unit in _preparations(units)[part::parts]:
+                if warned:
+                    return UNFINISHED
+                Preparing(agent, preparation, unit.options).prepare()
+            return 0
+        for number, unit in enumerate(_unfinished(directory, units[part::parts])):
+            attempts = Attempts(directory, unit)
+            if attempts.deaths >= TRIES:
+                attempts.give_up()
+                continue
+            if warned:
+                return UNFINISHED
+            attempts.begin()
+            receipt = carry_out(unit)
+            print(f"{unit.key} {receipt.outcome}: {receipt.finished} in {receipt.seconds:.1f} s")
+            if receipt.outcome == "done":
+                attempts.path.unlink(missing_ok=True)
+                continue
+            # It had all the time of a task and finished no exercise in it: that is no better than
+            # a death, and would go on for ever.
+            futile = bool(warned) and number == 0 and receipt.finished == 0
+            attempts.note("futile" if futile else "interrupted")
+            return UNFINISHED
+    except KeyboardInterrupt:  # in an offline phase, or between two units
+        return UNFINISHED
+    finally:
+        warned.end()
+    return 0
+
+
+class Warned:
+    """Whether this process was warned (SIGUSR1) that its time is nearly over.
+
+    Some seconds after the warning it is interrupted, as by Ctrl-C.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._late = False
+        self._last = Timer(seconds, self._interrupt)
+        self._last.daemon = True
+        signal.signal(signal.SIGUSR1, self._warn)
+
+    def __bool__(self) -> bool:
+        return self._last.ident is not None
+
+    def end(self) -> None:
+        """From now on, it is not interrupted any more."""
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        self._last.cancel()
+
+    def _warn(self, number: int, frame: object) -> None:  # noqa: ARG002 - as the system calls it
+        if self._late:
+            raise KeyboardInterrupt
+        if not self:
+            self._last.start()
+
+    def _interrupt(self) -> None:
+        # SIGINT is ignored by what a shell script starts in the background.
+        self._late = True
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+
+def collect(directory: Path) -> Collected:
+    """See what became of array jobs, and put into quarantine what keeps killing its workers.
+
+    It can be called at any time, also while they run.
+    """
+    directory = Path(directory).resolve()
+    active, quarantined, ended = _active(directory), list[Receipt](), dict[str, str]()
+    every: dict[str, Unit] = {}
+    for job in _jobs(directory):
+        units, _ = _read_plan(directory, job["group"])
+        every |= {unit.key: unit for unit in units}
+        left = {unit.key for unit in _unfinished(directory, units)}
+        for part in range(job["parts"]):
+            if f"{job['job']}_{part}" in active or job["group"].endswith("-offline"):
+                continue
+            own = [unit for unit in units[part :: job["parts"]] if unit.key in left]
+            dead = [each for each in own if Attempts(directory, each).deaths >= TRIES]
+            quarantined += [Attempts(directory, unit).give_up() for unit in dead]
+            if len(dead) < len(own):
+                log = directory / "cluster" / f"{job['group']}-{part}.log"
+                ended[str(log)] = _tail(log)
+    left = {unit.key for unit in unfinished(every.values())}
+    given_up = sum(quarantine_file(directory, every[key]).exists() for key in left)
+    finished = len(every) - len(left)
+    return Collected(len(every), finished, given_up, tuple(quarantined), active, ended)
+
+
+def _script(
+    directory: Path, name: str, parts: int, resources: Resources, settings: Settings
+) -> str:
+    """The batch script of an array job. What a job is given is to be read in it."""
+    log = str(directory / "cluster" / f"{name}-").replace("%", "%%")
+    options = [
+        f"--job-name=omnimeter-{name}",
+        f"--array=0-{parts - 1}" + (f"%{settings.running}" if settings.running else ""),
+        "--requeue",
+        "--open-mode=append",
+        f"--output={log}%a.log",
+        f"--signal=B:USR1@{settings.warning}",
+    ]
+    options += [f"--mem={resources.memory_mb}M"] * (resources.memory_mb is not None)
+    options += [f"--time={resources.minutes}"] * (resources.minutes is not None)
+    lines = "\n".join(f"#SBATCH {shlex.quote(each)}" for each in (*options, *settings.options))
+    command = shlex.join((*settings.command, "campaign", "work", str(directory)))
+    return f"""#!/bin/bash
+{lines}
+task="${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}"
+export OMNIMETER_TASK="$task"
+export OMNIMETER_LOG={shlex.quote(str(directory / "cluster" / name))}-"$SLURM_ARRAY_TASK_ID".log
+# SLURM warns this shell, which tells the worker to finish its unit.
+trap 'kill -USR1 $worker 2>/dev/null' USR1
+trap 'stopped=1; kill -TERM $worker 2>/dev/null' TERM
+# A worker that died is replaced. Units that it died of three times are put into quarantine.
+for try in {{1..{REPLACED}}}; do
+    {command} --part "$SLURM_ARRAY_TASK_ID"/{parts} --group {name} &
+    worker=$!
+    wait $worker; code=$?
+    while [ $code -gt 128 ] && kill -0 $worker 2>/dev/null; do wait $worker; code=$?; done
+    if [ $code -le 128 ] || [ "$stopped" ]; then break; fi
+done
+# {UNFINISHED}: there is more to do. If SLURM stopped it, SLURM decides whether it goes on.
+if [ $code -eq {UNFINISHED} ] && [ ! "$stopped" ]; then
+    if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {RESTARTS} ]; then
+        echo "It goes on in a new task."
+        scontrol requeue "$task" && {{ sleep 60 & wait; }}
+    fi
+fi
+exit $code
+"""
+
+
+def _preparations(units: Sequence[Unit]) -> list[tuple[Spec, Preparation, Unit]]:
+    """The offline phases that units ask for, each once, with the first unit that does."""
+    phases: dict[tuple[Spec, Preparation], Unit] = {}
+    protocols = {each: evaluation_of(Record(each)).make_protocol() for each in _places(units)}
+    for unit in units:
+        if unit.first == 0:  # agents that prepare something take all their exercises in one unit
+            for agent in unit.agents:
+                for exercise in protocols[unit.directory].propose(agent, [])[:1]:
+                    if exercise.preparation is not None:
+                        phases.setdefault((agent, exercise.preparation), unit)
+    return [(agent, preparation, unit) for (agent, preparation), unit in phases.items()]
+
+
+def _active(directory: Path) -> dict[str, str]:
+    """The states of the campaign's tasks that wait or run, by job and task."""
+    jobs = {job["job"] for job in _jobs(directory)}
+    if not jobs:
+        return {}
+    rows = [row.split() for row in _run("squeue", "--me", "-h", "-r", "-o", "%F %K %T").split("\n")]
+    return {f"{row[0]}_{row[1]}": row[2] for row in rows if len(row) == 3 and row[0] in jobs}
+
+
+def _jobs(directory: Path) -> list[dict[str, Any]]:
+    """The jobs that were submitted last."""
+    try:
+        return list(json.loads((directory / "cluster" / "jobs.json").read_bytes()))
+    except FileNotFoundError:
+        return []
+
+
+def _run(*command: str) -> str:
+    """What a command of SLURM prints."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        advice = "Run this where the commands of SLURM are installed."
+        raise InvalidInputError(
+            f"{command[0]} cannot be run ({error.strerror}).", advice
+        ) from error
+    if done.returncode:
+        message = f"{command[0]} failed ({done.stderr.strip() or done.returncode})."
+        raise OmnimeterError(message, "Ask the administrators of the cluster what it expects.")
+    return done.stdout
+
+
+def _places(units: Sequence[Unit]) -> list[str]:
+    return list(dict.fromkeys(unit.directory for unit in units))
+
+
+def _unfinished(directory: Path, units: Sequence[Unit]) -> list[Unit]:
+    """The units that are neither finished nor in quarantine."""
+    return [u for u in unfinished(units) if not quarantine_file(directory, u).exists()]
+
+
+def _plan_file(directory: Path, group: str) -> Path:
+    return directory / "cluster" / f"{group}.json"
+
+
+def _write_plan(directory: Path, group: str, units: Sequence[Unit], warning: int) -> None:
+    """Write down what an array job does; evaluations, agents and options are there once."""
+    places = {each: n for n, each in enumerate(_places(units))}
+    agents = {each: n for n, each in enumerate(dict.fromkeys(a for u in units for a in u.agents))}
+    options = {each: n for n, each in enumerate(dict.fromkeys(u.options for u in units))}
+    rows = [
+        [places[u.directory], [agents[a] for a in u.agents], u.first, u.last, options[u.options]]
+        for u in units
+    ]
+    content = {
+        "warning": warning,
+        "evaluations": [os.path.relpath(each, directory) for each in places],
+        "agents": [agent.to_json() for agent in agents],
+        "options": [asdict(each) for each in options],
+        "units": rows,
+    }
+    files.write(_plan_file(directory, group), json.dumps(content).encode())
+
+
+def _read_plan(directory: Path, group: str) -> tuple[list[Unit], float]:
+    """The units of an array job, and how long before its end a task is warned.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    path = _plan_file(directory, group)
+    try:
+        content = json.loads(path.read_bytes())
+        agents = [Spec.from_json(each) for each in content["agents"]]
+        options = TypeAdapter(list[Options]).validate_python(content["options"])
+        units = [
+            Unit(
+                os.path.normpath(directory / content["evaluations"][place]),
+                tuple(agents[each] for each in members),
+                first,
+                last,
+                options[chosen],
+            )
+            for place, members, first, last, chosen in content["units"]
+        ]
+        return units, float(content["warning"])
+    except OSError as error:
+        raise read_error(error, path) from error
+    except (ValueError, KeyError, TypeError, IndexError, InvalidInputError) as error:
+        advice = "Submit the campaign again."
+        raise StoreError(f"{path} is not as it was written ({error}).", advice) from error
+
+
+class Attempts:
+    """The attempts at a unit that is not finished, as lines of a file; no task ends unnoticed.
+
+    Attributes:
+        path: The file; there is none where there was no attempt.
+    """
+
+    def __init__(self, directory: Path, unit: Unit) -> None:
+        self._directory, self._unit = directory, unit
+        self.path = directory / "attempts" / unit.key
+
+    def begin(self) -> None:
+        """Note that the unit is begun by this process, before it is."""
+        log = os.environ.get("OMNIMETER_LOG", "")
+        size = os.path.getsize(log) if os.path.exists(log) else 0
+        task = os.environ.get("OMNIMETER_TASK", "")
+        host, pid = socket.gethostname(), os.getpid()
+        self.note("begun", task=task, host=host, pid=pid, log=log, offset=size)
+
+    def note(self, event: str, **details: object) -> None:
+        """Add a line by one write, which the system does not divide."""
+        files.make_directory(self.path.parent)
+        with write_errors(self.path), self.path.open("ab", buffering=0) as file:
+            file.write(b"\n" + json.dumps({"event": event, **details}).encode())
+            os.fsync(file.fileno())
+
+    def _notes(self, *events: str) -> list[dict[str, Any]]:
+        notes = []
+        with suppress(FileNotFoundError):
+            for line in self.path.read_bytes().split(b"\n"):
+                with suppress(ValueError):  # a killed worker did not write all of it
+                    notes.append(json.loads(line))
+        return [note for note in notes if note["event"] in events]
+
+    @property
+    def deaths(self) -> int:
+        """How many attempts ended neither with a result nor by an interruption."""
+        return len(self._notes("begun")) - len(self._notes("interrupted"))
+
+    def give_up(self) -> Receipt:
+        """Give the unit up; if the file in the quarantine is removed, it is tried again."""
+        last, begun = self._notes("begun", "futile")[-1], self._notes("begun")[-1]
+        reason = f"Its worker died {TRIES} times, the last time in task {begun['task'] or '?'}."
+        if last["event"] == "futile":
+            reason = "A task has not time enough for an exercise of it. Give it more minutes."
+        tail, unit = _tail(Path(begun["log"]), begun["offset"]), self._unit
+        quarantine(self._directory, unit, reason, tail)
+        self.path.unlink(missing_ok=True)
+        return Receipt(unit.key, 0, 0.0, "quarantined", (), reason, tail)
+
+
+def _tail(path: Path, offset: int = 0) -> str:
+    """The end of a log, of what was written after an offset."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(offset)
+        return file.read()[-TAIL:].decode(errors="replace").strip()
+    return ""

@@ -1,0 +1,305 @@
+"""Units: pieces of stored evaluations that any process can carry out, and executors of them.
+
+A unit commits its own shards, so that nothing but receipts comes back. Doing it twice does no harm:
+what is finished is not run again, and shards are named by what they hold.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from omnimeter.contract import Outcomes, Protocol, Spec
+from omnimeter.contract.outcomes import INFRASTRUCTURE
+from omnimeter.contract.spec import fingerprint
+from omnimeter.execution.evaluation import Run, slice_size
+from omnimeter.execution.pool import WorkerPool, worker_pool
+from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated, runner_for
+from omnimeter.protocols.evaluation import STOPPED, Evaluation
+from omnimeter.results import files
+
+if TYPE_CHECKING:
+    from omnimeter.results import Record
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Some exercises of one agent, or of the agents of joint exercises, in a stored evaluation.
+
+    Attributes:
+        directory: The absolute path of the evaluation.
+        agents: The agents.
+        first: The number of the first exercise, where the exercises of the test are fixed.
+        last: The number after the last one; ``None`` for all that the test proposes.
+        options: How they are run.
+        shards: The shards in which some of them are finished.
+    """
+
+    directory: str
+    agents: tuple[Spec, ...]
+    first: int = 0
+    last: int | None = None
+    options: Options = field(default_factory=Options)
+    shards: tuple[str, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """A short name that depends on the evaluation's name, the agents and the exercises."""
+        name = Path(self.directory).name
+        return fingerprint([name, [agent.to_json() for agent in self.agents], self.first])
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of a unit.
+
+    Attributes:
+        unit: The key of the unit.
+        finished: Exercises that were committed by this attempt.
+        seconds: How long it took.
+        outcome: Whether it is over.
+        shards: The shards that this attempt wrote.
+        reason: Why it was quarantined.
+        tail: The end of the error output of its worker then.
+    """
+
+    unit: str
+    finished: int
+    seconds: float
+    outcome: Literal["done", "interrupted", "quarantined"] = "done"
+    shards: tuple[str, ...] = ()
+    reason: str = ""
+    tail: str = ""
+
+
+Tell = Callable[[Receipt], None]
+Executor = Callable[[Sequence[Unit], Tell], None]
+"""Carries out units, in whatever order, and tells a receipt of each."""
+
+
+def evaluation_of(record: Record) -> Evaluation:
+    """What a record is an evaluation of, with its seed."""
+    return Evaluation.from_json(record.spec).with_seed(record.seed)
+
+
+def units_of(directory: Path) -> list[Unit]:
+    """The units of a stored evaluation: always the same, whatever is finished."""
+    from omnimeter.results import Record
+
+    return units_in(evaluation_of(Record(directory)), directory)
+
+
+def units_in(evaluation: Evaluation, directory: Path, options: Options | None = None) -> list[Unit]:
+    """The units of an evaluation that is, or is going to be, in a directory.
+
+    Agents take turns, so that an interrupted evaluation has had about the same share of each. Those
+    in processes of their own come one after the other, so that these can be kept.
+    """
+    protocol, where = evaluation.make_protocol(), str(directory.absolute())
+    options = options or Options()
+    units: list[tuple[float, Unit]] = []
+    first = protocol.propose(evaluation.agents[0], [])
+    joint = bool(len(first)) and bool(first[0].joint)
+    for agents in [evaluation.agents] if joint else [(agent,) for agent in evaluation.agents]:
+        exercises = protocol.propose(agents[0], [])
+        total = len(exercises)
+        if not total or not _is_sliced(protocol) or exercises[0].preparation is not None:
+            units.append((0.0, Unit(where, agents, options=options)))
+            continue
+        size = slice_size(exercises, options)
+        kept = any(is_isolated(agent, options.isolation) for agent in agents)
+        for start in range(0, total, size):
+            unit = Unit(where, agents, start, min(start + size, total), options)
+            units.append((1.0 if kept else start / total, unit))
+    return [unit for _, unit in sorted(units, key=lambda pair: pair[0])]
+
+
+def _is_sliced(protocol: Protocol) -> bool:
+    return protocol.fixed and protocol.memory == "fresh"
+
+
+def unfinished(units: Iterable[Unit]) -> list[Unit]:
+    """The units in which something is left to do, with the shards that they have begun.
+
+    Raises:
+        StoreError: An evaluation cannot be read.
+    """
+    from omnimeter.results import Record
+
+    by_directory: dict[str, list[Unit]] = {}
+    for unit in units:
+        by_directory.setdefault(unit.directory, []).append(unit)
+    left = {}
+    for directory, own in by_directory.items():
+        record = Record(directory)
+        protocol = evaluation_of(record).make_protocol()
+        agents = dict.fromkeys(agent for unit in own for agent in unit.agents)
+        done = record.outcomes().by_agent(agents)
+        for unit in own:
+            outcomes = [_within(done[agent], unit) for agent in unit.agents]
+            if any(
+                _is_left(protocol, unit, agent, each)
+                for agent, each in zip(unit.agents, outcomes, strict=True)
+            ):
+                shards = {shard for each in outcomes for shard in each.shards}
+                left[unit.key] = replace(unit, shards=tuple(sorted(shards)))
+    return [left[unit.key] for unit in units if unit.key in left]
+
+
+def _within(outcomes: Outcomes, unit: Unit) -> Outcomes:
+    """The outcomes of one agent that belong to a unit; they are ordered by number."""
+    if unit.last is None:
+        return outcomes
+    start, stop = np.searchsorted(outcomes.numbers, [unit.first, unit.last]).tolist()
+    return outcomes[start:stop]
+
+
+def _is_left(protocol: Protocol, unit: Unit, agent: Spec, done: Outcomes) -> bool:
+    spoilt = np.any((done.faults == INFRASTRUCTURE) & (done.attempts < TRIES))
+    if unit.last is not None and len(done) >= unit.last - unit.first:
+        return bool(spoilt)
+    if done.remarks(STOPPED):
+        return False
+    return bool(spoilt or unit.last is not None or len(protocol.propose(agent, done)))
+
+
+def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
+    """Carry out what is not finished of a unit, in this process.
+
+    Args:
+        unit: The unit.
+        runner: What keeps the processes of agents from one unit to the next, if anything does.
+
+    Raises:
+        OmnimeterError: Something cannot be made, or cannot be stored.
+    """
+    from omnimeter.results import Writer
+
+    begun, writer = monotonic(), Writer(unit.directory, unit.shards)
+    evaluation = replace(evaluation_of(writer), agents=unit.agents)
+    part = None if unit.last is None else range(unit.first, unit.last)
+    options = replace(unit.options, workers=1)
+    outcome: Literal["done", "interrupted"] = "done"
+    with worker_pool(options, runner) as work:
+        try:
+            for _ in Run(evaluation, writer, options, part=part, work=work):
+                pass
+        except KeyboardInterrupt:
+            outcome = "interrupted"
+    finished, seconds = sum(writer.written.values()), monotonic() - begun
+    return Receipt(unit.key, finished, seconds, outcome, tuple(writer.written))
+
+
+def quarantine_file(directory: Path, unit: Unit) -> Path:
+    """The file that keeps a unit of a campaign from being tried again, if it is there."""
+    return directory / "quarantine" / f"{unit.key}.json"
+
+
+def quarantine(directory: Path, unit: Unit, reason: str, tail: str) -> None:
+    """Write down why a unit of a campaign is not tried again, and the end of its error output."""
+    content = {
+        "evaluation": Path(unit.directory).name,
+        "agents": [agent.label for agent in unit.agents],
+        "first": unit.first,
+        "reason": reason,
+        "tail": tail,
+    }
+    path = quarantine_file(directory, unit)
+    files.make_directory(path.parent)
+    files.write(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def this_process(units: Sequence[Unit], tell: Tell) -> None:
+    """Carry out units one after the other, in this process.
+
+    Raises:
+        KeyboardInterrupt: It was interrupted; what was finished is stored.
+    """
+    for options, own in _by_options(units):
+        runner = runner_for(options)
+        try:
+            for unit in own:
+                receipt = carry_out(unit, runner)
+                tell(receipt)
+                if receipt.outcome == "interrupted":
+                    raise KeyboardInterrupt
+        finally:
+            runner.close()
+
+
+def _by_options(units: Sequence[Unit]) -> Iterator[tuple[Options, list[Unit]]]:
+    """The units that are run in the same way."""
+    groups: dict[Options, list[Unit]] = {}
+    for unit in units:
+        groups.setdefault(unit.options, []).append(unit)
+    yield from groups.items()
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A unit as a task of a pool of workers; how often its worker has died is counted."""
+
+    unit: Unit
+    died: int = 0
+    agents: tuple[Spec, ...] = ()  # they are the unit's own business
+    results = 1
+    whole = True
+    keeps_others = True
+
+    def seconds(self, options: Options, done: int) -> float:  # noqa: ARG002 - see Task
+        """Without an end: each exercise has one."""
+        return 1e9
+
+    def needs_worker(self, options: Options) -> bool:  # noqa: ARG002
+        return True
+
+    def carry_out(self, runner: ExerciseRunner) -> Iterator[Receipt]:
+        yield carry_out(self.unit, runner)
+
+    def lost(
+        self,
+        finished: Sequence[Receipt],  # noqa: ARG002
+        end: End,
+    ) -> tuple[Sequence[Receipt], Sequence[_Task]]:
+        left = unfinished([self.unit])
+        if not left:  # it died before it could tell
+            return [Receipt(self.unit.key, 0, 0.0)], []
+        if self.died + 1 < TRIES:
+            return [], [_Task(left[0], self.died + 1)]
+        reason = f"{end.message} That was the end of {TRIES} workers in a row."
+        return [Receipt(self.unit.key, 0, 0.0, "quarantined", (), reason, end.output)], []
+
+
+def processes(workers: int) -> Executor:
+    """An executor with so many processes on this machine.
+
+    A worker that dies costs what it had not stored yet, a second's work; its unit is tried by
+    another one. Workers end with this process, whatever ends it.
+    """
+
+    def execute(units: Sequence[Unit], tell: Tell) -> None:
+        with tempfile.TemporaryDirectory(prefix="omnimeter-") as logs:
+            for options, own in _by_options(units):
+                pool = WorkerPool(replace(options, workers=min(workers, len(own))), Path(logs))
+                try:
+                    for receipt in pool.work(map(_Task, own)):
+                        tell(receipt)
+                finally:
+                    pool.dismiss()
+
+    return execute
+
+
+EXECUTORS: dict[str, Callable[[int], Executor]] = {
+    "processes": processes,
+    "this-process": lambda workers: this_process,  # noqa: ARG005 - as the others are called
+}
+"""What carries out the units of a campaign, by name, given how many workers there are."""

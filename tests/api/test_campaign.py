@@ -1,0 +1,409 @@
+"""Campaigns: made, carried out, interrupted, gone on with, read and exported."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import omnimeter as om
+from omnimeter.api.campaign import Campaign, Progress, TimeLeft
+from omnimeter.contract import InvalidInputError
+from omnimeter.contract.errors import StoreError
+from omnimeter.execution.units import Receipt, Unit, this_process
+from omnimeter.results import Record
+from omnimeter.results.files import Layout, is_locked, locked
+
+TEXT = """
+title = "Small"
+seeds = [0, 1]
+[[agents]]
+agent = "random"
+[[agents]]
+agent = "q-learning(alpha=0.1|0.3)"
+[[tests]]
+class = "cups"
+exercises = 5
+interactions = 20
+traces = true
+[[tests]]
+name = "other"
+class = "buttons"
+exercises = 3
+interactions = 10
+[run]
+executor = "this-process"
+"""
+
+Tell = Callable[[Receipt], None]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    file = tmp_path / "study.toml"
+    file.write_text(TEXT)
+    return file
+
+
+def contents(directory: Path) -> dict[str, tuple[int, bytes]]:
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+
+def scores(campaign: Campaign) -> list[tuple[object, ...]]:
+    return [(r.test, r.agent, r.value, r.low, r.high, r.exercises) for r in campaign.results()]
+
+
+def test_a_campaign_is_many_ordinary_evaluations(study: Path) -> None:
+    campaign = om.campaign(study)
+    told: list[Progress] = []
+    status = campaign.run(told.append)
+    assert status.complete
+    assert status.sentence == "complete"
+    assert not status.running
+    assert campaign.path == study.with_suffix("")
+    assert (campaign.path / "campaign.toml").read_text() == TEXT
+    assert {each.done for each in told} == set(range(told[0].units + 1))
+    names = [entry.name for entry in campaign.entries]
+    assert names == ["cups-seed-0", "cups-seed-1", "other-seed-0", "other-seed-1"]
+    by_hand = om.evaluate(
+        ["random", "q-learning(alpha=0.1|0.3)"],
+        "cups", exercises=5, interactions=20, seed=1, traces=True,
+    )  # fmt: skip
+    one = om.load(campaign.directory(campaign.entries[1]))
+    assert one.scores == by_hand.scores
+    assert one.evaluation == by_hand.evaluation
+    assert len(list(Record(campaign.directory(campaign.entries[1])).traces())) == 15
+    assert {each.finished for each in status.agents if "cups" in each.evaluation} == {5}
+    assert all(each.finished == each.expected for each in status.agents)
+
+
+def test_a_universal_test_is_the_same_as_alone(study: Path) -> None:
+    text = 'definition = 19\nclass = "automata"\ninteractions = 300\n'
+    study.write_text(f'seeds = [4]\n[[agents]]\nagent = "random"\n[[tests]]\n{text}')
+    campaign = om.campaign(study).with_running(executor="this-process")
+    status = campaign.run()
+    (entry,) = campaign.entries
+    alone = om.test("random", "automata", interactions=300, definition=19, seed=4).run()
+    assert om.load(campaign.directory(entry)).scores == alone.scores
+    (agent,) = status.agents
+    assert agent.finished == agent.expected == len(alone.outcomes[entry.evaluation.agents[0]])
+
+
+def test_results_are_over_all_seeds(study: Path) -> None:
+    campaign = om.campaign(study)
+    campaign.run()
+    rows = campaign.results()
+    assert [(row.test, row.evaluations, row.expected) for row in rows] == [
+        *[("cups", 2, 2)] * 3, *[("other", 2, 2)] * 3,
+    ]  # fmt: skip
+    singles = [om.load(campaign.directory(entry)).scores for entry in campaign.entries[:2]]
+    values = [each["random-v1"] for each in singles]
+    assert rows[0].value == pytest.approx((values[0].value + values[1].value) / 2)
+    assert rows[0].exercises == 10
+    assert rows[0].low < rows[0].value < rows[0].high
+    length = max(each.interval.high - each.interval.low for each in values)
+    assert rows[0].high - rows[0].low < length
+
+
+def test_nothing_is_done_again(study: Path) -> None:
+    campaign = om.campaign(study)
+    campaign.run()
+    before = scores(campaign)
+
+    def never(units: Sequence[Unit], tell: Tell) -> None:
+        raise AssertionError("nothing is left")
+
+    again = om.campaign(study)
+    assert again.run(executor=never).complete
+    assert scores(again) == before
+    assert scores(om.campaign(campaign.path)) == before
+
+
+@pytest.mark.parametrize("survivors", [0, 1, 4])
+def test_an_interrupted_campaign_goes_on(study: Path, survivors: int, tmp_path: Path) -> None:
+    def interrupted(units: Sequence[Unit], tell: Tell) -> None:
+        this_process(units[:survivors], tell)
+        raise KeyboardInterrupt
+
+    campaign = om.campaign(study)
+    status = campaign.run(executor=interrupted)
+    assert status.interrupted
+    assert not status.complete
+    assert status.sentence == ("not complete" if survivors else "not begun")
+    done = [each.agent for each in status.agents if each.finished]
+    assert len(done) == survivors
+    begun: list[int] = []
+
+    def counted(units: Sequence[Unit], tell: Tell) -> None:
+        begun.append(len(units))
+        this_process(units, tell)
+
+    again = Campaign.open(campaign.path)
+    assert again.run(executor=counted).complete
+    assert begun == [12 - survivors]
+    whole = om.campaign(study, out=tmp_path / "whole")
+    whole.run()
+    assert scores(again) == scores(whole)
+
+
+def test_secret_seeds_are_kept(study: Path) -> None:
+    study.write_text(TEXT.replace("seeds = [0, 1]", "repetitions = 2"))
+    campaign = om.campaign(study)
+
+    def interrupted(units: Sequence[Unit], tell: Tell) -> None:
+        this_process(units[:1], tell)
+        raise KeyboardInterrupt
+
+    campaign.run(executor=interrupted)
+    directories = [campaign.directory(entry) for entry in campaign.entries]
+    seeds = [Record(directory).seed for directory in directories]
+    assert len(set(seeds)) == 4
+    assert str(seeds[0]) not in (campaign.path / "campaign.json").read_text()
+    om.campaign(study).run()
+    assert [Record(directory).seed for directory in directories] == seeds
+    result = om.load(directories[0])
+    numbers = {agent: [o.exercise.seed for o in each] for agent, each in result.outcomes.items()}
+    assert {seed for each in numbers.values() for seed in each} == {seeds[0]}
+
+
+def test_a_unit_is_quarantined_with_its_reason(study: Path) -> None:
+    victims: list[Unit] = []
+
+    def dying(units: Sequence[Unit], tell: Tell) -> None:
+        victims.append(units[0])
+        tell(Receipt(units[0].key, 0, 0.1, "quarantined", reason="The worker was killed.\nKilled"))
+        this_process(units[1:], tell)
+
+    campaign = om.campaign(study)
+    status = campaign.run(executor=dying)
+    assert status.complete
+    assert status.sentence == "complete with 1 quarantined"
+    (given_up,) = status.quarantined
+    assert given_up.evaluation == "cups-seed-0"
+    assert given_up.agents == (victims[0].agents[0].label,)
+    assert json.loads(Path(given_up.file).read_text())["reason"].endswith("Killed")
+    assert Campaign.open(campaign.path).status().sentence == "complete with 1 quarantined"
+    rows = campaign.results()
+    assert [row.complete for row in rows] == [False, False, False, True, True, True]
+    assert om.campaign(study).run(executor=this_process).quarantined == status.quarantined
+    Path(given_up.file).unlink()  # it is tried again
+    assert om.campaign(study).run().sentence == "complete"
+
+
+def test_two_runs_on_one_campaign_are_refused(study: Path) -> None:
+    campaign = om.campaign(study)
+    refused: list[str] = []
+
+    def meanwhile(units: Sequence[Unit], tell: Tell) -> None:
+        assert Campaign.open(campaign.path).status().running
+        with pytest.raises(StoreError) as caught:
+            om.campaign(study).run()
+        refused.append(str(caught.value))
+        this_process(units, tell)
+
+    assert campaign.run(executor=meanwhile).complete
+    assert f"is being written by another process (pid {os.getpid()})" in refused[0]
+
+
+def test_looking_at_the_lock_does_not_hold_it(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    assert not is_locked(layout)
+    with locked(layout):
+        assert is_locked(layout)
+        assert layout.lock.read_text() == str(os.getpid())
+    assert not is_locked(layout)
+    with locked(layout):
+        assert is_locked(layout)
+
+
+def test_status_writes_nothing(study: Path) -> None:
+    campaign = om.campaign(study)
+    seen: list[str] = []
+
+    def looking(units: Sequence[Unit], tell: Tell) -> None:
+        before = contents(campaign.path)
+        status = Campaign.open(campaign.path).status()
+        seen.append(status.sentence)
+        assert contents(campaign.path) == before
+        this_process(units, tell)
+
+    campaign.run(executor=looking)
+    before = contents(campaign.path)
+    assert Campaign.open(campaign.path).status().complete
+    assert contents(campaign.path) == before
+    assert seen == ["running"]
+
+
+def test_another_plan_is_refused_with_what_differs(study: Path) -> None:
+    om.campaign(study).run(executor=lambda units, tell: None)
+    study.write_text(TEXT.replace("exercises = 5", "exercises = 6"))
+    with pytest.raises(StoreError, match="cups-seed-0 the file has other exercises"):
+        om.campaign(study)
+    study.write_text(TEXT.replace("[0, 1]", "[0, 1, 2]"))
+    with pytest.raises(StoreError, match="cups-seed-2 and 1 more"):
+        om.campaign(study)
+
+
+def test_how_it_runs_may_change(study: Path) -> None:
+    campaign = om.campaign(study)
+    campaign.run(executor=lambda units, tell: None)
+    study.write_text(TEXT + "workers = 2\n[limits]\nmemory_limit = 900\n")
+    seen: list[int | None] = []
+
+    def look(units: Sequence[Unit], tell: Tell) -> None:
+        seen.extend(unit.options.limits.memory_mb for unit in units)
+        assert all(str(campaign.path.absolute()) in unit.options.hidden for unit in units)
+        this_process(units, tell)
+
+    assert om.campaign(study).run(executor=look).complete
+    assert set(seen) == {900}
+    stored = Campaign.open(campaign.path)
+    assert (stored.plan.limits, stored.plan.workers) == ({"": {"memory_limit": 900}}, 2)
+    with pytest.raises(InvalidInputError, match="no executor 'x'"):
+        stored.with_running(executor="x")
+
+
+def test_directories_that_hold_something_else(study: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="it has no file"):
+        om.campaign(tmp_path)
+    with pytest.raises(StoreError, match="holds no campaign"):
+        om.campaign(study, out=tmp_path)
+    with pytest.raises(InvalidInputError, match="has no effect"):
+        om.campaign(tmp_path, out="x")
+    killed = tmp_path / "killed"  # before there was a plan
+    killed.mkdir()
+    (killed / "lock").touch()
+    (killed / "campaign.json.writing").write_text("{")
+    assert om.campaign(study, out=killed).run().complete
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace('"format": 1', '"format": 2'), "a newer Omnimeter (format 2)"),
+        (lambda text: text.replace("cups-seed-0", "cups-seed-9"), "is not as it was written"),
+        (lambda text: text[:100], "is not as it was written"),
+        (lambda text: "[]", "is not as it was written"),
+        (lambda text: text.replace('"title"', '"titel"'), "is not as it was written"),
+    ],
+)
+def test_damaged_and_newer_plans(study: Path, change: Callable[[str], str], said: str) -> None:
+    campaign = om.campaign(study)
+    campaign.run(executor=lambda units, tell: None)
+    file = campaign.path / "campaign.json"
+    file.write_text(change(file.read_text()))
+    with pytest.raises(StoreError) as caught:
+        Campaign.open(campaign.path)
+    assert said in str(caught.value)
+    with pytest.raises(StoreError):
+        om.campaign(study)
+
+
+def test_mistakes_are_found_before_anything_is_stored(study: Path) -> None:
+    study.write_text(TEXT.replace("exercises = 5", "complexity = 2"))
+    campaign = om.campaign(study)
+    with pytest.raises(InvalidInputError, match="No cups have complexity 2"):
+        campaign.run()
+    assert not campaign.path.exists()
+
+
+def test_where_real_time_counts_there_is_one_worker(study: Path) -> None:
+    test = 'definition = 18\nclass = "automata"\ntime = 0.5\nslot = 0.01\n'
+    study.write_text(f'[[agents]]\nagent = "random"\n[[tests]]\n{test}')
+    campaign = om.campaign(study)
+    with pytest.raises(InvalidInputError, match="Real time counts in automata: several workers"):
+        campaign.with_running(workers=2).run()
+    assert not campaign.path.exists()
+    assert campaign.with_running(workers=1, executor="this-process").run().complete
+
+
+def test_agents_that_are_not_contained(study: Path) -> None:
+    (study.parent / "mine.py").write_text("def act(observation):\n    raise ValueError\n")
+    text = TEXT.replace('agent = "random"', 'agent = "mine.py:act"')
+    study.write_text(text + "[limits]\nfault_limit = 2\n")
+    limits: list[int] = []
+
+    def look(units: Sequence[Unit], tell: Tell) -> None:
+        limits.extend(unit.options.fault_limit for unit in units)
+        this_process(units, tell)
+
+    status = om.campaign(study).run(executor=look)
+    assert set(limits) == {2}
+    (first, *_) = status.agents
+    assert first.agent.endswith("mine.py:act")
+    assert 2 <= first.finished == first.faults == first.own_faults
+    assert status.complete
+
+
+def test_export(study: Path, tmp_path: Path) -> None:
+    campaign = om.campaign(study)
+    campaign.run()
+    count = campaign.export(tmp_path / "o.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "o.parquet")
+    assert count == len(table) == sum(each.finished for each in campaign.status().agents)
+    cups = [row for row in table.to_pylist() if row["test"] == "cups"]
+    assert {row["seed"] for row in cups} == {0, 1}
+    assert {row["evaluation"] for row in cups} == {"cups-seed-0", "cups-seed-1"}
+    first = om.load(campaign.directory(campaign.entries[0]))
+    payoffs = [each.payoff for each in first.outcomes[first.evaluation.agents[0]]]
+    same = [r for r in cups if r["seed"] == 0 and r["agent"] == "random-v1"]
+    assert [row["payoff"] for row in same] == payoffs
+    campaign.export(tmp_path / "o.csv")
+    assert pyarrow.csv.read_csv(tmp_path / "o.csv").column("payoff").to_pylist()[:5] == [
+        row["payoff"] for row in table.to_pylist()[:5]
+    ]
+    assert campaign.export(tmp_path / "t.data", "parquet", traces=True) == 2 * 3 * 5 * 20
+    steps = pyarrow.parquet.read_table(tmp_path / "t.data").to_pylist()
+    key = cups[0]["key"]
+    rewards = [row["reward"] for row in steps if row["key"] == key]
+    assert sum(rewards) == cups[0]["total_reward"]
+    with pytest.raises(InvalidInputError, match="no format 'txt'"):
+        campaign.export(tmp_path / "o.txt")
+    assert not list(tmp_path.glob("*.writing"))
+
+
+def test_the_work_is_counted_and_its_time_estimated(study: Path) -> None:
+    counted = om.campaign(study).workload()
+    assert (counted.evaluations, counted.units, counted.unknown) == (4, 12, 0)
+    assert (counted.pairs, counted.tried, counted.workers) == (6, 6, 1)
+    cups, other = 2 * 3 * 5, 2 * 3 * 3
+    assert counted.exercises == cups + other
+    assert counted.interactions == cups * 20 + other * 10
+    assert counted.seconds is not None
+    assert 0 < counted.seconds < 30
+    longer = TEXT.replace("interactions = 20", "interactions = 2000000")
+    study.write_text(longer)
+    more = om.campaign(study).workload()
+    assert more.seconds is not None
+    assert more.seconds > 10 * counted.seconds
+    assert not study.with_suffix("").exists()
+
+
+def test_the_time_left_needs_no_clock_that_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    module = sys.modules[Campaign.__module__]
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    units = [Unit(f"/{name}", (), part) for name in "ab" for part in range(4)]
+    left = TimeLeft(units)
+    assert left.seconds is None
+    for unit in units[:2]:
+        now[0] += 3.0
+        monkeypatch.setattr(time, "time", lambda: -now[0])  # the clock steps back
+        left.add(Receipt(unit.key, 1, 3.0, "done"))
+    assert left.seconds == pytest.approx(6 * 3.0)
+    now[0] += 3.0
+    for unit in units[4:6]:  # two at once
+        left.add(Receipt(unit.key, 1, 1.5, "done"))
+    parallel = (6.0 + 3.0) / 9.0
+    assert left.seconds == pytest.approx((2 * 3.0 + 2 * 1.5) / parallel)
+    for unit in units:
+        left.add(Receipt(unit.key, 1, 3.0, "done"))
+    assert left.seconds == 0
