@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from omnimeter.contract.errors import StoreError
-from omnimeter.results import Record, files, open_writer, shards, store, tables
+from omnimeter.results import Record, files, open_writer, sealing, store, tables
 from omnimeter.results.provenance import FORMAT
 from results_samples import SPEC, exact_outcome, exact_trace, make_outcome, make_trace
 
@@ -66,8 +66,8 @@ def copied(tmp_path: Path, name: str = "copy") -> Path:
 
 
 def versions(directory: Path) -> set[int]:
-    found = [*(directory / "outcomes").iterdir(), *(directory / "traces").iterdir()]
-    return {json.loads(pq.read_metadata(path).metadata[b"omnimeter"])["version"] for path in found}
+    paths = [*(directory / "outcomes").iterdir(), *(directory / "traces").iterdir()]
+    return {json.loads(pq.read_metadata(path).metadata[b"omnimeter"])["version"] for path in paths}
 
 
 def reported(directory: Path) -> Any:
@@ -144,7 +144,7 @@ def test_a_shard_of_a_newer_version_is_refused(
 
     def newer(*arguments: Any, **options: Any) -> Any:
         with monkeypatch.context() as inner:
-            inner.setattr(shards, "SCHEMA_VERSION", 4)
+            inner.setattr(sealing, "SCHEMA_VERSION", 4)
             return encode(*arguments, **options)
 
     with monkeypatch.context() as patch, open_writer(tmp_path, SPEC) as writer:
