@@ -19,7 +19,7 @@ from omnimeter.contract import Exercise, Outcome, Outcomes, Spec
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.outcomes import COLUMNS, ENDINGS, FAULTS
-from omnimeter.results import shards, tables
+from omnimeter.results import sealing, tables
 from omnimeter.results.files import Key, Layout
 
 _GROUPS_KEPT = 4  # row groups that objects were made from last
@@ -111,9 +111,9 @@ class Columns:
             path = layout.outcome_shard(name)
             try:
                 table, footer = tables.read_outcome_columns(path, key, whole=damaged is not None)
-                with shards.decoding_errors(path):
+                with sealing.decoding_errors(path):
                     parts.append(more._arrays(table, footer))
-            except shards.DamagedShardError as error:
+            except sealing.DamagedShardError as error:
                 if damaged is None:
                     raise
                 damaged[path] = error
@@ -122,7 +122,7 @@ class Columns:
             remarks += table["remarks"].chunks
             more.shards.append(name)
             more.merged[name] = set(footer.get("merged", ()))
-            if footer["version"] < shards.SCHEMA_VERSION:
+            if footer["version"] < sealing.SCHEMA_VERSION:
                 more.older.add(name)
             del table
             pa.default_memory_pool().release_unused()
@@ -268,7 +268,7 @@ class Objects:
         """The outcomes of some rows, which are at some places of one row group."""
         try:
             table, kinds = self._group(shard, group)
-        except shards.MissingShardError:
+        except sealing.MissingShardError:
             return self._elsewhere(columns, rows)
         if places.max() >= len(table):
             return self._elsewhere(columns, rows)
@@ -284,22 +284,22 @@ class Objects:
             self._moved = self._again()
         order = np.argsort(self._moved.keys)
         places = np.searchsorted(self._moved.keys[order], keys)
-        found = order[np.minimum(places, len(order) - 1)] if len(order) else order
+        matches = order[np.minimum(places, len(order) - 1)] if len(order) else order
         if not (
-            len(found)
-            and np.array_equal(self._moved.keys[found], keys)
-            and np.array_equal(self._moved.attempts[found], attempts)
+            len(matches)
+            and np.array_equal(self._moved.keys[matches], keys)
+            and np.array_equal(self._moved.attempts[matches], attempts)
         ):
             message = f"Outcomes in {self._layout.outcomes} were removed while they were read."
             raise StoreError(message, "Read the evaluation again.")
-        return self._moved.objects(found)
+        return self._moved.objects(matches)
 
     def _group(self, shard: str, group: int) -> tuple[pa.Table, list[Exercise]]:
         if (shard, group) not in self._groups:
             path = self._layout.outcome_shard(shard)
             names = tables.OUTCOME_SCHEMA.names
             table, footer = tables.read_outcome_columns(path, self._key, names, [group])
-            with shards.decoding_errors(path):
+            with sealing.decoding_errors(path):
                 kinds = [self._kind(each) for each in footer["kinds"]]
             self._groups[shard, group] = table, kinds
             if len(self._groups) > _GROUPS_KEPT:
@@ -342,12 +342,12 @@ class StoredOutcomes(Outcomes):
         texts = self.columns.remarks.take(pa.array(self.rows))
         with_it = pc.match_substring(texts, json.dumps(name)).fill_null(False)
         rows = np.flatnonzero(with_it.to_numpy())
-        found: dict[str, tuple[Any, list[int]]] = {}
+        by_value: dict[str, tuple[Any, list[int]]] = {}
         for row, text in zip(rows.tolist(), texts.take(pa.array(rows)).to_pylist(), strict=True):
             data = json.loads(text)
             if name in data:
-                found.setdefault(repr(data[name]), (data[name], []))[1].append(row)
-        return [(value, np.array(where)) for value, where in found.values()]
+                by_value.setdefault(repr(data[name]), (data[name], []))[1].append(row)
+        return [(value, np.array(where)) for value, where in by_value.values()]
 
     def distinct_exercises(self) -> list[Exercise]:  # noqa: D102 - see Outcomes
         if not len(self):

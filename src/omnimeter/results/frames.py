@@ -87,12 +87,12 @@ def open_results(
     several = root / "evaluations"
     if not root.joinpath("spec.json").exists() and several.is_dir():
         try:
-            found = sorted(
+            inside = sorted(
                 each for each in several.iterdir() if each.joinpath("spec.json").exists()
             )
         except OSError as error:
             raise files.read_error(error, several) from error
-        return StoredResults({each.name: Record(each, damaged=damaged) for each in found}, True)
+        return StoredResults({each.name: Record(each, damaged=damaged) for each in inside}, True)
     return StoredResults({root.name: Record(root, damaged=damaged)}, False)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from omnimeter.contract import Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.spec import fingerprint
-from omnimeter.results import files, shards, tables
+from omnimeter.results import files, sealing, tables
 from omnimeter.results.columns import Columns, StoredOutcomes
 from omnimeter.results.files import Key, Layout, write_errors
 from omnimeter.results.traces import encode_traces, read_traces, stored_traces
@@ -86,7 +86,7 @@ def _rewrite_older_traces(layout: Layout, key: Key, outcomes: StoredOutcomes) ->
     for shard in layout.trace_shards():
         path = layout.trace_shard(shard)
         stored = stored_traces(path, key)
-        if stored.version < shards.SCHEMA_VERSION:
+        if stored.version < sealing.SCHEMA_VERSION:
             attempts = dict(zip(stored.names, stored.attempts.tolist(), strict=True))
             own = {
                 (each, attempts[each]): trace
@@ -155,8 +155,8 @@ def _merge_outcomes(layout: Layout, key: Key, outcomes: StoredOutcomes) -> bool:
         return bool(left_over)
     # In the order of their first outcomes, so that what is read together lies together.
     rows = outcomes.rows
-    found, first = np.unique(columns.arrays["shard"][rows], return_index=True)
-    order = [*found[np.argsort(first)].tolist()]
+    places, first = np.unique(columns.arrays["shard"][rows], return_index=True)
+    order = [*places[np.argsort(first)].tolist()]
     order += [shard for shard in range(len(columns.shards)) if shard not in set(order)]
     chosen = [shard for shard in order if columns.shards[shard] in small]
     weight = [max(n / MERGED, size / MERGED_BYTES) for n, size in zip(counts, sizes, strict=True)]

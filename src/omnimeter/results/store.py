@@ -17,7 +17,7 @@ from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import canonical_json, fingerprint
-from omnimeter.results import files, merging, shards, tables
+from omnimeter.results import files, merging, sealing, tables
 from omnimeter.results.columns import Columns, Objects, StoredOutcomes
 from omnimeter.results.files import Layout, read_error, write_errors
 from omnimeter.results.journal import Journals
@@ -101,7 +101,7 @@ class Record:
             try:
                 self._columns = self._columns.extended(self._layout, new, self._key, damaged)
                 break
-            except shards.MissingShardError:  # merged since the directory was read
+            except sealing.MissingShardError:  # merged since the directory was read
                 if turn == _TRIES:
                     raise
         self._known = StoredOutcomes(self._columns, self._last_attempts(), self._made)
@@ -190,9 +190,9 @@ class Record:
                         names = {f"{key:016x}" for key in stored.keys[chosen].tolist()}
                         yield from read_traces(path, self._key, names, budget)
                         wanted[places[chosen]] = False
-                except shards.MissingShardError:
+                except sealing.MissingShardError:
                     complete = False
-                except shards.DamagedShardError as error:
+                except sealing.DamagedShardError as error:
                     if not self._skips:
                         raise
                     self.damaged[path] = error

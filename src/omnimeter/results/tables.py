@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from omnimeter.contract import Ending, Exercise, Fault, Instance, Outcome
-from omnimeter.results import shards
+from omnimeter.results import sealing
 from omnimeter.results.files import Key, shard_name
 
 GROUP = 4096
@@ -160,7 +160,7 @@ def encode_outcomes(
     footer: dict[str, Any] = {"kinds": list(kinds), "rows": [*map(len, groups)]}
     if names := sorted({*merged} - {name}):
         footer["merged"] = names
-    return name, shards.encode(name, groups, OUTCOME_SCHEMA, footer, key, _REPEATED)
+    return name, sealing.encode(name, groups, OUTCOME_SCHEMA, footer, key, _REPEATED)
 
 
 def _groups(table: pa.Table) -> list[pa.Table]:
@@ -192,8 +192,8 @@ def read_outcome_columns(
     Raises:
         StoreError: The shard cannot be read, or is not as it was written.
     """
-    with shards.open_shard(path, key) as shard:
-        if shard.version < shards.SCHEMA_VERSION:
+    with sealing.open_shard(path, key) as shard:
+        if shard.version < sealing.SCHEMA_VERSION:
             table, kinds = _of_older(shard)  # which have one row group
             footer = {"version": shard.version, "kinds": kinds, "rows": [len(table)]}
             return table.select(names), footer
@@ -202,10 +202,10 @@ def read_outcome_columns(
         return shard.read(names, groups), shard.footer
 
 
-def _of_older(shard: shards.Shard) -> tuple[pa.Table, list[str]]:
+def _of_older(shard: sealing.Shard) -> tuple[pa.Table, list[str]]:
     """The outcomes of a shard of format 1 or 2, as a table of this format."""
     rows: list[dict[str, Any]] = shard.file.read(use_threads=False).to_pylist()
-    if shards.digest(json.dumps(rows).encode()) != shard.footer["notes"]["digest"]:
+    if sealing.digest(json.dumps(rows).encode()) != shard.footer["notes"]["digest"]:
         raise ValueError("its rows do not match their digest")
     outcomes = []
     for row in rows:
