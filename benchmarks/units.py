@@ -1,4 +1,4 @@
-"""What exercises cost around their interactions: benchmarks/units.py [single shared python resuming].
+"""What exercises cost around their interactions: benchmarks/units.py [PART ...].
 
 Processor time is that of this process and its workers, and the clock on the wall is read where the
 question is how long one waits.
@@ -15,12 +15,18 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from time import perf_counter
 
 import numpy as np
-
 from measuring import examine_parts
+
 from omnimeter.api.evaluation import plan
 from omnimeter.api.result import opened
-from omnimeter.contract import Agent, Outcome, Spec
-from omnimeter.execution.units import processes, this_process, unfinished, units_of
+from omnimeter.contract import Agent, Ending, Exercise, Outcome
+from omnimeter.execution.units import (
+    evaluation_of,
+    processes,
+    this_process,
+    unfinished,
+    units_of,
+)
 from omnimeter.results import Writer
 
 EXERCISES, INTERACTIONS = 10_000, 1_000
@@ -32,7 +38,7 @@ LONG = 200
 class Slow(Agent):
     """An agent in Python whose exercises take about ten milliseconds."""
 
-    def act(self, reward: float, observation: object) -> int:
+    def act(self, reward: float, observation: object) -> int:  # noqa: ARG002
         """Spend some time, and do the first thing."""
         sum(range(120))
         return 0
@@ -52,15 +58,19 @@ def processor() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
+def _ignore(receipt: object) -> None:
+    """Receipts are not looked at."""
+
+
 def timed(path: Path, execute: Callable[..., None]) -> tuple[float, float]:
     """Seconds by the clock on the wall and of the processor that a whole evaluation takes."""
     units, begun, used = units_of(path), perf_counter(), processor()
-    execute(units, lambda receipt: None)
+    execute(units, _ignore)
     return perf_counter() - begun, processor() - used
 
 
 def single() -> bool:
-    """The overhead of an exercise of 1,000 interactions in one process, without its interactions."""
+    """What an exercise of 1,000 interactions takes in one process beside these."""
     holds = True
     for name in ("cups", "automata", "lambda"):
         with tempfile.TemporaryDirectory() as folder:
@@ -136,31 +146,23 @@ def resuming() -> bool:
 
 def store(path: Path, count: int) -> None:
     """Let each agent have had the first exercises, with made-up results."""
-    (model,) = units_of(path)[:1]
     writer, rng = Writer(path, ()), np.random.default_rng(0)
-    from omnimeter.execution.units import evaluation_of
-
     evaluation = evaluation_of(writer)
     exercises = evaluation.make_protocol().propose(evaluation.agents[0], [])
-    instances = [each.instance for each in exercises[:100]]
+    first, instances = exercises[0], [each.instance for each in exercises[:100]]
     for agent in evaluation.agents:
-        for first in range(0, count, 4096):
-            numbers = range(first, min(first + 4096, count))
+        for start in range(0, count, 4096):
+            numbers = range(start, min(start + 4096, count))
             payoffs = rng.normal(0, 0.1, len(numbers)).round(4).tolist()
-            writer.append(
-                outcome(
-                    replace(exercises[0], agent=agent, number=k, instance=instances[k % 100]), p
-                )
-                for k, p in zip(numbers, payoffs, strict=True)
+            given = (
+                replace(first, agent=agent, number=k, instance=instances[k % 100]) for k in numbers
             )
-    assert model.first == 0
+            writer.append(map(outcome, given, payoffs))
 
 
-def outcome(exercise: object, payoff: float) -> Outcome:
+def outcome(exercise: Exercise, payoff: float) -> Outcome:
     """An outcome with this payoff."""
-    from omnimeter.contract import Ending
-
-    return Outcome(exercise, payoff, 10, 10 * payoff, 9, 10, Ending.BUDGET)  # type: ignore[arg-type]
+    return Outcome(exercise, payoff, 10, 10 * payoff, 9, 10, Ending.BUDGET)
 
 
 PARTS = {"single": single, "shared": shared, "python": python, "resuming": resuming}

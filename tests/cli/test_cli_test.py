@@ -239,7 +239,7 @@ def test_compare_refuses_what_cannot_be_compared(omnimeter):
     omnimeter("run", "-a", "cup-presser", *CUPS, "-n", "2", "-i", "20", "--out", "run")
     for arguments, hint in [
         (("one",), "at least two agents"),
-        (("one", "one"), "in two of the evaluations"),
+        (("one", "one"), "at least two agents"),
         (("one", "seed"), "they differ in seed"),
         (("one", "run"), "they differ in protocol"),
         (("one", "nowhere"), "nowhere"),

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from omnimeter.api.campaign_file import Entry, Plan, read_plan
 from omnimeter.api.evaluation import Session, directory_of, load, running_options
-from omnimeter.api.result import opened
+from omnimeter.api.result import agent_among, opened
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
-from omnimeter.contract import ClockKind, InvalidInputError, Outcomes, Score
+from omnimeter.contract import ClockKind, InvalidInputError, Outcomes, Score, Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import JsonData
 from omnimeter.estimation import Estimate, combined_mean
@@ -36,6 +36,11 @@ from omnimeter.execution.units import (
 )
 from omnimeter.results import files
 from omnimeter.results.files import Layout, is_locked, newer_format_error, read_error
+
+if TYPE_CHECKING:
+    from omnimeter.protocols import Result as Judged
+    from omnimeter.reports import Comparison
+    from omnimeter.reports.between import Between, Taken
 
 FORMAT = 1
 """The version of the layout that this package writes."""
@@ -495,6 +500,67 @@ class Campaign:
                 score = None if result is None else result.scores[agent.label]
                 row.append((score, result is not None and result.complete))
         return [_row(*names, scored) for names, scored in scores.items()]
+
+    def tests(self, *, trust: bool = False) -> list[Taken]:
+        """Each test with its results so far, one for each seed; those not begun are left out.
+
+        Args:
+            trust: Import code that its tests name; see ``load``.
+
+        Raises:
+            StoreError: An evaluation is damaged.
+            InvalidInputError: Code is named that is not trusted.
+        """
+        from omnimeter.reports.between import Taken
+
+        groups: dict[str, list[Judged]] = {}
+        for entry in self.entries:
+            # Where a test has one class, its name says so only if there are several.
+            same = {e.environment_class for e in self.entries if e.setting == entry.setting}
+            name = f"{entry.setting}, {entry.environment_class}" if len(same) > 1 else entry.setting
+            if Layout(self.directory(entry)).spec.exists():
+                result = load(self.directory(entry), trust=trust)
+                groups.setdefault(name, []).append(result.judged)
+        return [Taken(name, results) for name, results in groups.items()]
+
+    def compare(
+        self, reference: str | Spec | None = None, *, trust: bool = False
+    ) -> dict[str, list[Comparison]]:
+        """Every agent against one of them in each test, over its seeds.
+
+        The intervals of a test hold all at once; those of several tests do not.
+
+        Args:
+            reference: The agent to compare with; by default the best of the test.
+            trust: As for ``tests``.
+
+        Raises:
+            InvalidInputError: The reference took no part.
+        """
+        from omnimeter.reports.comparisons import comparisons_over
+
+        chosen = None if reference is None else agent_among(self.plan.agents, reference)
+        return {
+            test.name: comparisons_over(test.results, chosen)
+            for test in self.tests(trust=trust)
+            if chosen is None or any(chosen in each.outcomes for each in test.results)
+        }
+
+    def between(self, agent: str | Spec, reference: str | Spec, *, trust: bool = False) -> Between:
+        """All that is known of the difference between two agents, over tests and seeds.
+
+        Args:
+            agent: The one agent.
+            reference: The other one.
+            trust: As for ``tests``.
+
+        Raises:
+            InvalidInputError: One took no part, both are the same, or met in no test.
+        """
+        from omnimeter.reports.between import between
+
+        chosen = [agent_among(self.plan.agents, each) for each in (agent, reference)]
+        return between(self.tests(trust=trust), *chosen)
 
     def export(
         self, path: str | Path, file_format: str | None = None, *, traces: bool = False

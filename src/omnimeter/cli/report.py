@@ -1,4 +1,4 @@
-"""``omnimeter report``: the page of a stored evaluation."""
+"""``omnimeter report``: the page of a stored evaluation, or of several of the same test."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from omnimeter.cli.scores import made_json, print_result, print_seed, print_warn
 
 
 def report(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIRECTORY", help="The directory of an evaluation.")
+    directories: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR", help="The directory of an evaluation, or several of the same test."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -30,12 +33,22 @@ def report(
 ) -> None:
     """Score a stored evaluation again and write its report page. Runs nothing.
 
+    Several evaluations of the same test become one: with the exercises and the agents of all. Its
+    page needs --out.
+
     Code that only the evaluation names is not imported without --trust.
     """
-    from omnimeter.api import load
+    from omnimeter.api import load, merge
+    from omnimeter.contract import InvalidInputError
     from omnimeter.reports import latex_table, result_json
 
-    result = load(directory, payoff=payoff, trust=trust)
+    several = len(directories) > 1
+    if several and out is None and not latex:
+        raise InvalidInputError(
+            "The page of several evaluations needs a place.", "For example: --out report.html"
+        )
+    loaded = [load(each, payoff=payoff, trust=trust) for each in directories]
+    result = merge(*loaded) if several else loaded[0]
     print_warnings(result)
     if latex:
         typer.echo(latex_table(result.judged))
@@ -44,7 +57,9 @@ def report(
         page = result.report(out)
     if json:
         data = {**result_json(result.judged), "memory": result.memory, **made_json(result)}
-        print_json({**data, "report": str(page), "directory": str(directory)})
+        places = [str(each) for each in directories]
+        where = {"directories": places} if several else {"directory": places[0]}
+        print_json({**data, "report": str(page), **where})
         return
     print_result(result.judged)
     print_seed(result)

@@ -208,8 +208,12 @@ def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:
     """What stored outcomes say, without running anything."""
     protocol = evaluation.make_protocol()
     by_agent = Outcomes.of(outcomes).by_agent(evaluation.agents)
-    complete = not any(_is_unfinished(protocol, agent, done) for agent, done in by_agent.items())
-    return judge(protocol, by_agent, complete)
+    return judge(protocol, by_agent, is_complete(protocol, by_agent))
+
+
+def is_complete(protocol: Protocol, outcomes: Mapping[Spec, Outcomes]) -> bool:
+    """Whether no agent has anything left to do."""
+    return not any(_is_unfinished(protocol, agent, done) for agent, done in outcomes.items())
 
 
 def _is_unfinished(protocol: Protocol, agent: Spec, outcomes: Outcomes) -> bool:

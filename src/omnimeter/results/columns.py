@@ -355,6 +355,15 @@ class StoredOutcomes(Outcomes):
         _, first = np.unique(self.columns.arrays["kind"][self.rows], return_index=True)
         return [each.exercise for each in self.objects(np.sort(first))]
 
+    def classes(self) -> list[tuple[Spec, IntArray]]:  # noqa: D102 - see Outcomes
+        rows: dict[Spec, list[IntArray]] = {}
+        kinds = self.columns.arrays["kind"][self.rows] if len(self) else self.rows
+        names = list(self.columns.kinds)
+        for kind in np.unique(kinds).tolist():
+            spec = tables.exercise_of_kind(names[kind]).environment_class
+            rows.setdefault(spec, []).append(np.flatnonzero(kinds == kind))
+        return [(spec, np.sort(np.concatenate(where))) for spec, where in rows.items()]
+
     def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:  # noqa: D102 - see Outcomes
         places = self.columns.arrays["agent"][self.rows] if len(self) else self.rows
         known: dict[str, list[int]] = {}

@@ -251,6 +251,19 @@ class Writer(Record):
         self._stored = np.sort(self.outcomes().keys)
         self._added: set[int] = set()
 
+    def keep_provenance(self, made: Iterable[Mapping[str, Any]]) -> None:
+        """Write down how outcomes were made that are stored here and were made elsewhere.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        known = self.provenance()
+        numbers = [int(p.stem) for p in self._layout.provenance_files() if p.stem.isdecimal()]
+        new = [dict(each) for each in made if dict(each) not in known]
+        for number, each in enumerate(new, max(numbers, default=0) + 1):
+            content = json.dumps(each, indent=2, sort_keys=True) + "\n"
+            files.write(self._layout.provenance / f"{number:04d}.json", content.encode())
+
     def append(
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
     ) -> None:
