@@ -179,7 +179,7 @@ def test_a_unit_is_quarantined_with_its_reason(study: Path) -> None:
 
     def dying(units: Sequence[Unit], tell: Tell) -> None:
         victims.append(units[0])
-        tell(Receipt(units[0].key, 0, 0.1, "quarantined", "The worker was killed.\nKilled"))
+        tell(Receipt(units[0].key, 0, 0.1, "quarantined", reason="The worker was killed.\nKilled"))
         this_process(units[1:], tell)
 
     campaign = om.campaign(study)
@@ -315,13 +315,31 @@ def test_mistakes_are_found_before_anything_is_stored(study: Path) -> None:
     assert not campaign.path.exists()
 
 
+def test_where_real_time_counts_there_is_one_worker(study: Path) -> None:
+    test = 'definition = 18\nclass = "automata"\ntime = 0.5\nslot = 0.01\n'
+    study.write_text(f'[[agents]]\nagent = "random"\n[[tests]]\n{test}')
+    campaign = om.campaign(study)
+    with pytest.raises(InvalidInputError, match="Real time counts in automata: several workers"):
+        campaign.with_running(workers=2).run()
+    assert not campaign.path.exists()
+    assert campaign.with_running(workers=1, executor="this-process").run().complete
+
+
 def test_agents_that_are_not_contained(study: Path) -> None:
     (study.parent / "mine.py").write_text("def act(observation):\n    raise ValueError\n")
     text = TEXT.replace('agent = "random"', 'agent = "mine.py:act"')
     study.write_text(text + "[limits]\nfault_limit = 2\n")
-    status = om.campaign(study).run()
+    limits: list[int] = []
+
+    def look(units: Sequence[Unit], tell: Tell) -> None:
+        limits.extend(unit.options.fault_limit for unit in units)
+        this_process(units, tell)
+
+    status = om.campaign(study).run(executor=look)
+    assert set(limits) == {2}
     (first, *_) = status.agents
-    assert (first.finished, first.faults, first.own_faults) == (2, 2, 2)  # stopped then
+    assert first.agent.endswith("mine.py:act")
+    assert 2 <= first.finished == first.faults == first.own_faults
     assert status.complete
 
 

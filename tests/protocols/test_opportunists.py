@@ -81,11 +81,10 @@ def differences(protocol: Spec, agents: list[Spec]) -> tuple[Spec, dict[Spec, li
     """The payoff, and by how much each agent got more than a random one, unit by unit."""
     result = evaluate(Evaluation(protocol, (RANDOM, *agents)))
     assert not any(score.faults for score in result.scores.values())
-    usual = unit_values(result, RANDOM)
+    _, usual = unit_values(result, RANDOM)
     assert result.design.payoff is not None
     return result.design.payoff, {
-        agent: [value - usual[unit] for unit, value in unit_values(result, agent).items()]
-        for agent in agents
+        agent: (unit_values(result, agent).values - usual).tolist() for agent in agents
     }
 
 

@@ -108,7 +108,7 @@ def learned(traces: Sequence[Trace], *budgets: Budget) -> CurveFigure | None:
     ]
     result = replace(a_result({GOOD: []}), outcomes={GOOD: outcomes})
     keyed = [(one.exercise.key, trace) for one, trace in zip(outcomes, traces, strict=False)]
-    return learning_figure(result, score_rows(result), [*keyed, ("unknown", a_trace([1.0]))])
+    return learning_figure(result, score_rows(result), [*keyed, ("0" * 16, a_trace([1.0]))])
 
 
 def test_learning_curves_are_means_of_running_averages() -> None:

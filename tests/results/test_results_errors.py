@@ -5,18 +5,21 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from omnimeter import results
 from omnimeter.contract.errors import StoreError
-from omnimeter.results import Record, Writer, open_writer
+from omnimeter.results import Record, Writer, open_writer, provenance
 from results_samples import SPEC, exact_trace, make_outcome, make_trace
 
 FULL = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG]
@@ -53,7 +56,8 @@ def test_a_file_is_on_disk_before_it_has_its_name(
         monkeypatch.setattr(Path, "replace", noted_replace)
         append(writer, 1)
     (shard,) = (path.name for path in (tmp_path / "outcomes").iterdir())
-    assert events == [
+    names = [re.sub(r"\.[0-9a-f]{8}\.writing$", ".writing", name) for _, name in events]
+    assert [(event, name) for (event, _), name in zip(events, names, strict=True)] == [
         event
         for directory in ("traces", "outcomes")
         for event in (("fsync", f"{shard}.writing"), ("rename", shard), ("fsync", directory))
@@ -214,8 +218,7 @@ def test_a_directory_that_may_not_be_written(unprivileged: Path) -> None:
     directories = [evaluation, *(path for path in evaluation.iterdir() if path.is_dir())]
     for directory in directories:
         directory.chmod(0o555)
-    for file in (evaluation / "lock", evaluation / "index.sqlite"):
-        file.chmod(0o444)
+    (evaluation / "lock").chmod(0o444)
     record = Record(evaluation)
     assert record.outcomes() == [make_outcome(1), make_outcome(2)]
     assert len(list(record.traces())) == len(record.keys()) == 2
@@ -268,7 +271,7 @@ def test_no_flipped_bit_is_ever_read_as_a_result(tmp_path: Path) -> None:
     with open_writer(tmp_path, SPEC) as writer:
         append(writer, 1, 2, 3)
     record = Record(tmp_path)
-    outcomes = record.outcomes()
+    outcomes = list(record.outcomes())
     traces = [(key, exact_trace(trace)) for key, trace in record.traces()]
     rng = random.Random(1)
     for kind in ("outcomes", "traces"):
@@ -280,6 +283,7 @@ def test_no_flipped_bit_is_ever_read_as_a_result(tmp_path: Path) -> None:
             flipped[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
             shard.write_bytes(flipped)
             try:
+                record = Record(tmp_path)
                 assert record.outcomes() == outcomes
                 assert [(key, exact_trace(trace)) for key, trace in record.traces()] == traces
             except StoreError as error:
@@ -289,18 +293,19 @@ def test_no_flipped_bit_is_ever_read_as_a_result(tmp_path: Path) -> None:
         assert all(str(shard) in complaint for complaint in complaints)
 
 
-@pytest.mark.parametrize(("kind", "column"), [("outcomes", "payoff"), ("traces", "reward")])
+@pytest.mark.parametrize(("kind", "column"), [("outcomes", "payoff"), ("traces", "rewards")])
 def test_an_edited_shard_is_noticed(tmp_path: Path, kind: str, column: str) -> None:
     with open_writer(tmp_path, SPEC) as writer:
         append(writer, 1)
     (shard,) = (tmp_path / kind).iterdir()
     table, footer = pq.read_table(shard), pq.read_metadata(shard).metadata
-    better = pa.array([1.0] * len(table))
-    table = table.set_column(table.schema.get_field_index(column), column, better)
+    place = table.schema.get_field_index(column)
+    better = pa.array([1.0 if kind == "outcomes" else [1.0] * 10])
+    table = table.set_column(place, table.schema.field(column), better)
     with pq.ParquetWriter(shard, table.schema.remove_metadata()) as editor:
         editor.write_table(table.replace_schema_metadata(None))
         editor.add_key_value_metadata({name: footer[name] for name in footer if b"omn" in name})
-    with pytest.raises(StoreError, match="do not match their digest"):
+    with pytest.raises(StoreError, match="does not match"):
         _ = Record(tmp_path).outcomes() if kind == "outcomes" else list(Record(tmp_path).traces())
 
 
@@ -311,3 +316,78 @@ def test_a_shard_under_a_wrong_name_is_noticed(tmp_path: Path) -> None:
     shard.rename(shard.with_name("0123456789abcdef.parquet"))
     with pytest.raises(StoreError, match="name does not match"):
         Record(tmp_path).outcomes()
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut"])
+@pytest.mark.parametrize("kind", ["outcomes", "traces"])
+def test_the_rest_of_a_damaged_evaluation_can_be_read(
+    tmp_path: Path, kind: str, damage: str
+) -> None:
+    with open_writer(tmp_path, SPEC) as writer:
+        append(writer, 1, 2)
+        append(writer, 3)
+    whole = Record(tmp_path)
+    intact = list(whole.outcomes())
+    (lost,) = [shard for shard in (tmp_path / kind).iterdir() if len(pq.read_table(shard)) == 2]
+    content = bytearray(lost.read_bytes())
+    content[len(content) // 3] ^= 16  # in columns that are only read where objects are asked for
+    lost.write_bytes(content[:-100] if damage == "cut" else content)
+
+    record = Record(tmp_path)
+    with pytest.raises(StoreError) as caught:
+        _ = [*record.outcomes(), *record.traces()]
+    assert str(lost) in caught.value.message
+    assert 'damaged="skip"' in caught.value.advice
+
+    record = Record(tmp_path, damaged="skip")
+    traces = [key for key, _ in record.traces()]
+    assert traces == [intact[2].exercise.key]
+    assert list(record.outcomes()) == (intact[2:] if kind == "outcomes" else intact)
+    assert list(record.damaged) == [lost]
+    assert "is damaged" in record.damaged[lost].message
+    opened = results.open(tmp_path, damaged="skip")
+    assert opened.to_arrow().read_all()["number"].to_pylist() == [
+        each.exercise.number for each in record.outcomes()
+    ]
+    assert list(opened.damaged) == ([lost] if kind == "outcomes" else [])
+
+    lost.unlink()  # as the message says; what was lost is run again
+    (tmp_path / "outcomes" / lost.name).unlink(missing_ok=True)
+    with open_writer(tmp_path, SPEC) as writer:
+        assert writer.outcomes() == intact[2:]
+        append(writer, 1, 2, 3)
+    assert Record(tmp_path).outcomes() == intact
+    assert len(list(Record(tmp_path).traces())) == 3
+
+
+def test_a_foreign_shard_is_left_out_too(tmp_path: Path) -> None:
+    for name, number in (("own", 1), ("other", 2)):
+        with open_writer(tmp_path / name, SPEC) as writer:
+            append(writer, number)
+    (foreign,) = (tmp_path / "other" / "outcomes").iterdir()
+    shutil.copy(foreign, tmp_path / "own" / "outcomes")
+    record = Record(tmp_path / "own", damaged="skip")
+    assert record.outcomes() == [make_outcome(1)]
+    (error,) = record.damaged.values()
+    assert "was not written by this evaluation" in error.message
+
+
+def test_nothing_depends_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock steps back by years between two writers, and files are older than the first."""
+    for turn, (year, number) in enumerate(((2030, 1), (1999, 2), (2015, 3))):
+
+        class Clock(datetime):
+            @classmethod
+            def now(cls, tz: tzinfo | None = None) -> Clock:
+                return cls(year, 1, 1, tzinfo=tz)  # noqa: B023 - used within this turn only
+
+        monkeypatch.setattr(provenance, "datetime", Clock)
+        with open_writer(tmp_path, SPEC) as writer:
+            assert len(writer.outcomes()) == turn
+            append(writer, number)
+        for path in tmp_path.rglob("*"):
+            os.utime(path, (1000 - turn, 1000 - turn))
+    record = Record(tmp_path)
+    assert [made["started"][:4] for made in record.provenance()] == ["2030", "1999", "2015"]
+    assert record.outcomes() == [make_outcome(number) for number in (1, 2, 3)]
+    assert len(list(record.traces())) == 3

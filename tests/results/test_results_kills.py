@@ -11,13 +11,16 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from omnimeter.contract.errors import StoreError
-from omnimeter.results import Record, open_writer, store, tables
+from omnimeter.results import Record, open_writer
 from omnimeter.results.files import Layout, read_key
+from omnimeter.results.tables import read_outcome_columns
+from omnimeter.results.traces import stored_traces
 from results_samples import SPEC, exact_trace, make_outcome, make_trace
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills by POSIX signals")
@@ -63,7 +66,7 @@ DYING = """
 import itertools, os, signal, sys
 from pathlib import Path
 from results_samples import SPEC, make_outcome, make_trace
-from omnimeter.results import store, open_writer
+from omnimeter.results import open_writer
 
 def work(directory, last):
     steps = itertools.count(1)
@@ -98,7 +101,7 @@ def work(directory, last):
 
     with open_writer(directory, SPEC) as writer:
         os.fdopen, Path.replace = tearing_open, around(Path.replace)
-        os.fsync, store.add_to_index = around(os.fsync), around(store.add_to_index)
+        os.fsync = around(os.fsync)
         for numbers in ((1, 2), (3, 4)):
             batch = [make_outcome(number) for number in numbers]
             traces = {one.exercise.key: make_trace(one.exercise.number) for one in batch}
@@ -183,14 +186,14 @@ def check_reading(directory: Path, acknowledged: set[int]) -> None:
 
 
 def check_consistent(directory: Path) -> None:
-    """Nothing is left over or held twice, and the index agrees."""
-    layout = Layout(directory)
+    """Nothing is left over or held twice."""
+    layout, key = Layout(directory), read_key(Layout(directory))
     assert not list(directory.rglob("*.writing"))
-    assert layout.shards() == layout.trace_shards() == sorted(store.indexed_attempts(layout))
-    key = read_key(layout)
     shards = [layout.outcome_shard(name) for name in layout.shards()]
-    holders = Counter(each for shard in shards for each in tables.read_attempts(shard, key))
-    assert set(holders.values()) == {1}
+    stored = [read_outcome_columns(shard, key, ["key"])[0]["key"].to_pylist() for shard in shards]
+    assert set(Counter(chain(*stored)).values()) == {1}
+    traced = [stored_traces(layout.trace_shard(name), key) for name in layout.trace_shards()]
+    assert sorted(chain(*stored)) == sorted(chain(*(each.names for each in traced)))
 
 
 def assert_survives(directory: Path, kills: int) -> None:

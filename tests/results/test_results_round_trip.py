@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -31,7 +30,7 @@ from omnimeter.contract import (
     TimeoutRule,
     Trace,
 )
-from omnimeter.results import Record, open_writer, tables
+from omnimeter.results import Record, open_writer
 from results_samples import (
     SPEC,
     exact_outcome,
@@ -61,7 +60,7 @@ exercises = st.builds(
     agent=specs,
     environment_class=specs,
     instance=st.builds(Instance, json_objects),
-    budget=st.builds(Budget, st.integers(0, 2**40), st.none() | st.floats(0, 1e9)),
+    budget=st.builds(Budget, st.integers(0, 10**12), st.none() | st.floats(0, 1e9)),
     seed=st.integers(),
     number=int64,
     clock=st.builds(Clock, st.sampled_from(ClockKind), st.floats(1e-6, 1e6)),
@@ -101,6 +100,9 @@ def traces(draw: st.DrawFn) -> Trace:
         ),
         planned=draw(st.none() | times),
         timed=draw(st.booleans()),
+        lowest=draw(st.floats(allow_nan=False)),
+        wall_ns=draw(st.none() | arrays.arrays(np.int64, count)),
+        cpu_ns=draw(st.none() | arrays.arrays(np.int64, count)),
     )
 
 
@@ -213,44 +215,28 @@ def test_people_can_open_the_shards(tmp_path: Path) -> None:
     assert math.isnan(row["payoff"])
     assert row["total"] == math.inf
     footer = json.loads(pq.read_metadata(outcome_shard).metadata[b"omnimeter"])
-    assert footer["version"] == 2
-    assert footer["keys"] == [failed.exercise.key]
+    assert footer["version"] == 3
+    assert footer["name"] == outcome_shard.stem
+    assert row["key"] == failed.exercise.key
 
     (trace_shard,) = (tmp_path / "traces").iterdir()
     assert trace_shard.name == outcome_shard.name
-    rows = pq.read_table(trace_shard).to_pylist()
+    (row,) = pq.read_table(trace_shard).to_pylist()
     trace = make_trace(4)
-    assert [row["index"] for row in rows] == list(range(10))
-    assert {row["key"] for row in rows} == {failed.exercise.key}
-    assert [row["reward"] for row in rows] == trace.rewards.tolist()
-    assert [row["time"] for row in rows] == trace.times.tolist()
+    assert (row["key"], row["end_ns"], row["ending"]) == (failed.exercise.key, 30, "budget")
+    assert row["rewards"] == trace.rewards.tolist()
+    assert row["times"] == trace.times.tolist()
     assert trace.actions is not None
     assert trace.observations is not None
-    assert [row["action"] for row in rows] == trace.actions.tolist()
-    assert [row["observation"] for row in rows] == trace.observations[:-1].tolist()
+    assert row["actions"] == trace.actions.tolist()
+    assert np.array_equal(np.reshape(row["observations"], row["shape"]), trace.observations)
 
 
-@pytest.mark.parametrize("budget", [Budget(7), Budget(seconds=2.0), Budget(7, 2.0)])
-def test_traces_of_earlier_versions_get_their_plan_from_the_exercise(
-    tmp_path: Path, budget: Budget, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exercise = Exercise(Spec("a-v1"), Spec("e-v1"), Instance({}), budget, seed=1, number=2)
-    outcome = Outcome(exercise, 0.5, 1, 0.5, 1, 1, Ending.STOPPED)
-    trace = Trace(np.array([0.5]), np.array([1]), 1, Ending.STOPPED)
-    monkeypatch.setattr(tables, "_head", without_plan(tables._head))
-    with open_writer(tmp_path, SPEC) as writer:
-        writer.append([outcome], {exercise.key: trace})
-    read = Record(tmp_path).trace(exercise.key)
-    assert read is not None
-    assert (read.planned, read.timed) == (budget.interactions, budget.seconds is not None)
-
-
-def without_plan(head: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """What earlier versions wrote of a trace."""
-
-    def written(key: str, trace: Trace) -> dict[str, Any]:
-        given = head(key, trace)
-        del given["planned"], given["timed"]
-        return given
-
-    return written
+def test_traces_of_earlier_versions_get_their_plan_from_the_exercise() -> None:
+    record = Record(Path(__file__).with_name("format2-unplanned"))
+    plans = []
+    for outcome in record.outcomes():
+        trace = record.trace(outcome.exercise.key)
+        assert trace is not None
+        plans.append((trace.planned, trace.timed, trace.lowest))
+    assert plans == [(7, False, -1.0), (None, True, -1.0), (7, True, -1.0)]

@@ -65,16 +65,21 @@ def exact_outcome(outcome: Outcome) -> tuple[object, ...]:
         bits(outcome.first_reward),
         outcome.fault,
         outcome.remarks,
+        outcome.attempts,
     )
 
 
 def exact_trace(trace: Trace) -> tuple[object, ...]:
     """Everything in a trace, comparable bit for bit."""
     columns = (trace.rewards, trace.times, trace.actions, trace.observations)
+    columns += (trace.wall_ns, trace.cpu_ns)
     return (
         tuple(c if c is None else (c.dtype, c.shape, c.tobytes()) for c in columns),
         trace.end_ns,
         trace.ending,
         bits(trace.first_reward),
         trace.fault,
+        trace.planned,
+        trace.timed,
+        bits(trace.lowest),
     )

@@ -14,14 +14,15 @@ from statistics import fmean
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from omnimeter.api.campaign_file import Entry, Plan, read_plan
 from omnimeter.api.evaluation import Session, directory_of, load, running_options
 from omnimeter.api.result import agent_among, opened
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
-from omnimeter.contract import InvalidInputError, Outcome, Score, Spec
+from omnimeter.contract import ClockKind, InvalidInputError, Outcomes, Score, Spec
 from omnimeter.contract.errors import StoreError
-from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.spec import JsonData
 from omnimeter.estimation import Estimate, combined_mean
 from omnimeter.execution.units import (
@@ -29,6 +30,7 @@ from omnimeter.execution.units import (
     Executor,
     Receipt,
     Unit,
+    quarantine,
     unfinished,
     units_of,
 )
@@ -169,7 +171,7 @@ class ScoreRow(JsonData):
 
 
 class TimeLeft:
-    """Estimates the time left from the receipts of a run, by a clock that nobody can set.
+    """Estimates the time left from the receipts of a run, by a clock that cannot be set.
 
     What is left is taken to last as long as units of the same evaluation did, or else as all did.
     """
@@ -314,12 +316,21 @@ class Campaign:
         for entry in alike.values():
             evaluation = entry.evaluation
             options = self.plan.options(evaluation.agents)
-            options = replace(options, workers=self.workers)
             definition = _PROTOCOLS.get(evaluation.protocol.id)
             if definition is None:
                 Session(evaluation, options=options).check()
             else:
                 UniversalTest(definition, evaluation, options=options).check()
+
+    def _check_workers(self) -> None:
+        """Check that tests in which real time counts are not disturbed by others."""
+        for entry in self.entries if self.workers > 1 else ():
+            protocol = entry.evaluation.protocol
+            definition = _PROTOCOLS.get(protocol.id)
+            if definition and protocol.parameters.get("clock") == ClockKind.WALL:
+                message = f"Real time counts in {entry.setting}: several workers would disturb it."
+                advice = 'Give workers=1, or clock = "virtual" in the file.'
+                raise InvalidInputError(message, advice)
 
     def run(
         self,
@@ -339,6 +350,7 @@ class Campaign:
             StoreError: Another process carries it out, or it cannot be stored.
             OmnimeterError: Something cannot be made.
         """
+        self._check_workers()
         if self._new:
             self.check()
         interrupted = False
@@ -359,7 +371,8 @@ class Campaign:
                     clock.add(receipt)
                     quarantined = receipt.outcome == "quarantined"
                     if quarantined:
-                        self._give_up(by_key[receipt.unit], receipt.reason)
+                        unit = by_key[receipt.unit]
+                        quarantine(self.path, unit, receipt.reason, receipt.tail)
                     now = replace(
                         now,
                         done=now.done + (receipt.outcome != "interrupted"),
@@ -388,7 +401,7 @@ class Campaign:
     def _locked(self) -> Iterator[None]:
         """Hold the lock; a look at it by ``status`` lasts a moment only."""
         files.make_directory(self.path, mode=0o700)
-        with files.locked(self._layout, patience=0.5):
+        with files.locked(self._layout, timeout=0.5):
             if self._new or self._stored_plan(self.path) != self.plan:
                 if self._source:
                     files.write(self.path / "campaign.toml", self._source)
@@ -421,20 +434,6 @@ class Campaign:
     def _quarantine(self) -> Path:
         return self.path / "quarantine"
 
-    def _give_up(self, unit: Unit, reason: str) -> None:
-        """Write down why a unit is not tried again."""
-        directory = self._quarantine()
-        files.make_directory(directory)
-        agents = [agent.label for agent in unit.agents]
-        content = {
-            "evaluation": Path(unit.directory).name,
-            "agents": agents,
-            "first": unit.first,
-            "reason": reason,
-        }
-        path = directory / f"{unit.key}.json"
-        files.write(path, (json.dumps(content, indent=2) + "\n").encode())
-
     def _write_progress(self, progress: Progress) -> None:
         content = json.dumps(progress.to_json()) + "\n"
         files.write(self.path / "progress.json", content.encode())
@@ -459,14 +458,14 @@ class Campaign:
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
-        finished, faults, own = Counter[Spec](), Counter[Spec](), Counter[Spec]()
-        for outcome in _outcomes(self.directory(entry)):
-            agent = outcome.exercise.agent
-            finished[agent] += 1
-            faults[agent] += outcome.fault is not None
-            own[agent] += is_own_fault(outcome)
-        for agent in entry.evaluation.agents:
-            counts = finished[agent], entry.expected, faults[agent], own[agent]
+        from omnimeter.results import Record
+
+        agents, directory = entry.evaluation.agents, self.directory(entry)
+        begun = Layout(directory).spec.exists()
+        outcomes = Record(directory).outcomes() if begun else Outcomes()
+        for agent, done in outcomes.by_agent(agents).items():
+            faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
+            counts = len(done), entry.expected, int(faults), int(own)
             yield AgentStatus(entry.name, agent.label, *counts)
 
     def _given_up(self) -> Iterator[Quarantined]:
@@ -589,13 +588,6 @@ class Campaign:
             if Layout(self.directory(entry)).spec.exists()
         )
         return write_tables(tables, path, file_format or path.suffix[1:], traces=traces)
-
-
-def _outcomes(directory: Path) -> Sequence[Outcome]:
-    """The outcomes of a stored evaluation so far."""
-    from omnimeter.results import Record
-
-    return Record(directory).outcomes() if Layout(directory).spec.exists() else []
 
 
 def _described(entry: Entry) -> dict[str, Any]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omnimeter.contract import InvalidInputError, Outcome, Trace
-from omnimeter.contract.exercise import is_own_fault
+import numpy as np
+
+from omnimeter.contract import InvalidInputError, Outcomes, Spec, Trace
+from omnimeter.contract.outcomes import ENDINGS, FAULTS
+from omnimeter.protocols import Evaluation
 from omnimeter.results.files import UNFINISHED, write_errors
 
 if TYPE_CHECKING:
@@ -94,53 +97,77 @@ def write_tables(evaluations: _Evaluations, path: Path, file_format: str, *, tra
 
 
 def _tables(evaluations: _Evaluations, schema: pa.Schema, *, traces: bool) -> Iterator[pa.Table]:
-    import pyarrow as pa
-
     from omnimeter.results import Record
 
     for described, directory in evaluations:
         record = Record(directory)
-        outcomes = record.outcomes()
-        if not traces:
-            rows = [{**described, **_exercise(each), **_outcome(each)} for each in outcomes]
-            yield pa.Table.from_pylist(rows, schema)
-            continue
-        by_key = {each.exercise.key: each for each in outcomes}
-        for key, trace in record.traces():
-            exercise = {**described, **_exercise(by_key[key])}
-            yield pa.Table.from_pylist([{**exercise, **row} for row in _steps(trace)], schema)
+        agents = Evaluation.from_json(record.spec).agents
+        exercises: dict[str, dict[str, Any]] = {}
+        for agent, done in record.outcomes().by_agent(agents).items():
+            own = _exercises(agent, done)
+            if traces:
+                rows = zip(*own.values(), strict=True)
+                exercises |= {row[-1]: dict(zip(own, row, strict=True)) for row in rows}
+            elif len(done):
+                yield _table({**own, **_outcomes(done)}, described, schema)
+        for key, trace in record.traces() if traces else ():
+            yield _table(_steps(trace), {**described, **exercises[key]}, schema)
 
 
-def _exercise(outcome: Outcome) -> dict[str, Any]:
-    exercise = outcome.exercise
-    own = {"environment_class": exercise.environment_class.label, "agent": exercise.agent.label}
-    return {**own, "exercise": exercise.number, "key": exercise.key}
+def _table(
+    columns: Mapping[str, Sequence[Any]], constant: Mapping[str, Any], schema: pa.Schema
+) -> pa.Table:
+    """A table in which some columns have the same value in every row."""
+    import pyarrow as pa
+
+    count = len(next(iter(columns.values())))
+    every = {**{name: [value] * count for name, value in constant.items()}, **columns}
+    return pa.Table.from_pydict({name: every[name] for name in schema.names}, schema)
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def _exercises(agent: Spec, outcomes: Outcomes) -> dict[str, Sequence[Any]]:
+    """The columns that say which exercise it is."""
+    classes = {each.environment_class.label for each in outcomes.distinct_exercises()}
+    labels = list(classes) * len(outcomes)
+    if len(classes) > 1:
+        labels = [each.exercise.environment_class.label for each in outcomes]
     return {
-        "instance": outcome.exercise.instance.key,
-        "complexity": outcome.exercise.complexity,
-        "payoff": outcome.payoff,
-        "interactions": outcome.interactions,
-        "total_reward": outcome.total,
-        "seconds": outcome.last_time / 1e9,
-        "ending": str(outcome.ending),
-        "fault": None if outcome.fault is None else str(outcome.fault.kind),
-        "own_fault": is_own_fault(outcome),
-        "privileged": str(outcome.remarks.get("privileged", "")),
-        "attempts": outcome.attempts,
+        "agent": [agent.label] * len(outcomes),
+        "environment_class": labels,
+        "exercise": outcomes.numbers.tolist(),
+        "key": [f"{key:016x}" for key in outcomes.keys.tolist()],
     }
 
 
-def _steps(trace: Trace) -> Iterator[dict[str, Any]]:
+def _outcomes(outcomes: Outcomes) -> dict[str, Sequence[Any]]:
+    """The columns that say what came of it."""
+    privileged = np.full(len(outcomes), "", dtype=object)
+    for view, rows in outcomes.remarks("privileged"):
+        privileged[rows] = str(view)
+    paid = zip(outcomes.payoffs.tolist(), outcomes.paid.tolist(), strict=True)
+    return {
+        "instance": [f"{key:016x}" for key in outcomes.instances.tolist()],
+        "complexity": outcomes.complexities.tolist(),
+        "payoff": [payoff if known else None for payoff, known in paid],
+        "interactions": outcomes.interactions.tolist(),
+        "total_reward": outcomes.totals.tolist(),
+        "seconds": (outcomes.last_times / 1e9).tolist(),
+        "ending": [ENDINGS[code] for code in outcomes.endings.tolist()],
+        "fault": [FAULTS[code] or None for code in outcomes.faults.tolist()],
+        "own_fault": outcomes.own_faults.tolist(),
+        "privileged": privileged.tolist(),
+        "attempts": outcomes.attempts.tolist(),
+    }
+
+
+def _steps(trace: Trace) -> dict[str, Sequence[Any]]:
     """The interactions of a trace, each with the observation before it; the last is left out."""
-    for place, reward in enumerate(trace.rewards.tolist()):
-        seen = None if trace.observations is None else trace.observations[place].tolist()
-        yield {
-            "interaction": place + 1,
-            "action": None if trace.actions is None else int(trace.actions[place]),
-            "reward": reward,
-            "seconds": float(trace.times[place]) / 1e9,
-            "observation": None if seen is None else json.dumps(seen),
-        }
+    count = len(trace)
+    seen = [None] * count if trace.observations is None else trace.observations[:count].tolist()
+    return {
+        "interaction": range(1, count + 1),
+        "action": [None] * count if trace.actions is None else trace.actions[:count].tolist(),
+        "reward": trace.rewards.tolist(),
+        "seconds": (trace.times / 1e9).tolist(),
+        "observation": [None if each is None else json.dumps(each) for each in seen],
+    }

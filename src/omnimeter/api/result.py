@@ -29,6 +29,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
+from omnimeter.contract.outcomes import ENDINGS, FAULTS
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.workers import Isolation, is_isolated
 from omnimeter.protocols import Evaluation
@@ -49,6 +50,7 @@ class MemoryRecord:
     """Outcomes that are not on disk; reads and writes like ``omnimeter.results.Writer``."""
 
     path = Path()
+    journals = None  # nothing goes on after a crash
 
     def __init__(self, spec: Mapping[str, Any], seed: int | None = None) -> None:
         self.spec = dict(spec)
@@ -311,27 +313,36 @@ class Result:
                 "to_pandas() needs pandas, which is not installed.",
                 "pip install 'omnimeter[pandas]'",
             ) from error
-        rows = [
-            {
-                "agent": agent.label,
-                "exercise": each.exercise.number,
-                "environment_class": each.exercise.environment_class.label,
-                "instance": each.exercise.instance.key,
-                "complexity": each.exercise.complexity,
-                "payoff": each.payoff,
-                "interactions": each.interactions,
-                "total_reward": each.total,
-                "seconds": each.last_time / 1e9,
-                "ending": str(each.ending),
-                "fault": None if each.fault is None else str(each.fault.kind),
-                "privileged": each.remarks.get("privileged", ""),
-                "attempts": each.attempts,
-            }
-            for agent, outcomes in self.judged.outcomes.items()
-            for each in outcomes
-        ]
-        frame = pd.DataFrame(rows)
-        return frame.astype({"payoff": float}) if rows else frame
+        frames = []
+        for agent, done in self.judged.outcomes.items():
+            classes = list({each.environment_class: None for each in done.distinct_exercises()})
+            labels = [each.label for each in classes]
+            if len(classes) > 1:
+                labels = [each.exercise.environment_class.label for each in done]
+            views = np.full(len(done), "", dtype=object)
+            for view, rows in done.remarks("privileged"):
+                views[rows] = view
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "agent": agent.label,
+                        "exercise": done.numbers,
+                        "environment_class": labels * len(done) if len(labels) == 1 else labels,
+                        "instance": [f"{key:016x}" for key in done.instances.tolist()],
+                        "complexity": done.complexities,
+                        "payoff": done.payoffs,
+                        "interactions": done.interactions,
+                        "total_reward": done.totals,
+                        "seconds": done.last_times / 1e9,
+                        "ending": np.array(ENDINGS, dtype=object)[done.endings],
+                        "fault": np.array([None, *FAULTS[1:]], dtype=object)[done.faults],
+                        "privileged": views,
+                        "attempts": done.attempts,
+                    }
+                )
+            )
+        known = [frame for frame in frames if len(frame)]
+        return pd.concat(known, ignore_index=True) if known else pd.DataFrame()
 
     def plot(self, name: str = "scores") -> Figure:
         """A figure of the report page, as a Matplotlib figure.

@@ -190,6 +190,11 @@ def check_range(subject: Subject) -> Finding:
             "lowest": runs.lowest[first],
             "highest": runs.highest[first],
         }
+    passed = bool(inside.all())
+    for problem, instance in () if not passed else rules.reward_range_is_that_of_all(subject):
+        passed, witness = False, dict(instance)
+        summary = f"{problem} {summary}"
+        break
     summary += ", which is symmetric." if symmetric else ", which is not [-1, 1]."
     numbers = {
         "declared": [low, high],
@@ -198,7 +203,7 @@ def check_range(subject: Subject) -> Finding:
         "symmetric": symmetric,
         "rewards": subject.count * RUNS * subject.interactions,
     }
-    return Finding("range", True, bool(inside.all()), summary, numbers, witness)
+    return Finding("range", True, passed, summary, numbers, witness)
 
 
 def check_rules(subject: Subject, name: str) -> Finding | None:

@@ -272,11 +272,17 @@ def environments_describe_themselves(subject: Subject) -> Violations:
             yield violation(f"space is {space!r}, not a Space.")
         if not low < high:
             yield violation(f"rewards is {(low, high)}: give the lowest and the highest.")
-        said = subject.environment_class.reward_range()
-        if said is not None and tuple(said) != (low, high):
+
+
+def reward_range_is_that_of_all(subject: Subject) -> Violations:
+    """Where the class says a range of rewards, each of its environments declares that one."""
+    said = subject.environment_class.reward_range()
+    for instance, environment in zip(subject.instances, subject.environments, strict=True):
+        if said is not None and tuple(environment.rewards) != tuple(said):
             yield violation(
-                f"reward_range says {said}, and rewards is {(low, high)}: give the range of all "
-                "environments of the class, or None where they differ."
+                f"reward_range says {tuple(said)}, and rewards is {tuple(environment.rewards)}. "
+                "Give the range of all environments, or None where they differ.",
+                instance,
             )
 
 
@@ -537,7 +543,8 @@ RULES: tuple[Rule, ...] = (
     instances_are_json, draws_are_repeatable, draws_use_only_their_generator, complexity_is_finite,
     requested_complexity_is_drawn, instances_are_not_modified, claims_are_valid,
     complexity_range_is_ordered, draws_between_stay_between, members_are_complete,
-    environments_describe_themselves, percepts_keep_the_contract, invalid_actions_raise,
+    environments_describe_themselves, reward_range_is_that_of_all, percepts_keep_the_contract,
+    invalid_actions_raise,
     environments_are_independent, start_resets_everything, percepts_are_repeatable,
     environments_use_only_their_generator, observations_can_be_kept, environments_never_end,
     scenes_are_json, compiled_and_stepwise_agree, views_keep_the_contract,

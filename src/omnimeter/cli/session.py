@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from omnimeter.cli.display import announced, console
-from omnimeter.contract import ClockKind, Outcome, Protocol, Score, Spec
+from omnimeter.contract import ClockKind, Outcome, Outcomes, Protocol, Score, Spec
 from omnimeter.execution import Observer
 from omnimeter.execution.harness import HarnessCost
 from omnimeter.reports.scores import eligibility_of
@@ -94,24 +94,31 @@ class AgentProgress:
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Some more exercises are done."""
         self.outcomes.extend(outcomes)
-        self.__dict__.pop("score", None)
-        self.__dict__.pop("curve", None)
+        for name in ("columns", "score", "curve"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def columns(self) -> Outcomes:
+        """The outcomes by columns."""
+        return Outcomes(self.outcomes)
 
     @cached_property
     def score(self) -> Score:
         """The score so far."""
-        return self.protocol.score(self.outcomes)
+        return self.protocol.score(self.columns)
 
     @cached_property
     def curve(self) -> list[float]:
         """The score after each round, or after each exercise where there are no rounds."""
         if self.protocol.describe().unit == "repetition":
-            return [moment.value for moment in self.protocol.course(self.outcomes)]
-        known = [each for each in self.outcomes if each.payoff is not None]
-        values = self.protocol.values(known)
-        worth = [values.get(each.exercise.number, each.payoff) for each in known]
-        running = np.cumsum(np.array(worth, float)) / np.arange(1, len(worth) + 1)
-        return [float(value) for value in running]
+            return [moment.value for moment in self.protocol.course(self.columns)]
+        known = self.columns.where(self.columns.paid)
+        values, worth = self.protocol.values(known), known.payoffs
+        if values:
+            pairs = zip(known.numbers.tolist(), worth.tolist(), strict=True)
+            worth = np.array([values.get(number, payoff) for number, payoff in pairs])
+        running: list[float] = (np.cumsum(worth) / np.arange(1, len(worth) + 1)).tolist()
+        return running
 
     @property
     def share(self) -> tuple[float, float, str]:
@@ -213,7 +220,7 @@ def _numbers(progress: AgentProgress, width: int) -> list[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    score, mark = Text("   "), eligibility_of(progress.outcomes).mark
+    score, mark = Text("   "), eligibility_of(progress.columns).mark
     if progress.score.value is None:
         score.append("no score yet", "dim")
     else:

@@ -19,7 +19,7 @@ from omnimeter.estimation.estimates import (
     as_sample,
     error_rate,
     is_constant,
-    levels,
+    midranks,
     paired_differences,
 )
 
@@ -106,10 +106,10 @@ def wilcoxon(
 
 def _signed_rank_test(differences: FloatArray) -> tuple[float, float]:
     """The smaller rank sum of Pratt's rule, and its p-value."""
-    from scipy.stats import norm, rankdata
+    from scipy.special import ndtr  # much lighter than scipy.stats
 
     kept = differences != 0
-    ranks = rankdata(levels(np.abs(differences)))[kept]
+    ranks = midranks(np.abs(differences))[kept]
     above = float(np.sum(ranks[differences[kept] > 0]))
     total = float(np.sum(ranks))
     statistic = min(above, total - above)
@@ -117,7 +117,7 @@ def _signed_rank_test(differences: FloatArray) -> tuple[float, float]:
         doubled = np.rint(2 * ranks).astype(int)
         return statistic, min(1.0, 2 * float(_sums(doubled)[: round(2 * statistic) + 1].sum()))
     spread = sqrt(float(np.sum(ranks**2))) / 2
-    return statistic, min(1.0, 2 * float(norm.cdf((statistic + 0.5 - total / 2) / spread)))
+    return statistic, min(1.0, 2 * float(ndtr((statistic + 0.5 - total / 2) / spread)))
 
 
 def _sums(ranks: ArrayLike) -> FloatArray:
@@ -219,7 +219,7 @@ def probability_of_improvement(
         value = (wins + ties / 2) / len(differences)
         return Estimate(value, min(low, value), max(high, value), confidence, len(differences))
     one, other = as_sample(first), as_sample(second)
-    ranks = levels(np.concatenate([one, other]))
+    ranks = midranks(np.concatenate([one, other]))
     ours, theirs = _placements(ranks[: len(one)], ranks[len(one) :])
     value, least = float(np.mean(ours)), min(len(one), len(other))
     variance = 0.0

@@ -17,7 +17,7 @@ from omnimeter.estimation.estimates import (
     as_sample,
     error_rate,
     is_constant,
-    levels,
+    midranks,
     t_p_value,
     t_quantile,
 )
@@ -124,13 +124,11 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, confidence: float = 0.95) -> Co
     Raises:
         ValueError: As for ``correlation``.
     """
-    from scipy.stats import rankdata
-
     first, second = _points(x, y, confidence)
     count = len(first)
     if is_constant(first) or is_constant(second):
         return Correlation(nan, -1.0, 1.0, confidence, count, 1.0, bounded=True)
-    ranks = [rankdata(levels(each)) for each in (first, second)]
+    ranks = [midranks(each) for each in (first, second)]
     u, v = ((each - np.mean(each)) / np.std(each) for each in ranks)
     value = float(np.clip(np.mean(u * v), -1, 1))
     if 1 - value**2 <= ROUNDING:

@@ -113,13 +113,15 @@ def is_constant(numbers: FloatArray, support: Support | None = None) -> bool:
     return bool(np.ptp(numbers) <= ROUNDING * scale)
 
 
-def levels(numbers: FloatArray) -> FloatArray:
-    """The place of each value among the different ones, from 0; rounding errors make no others."""
+def midranks(numbers: FloatArray) -> FloatArray:
+    """The rank of each value, from 1; equal ones, up to rounding, share the mean of theirs."""
     order = np.argsort(numbers, kind="stable")
     apart = np.diff(numbers[order]) > ROUNDING * np.max(np.abs(numbers))
-    places = np.empty(len(numbers))
-    places[order] = np.concatenate([[0.0], np.cumsum(apart)])
-    return places
+    groups = np.concatenate([[0], np.cumsum(apart)])
+    sizes = np.bincount(groups)
+    ranks = np.empty(len(numbers))
+    ranks[order] = (np.cumsum(sizes) - (sizes - 1) / 2)[groups]
+    return ranks
 
 
 def error_rate(confidence: float) -> float:

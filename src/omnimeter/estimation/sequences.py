@@ -8,7 +8,7 @@ for stopping will do.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite, log, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,13 +28,24 @@ FRACTIONS = tuple(0.9 * 3.0**-level for level in range(8))
 that are far away or at few values, small ones at many values."""
 
 HALVINGS = 30
-"""How many times the gap in which an end of the interval lies is halved; the end is the outer."""
+"""The end of an interval is the outer one of neighbouring multiples of 2^-30 of the range."""
 
 CHUNK = 4096
 """Values whose capitals are computed at once, to limit memory."""
 
 SLACK = 1e-9
 """By which part a capital must exceed what is asked for: it is a rounded product."""
+
+SHARES = 1 / np.arange(1, len(FRACTIONS) + 1)
+SHARES /= SHARES.sum()
+"""The shares of a gambler's capital that are bet in the fractions, at first."""
+
+ROW, ROWS = 64, 128
+"""So many factors are multiplied before there is a logarithm: a product then hardly overflows. And
+so many of these rows are multiplied side by side."""
+
+MARGIN = 1e-7
+"""A quickly computed capital as near to what is asked for is computed again, exactly."""
 
 
 def mean_sequence(
@@ -104,25 +115,71 @@ def difference_sequence(
 def _lowest(scaled: FloatArray, target: float, *, ever: bool) -> float:
     """The lowest mean against which bets on high values have not reached the target (ever, or now).
 
-    The capital never grows with the mean that is bet against, so halving finds it.
+    The capital never grows with the mean that is bet against, so there is one such end. It is
+    searched for among multiples of 2^-30, by false position (the Illinois variant) as long as
+    capitals are known, and by halving otherwise.
     """
-    enough = target * (1 + SLACK)
+    enough, grid = target * (1 + SLACK), float(2**HALVINGS)
+    low, high = 0, 2**HALVINGS
+    above = below = inf  # by which factors, as logarithms, capitals differ from what is asked for
+    side, error = 0, float(np.std(scaled)) / sqrt(len(scaled))
+    guesses = [(float(np.mean(scaled)) - errors * error) * grid for errors in (2.0, 4.0)]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if isfinite(above) and isfinite(below):
+            middle = low + round((high - low) * above / (above + below))
+        elif guesses and low < (guess := round(guesses.pop())) < high:
+            middle = guess
+        middle = min(max(middle, low + 1), high - 1)
+        capital = _quick_capital(scaled, middle / grid, ever=ever)
+        excess = inf if capital is None or capital <= 0 else log(capital / enough)
+        won = excess > 0
+        if not MARGIN < abs(excess) < inf:
+            won = _has_won(scaled, middle / grid, enough, ever=ever)
+        if won:
+            low, above, below, side = middle, abs(excess), below / (1 + (side == 1)), 1
+        else:
+            high, below, above, side = middle, abs(excess), above / (1 + (side == -1)), -1
+    return float(low / grid)
+
+
+def _has_won(scaled: FloatArray, against: float, enough: float, *, ever: bool) -> bool:
+    """Whether bets on high values against a mean have ever brought so much, or have it now."""
     fractions = np.array(FRACTIONS)[:, None]
-    shares = 1 / np.arange(1, len(FRACTIONS) + 1)
-    shares /= shares.sum()
+    grown = np.log(SHARES)[:, None]  # the logarithm of each share of the capital
+    for first in range(0, len(scaled), CHUNK):
+        gains = np.log1p(fractions * (scaled[first : first + CHUNK] / against - 1))
+        grown = grown[:, -1:] + np.cumsum(gains, axis=1)
+        capitals = np.exp(np.minimum(grown, 700.0)).sum(axis=0)  # so that none overflows
+        if ever and np.max(capitals) >= enough:
+            return True
+    return bool(capitals[-1] >= enough)
 
-    def has_won(against: float) -> bool:
-        grown = np.log(shares)[:, None]  # the logarithm of each share of the capital
-        for first in range(0, len(scaled), CHUNK):
-            gains = np.log1p(fractions * (scaled[first : first + CHUNK] / against - 1))
-            grown = grown[:, -1:] + np.cumsum(gains, axis=1)
-            capitals = np.exp(np.minimum(grown, 700.0)).sum(axis=0)  # so that none overflows
-            if ever and np.max(capitals) >= enough:
-                return True
-        return bool(capitals[-1] >= enough)
 
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if has_won(middle) else (low, middle)
-    return low
+def _quick_capital(scaled: FloatArray, against: float, *, ever: bool) -> float | None:
+    """The highest capital of bets on high values so far, or that at the end; nearly so.
+
+    As ``_has_won`` computes it, but by products, with a logarithm only once in a while:
+    an order of magnitude faster.
+
+    Returns:
+        The capital; ``None`` where a product is too large or too small to be trusted.
+    """
+    fractions = np.array(FRACTIONS)[:, None]
+    grown, highest = np.log(SHARES)[:, None], 0.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for first in range(0, len(scaled), ROWS * ROW):
+            values = scaled[first : first + ROWS * ROW] / against - 1
+            rows = np.zeros(-(-len(values) // ROW) * ROW)  # a bet on 0 changes nothing
+            rows[: len(values)] = values
+            # One row after the other, in the order of the values; here side by side.
+            products = 1 + fractions * rows.reshape(-1, ROW).T[:, None, :]
+            for place in range(1, ROW):
+                products[place] *= products[place - 1]
+            ends = grown + np.cumsum(np.log(products[-1]), axis=1)
+            before = np.exp(np.concatenate((grown, ends[:, :-1]), axis=1))
+            capitals = np.einsum("fr,vfr->vr", before, products)
+            highest, grown = max(highest, float(np.max(capitals))), ends[:, -1:]
+            if not isfinite(highest) or not np.all(np.isfinite(grown)):
+                return None
+    return highest if ever else float(capitals[-1, -1])

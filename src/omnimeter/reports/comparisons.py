@@ -32,6 +32,8 @@ from omnimeter.reports.scores import (
     ScoreRow,
     eligibility_of,
     in_common,
+    intersection,
+    is_rising,
     score_rows,
     unit_values,
 )
@@ -295,7 +297,7 @@ def watched_difference(
     if result.support is None or not all(map(isfinite, result.support)):
         return None
     numbers = (result.outcomes[who].numbers for who in (agent, reference))
-    both = reduce(np.intersect1d, numbers)
+    both = reduce(intersection, numbers)
     paid, sides = in_common((ours, theirs))
     first, second = (_cycles(both, paid, values, design.parts) for values in sides)
     return difference_sequence(first, second, confidence, result.support) if len(first) else None
@@ -336,10 +338,11 @@ class Pairs(NamedTuple):
 def paired(result: Result, agent: Spec, reference: Spec) -> Pairs:
     """What two agents got in what both finished."""
     first, second = _payoffs(result, agent), _payoffs(result, reference)
-    codes = np.unique(np.append(first.instances, second.instances), return_inverse=True)[1]
-    keys = np.append(first.numbers, second.numbers) * (int(codes.max(initial=0)) + 1) + codes
-    size = len(first.numbers)
-    _, ours, theirs = np.intersect1d(keys[:size], keys[size:], return_indices=True)
+    same = all(map(np.array_equal, first[:2], second[:2])) and is_rising(first.numbers)
+    if same:  # as mostly, and soon seen
+        ours = theirs = np.arange(len(first.numbers))
+    else:
+        ours, theirs = _matched(first, second)
     part = first.numbers[ours] % (1 if result.values else result.design.parts)
     order = np.argsort(part, kind="stable")
     ours, theirs = ours[order], theirs[order]
@@ -359,3 +362,12 @@ def strata_of(
             mine += np.split(pairs.first, starts)
             other += np.split(pairs.second, starts)
     return mine, other
+
+
+def _matched(first: _Payoffs, second: _Payoffs) -> tuple[IntArray, IntArray]:
+    """The rows in which both have the same number and instance, by number and then by instance."""
+    codes = np.unique(np.append(first.instances, second.instances), return_inverse=True)[1]
+    keys = np.append(first.numbers, second.numbers) * (int(codes.max(initial=0)) + 1) + codes
+    size = len(first.numbers)
+    _, ours, theirs = np.intersect1d(keys[:size], keys[size:], return_indices=True)
+    return ours, theirs

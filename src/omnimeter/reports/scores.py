@@ -46,9 +46,20 @@ def unit_values(result: Result, agent: Spec) -> UnitValues:
     return UnitValues(done.numbers[done.paid], done.payoffs[done.paid])
 
 
+def is_rising(numbers: IntArray) -> bool:
+    """Whether each number is above the one before."""
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def intersection(first: IntArray, second: IntArray) -> IntArray:
+    """The numbers that are in both, in ascending order."""
+    same = np.array_equal(first, second) and is_rising(first)  # as mostly, and soon seen
+    return first if same else np.intersect1d(first, second)
+
+
 def in_common(sides: Sequence[UnitValues]) -> tuple[IntArray, list[FloatArray]]:
     """The units that all have, in order, and the values of each there."""
-    common = reduce(np.intersect1d, (side.numbers for side in sides))
+    common = reduce(intersection, (side.numbers for side in sides))
     chosen = []
     for numbers, values in sides:
         order = np.argsort(numbers, kind="stable")

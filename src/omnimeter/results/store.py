@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from omnimeter.contract import Budget, Exercise, Outcome, Outcomes, Spec, Trace
+from omnimeter.contract import Budget, Outcome, Outcomes, Spec, Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
-from omnimeter.contract.outcomes import COLUMNS, ENDINGS, FAULTS
 from omnimeter.contract.spec import canonical_json, fingerprint
-from omnimeter.results import files, tables
-from omnimeter.results.files import Layout, read_error, shard_name, write_errors
+from omnimeter.results import files, merging, sealing, tables
+from omnimeter.results.columns import Columns, Objects, StoredOutcomes
+from omnimeter.results.files import Layout, read_error, write_errors
+from omnimeter.results.journal import Journals
 from omnimeter.results.provenance import (
     check_same,
     current_provenance,
@@ -32,265 +28,12 @@ from omnimeter.results.provenance import (
     read_spec,
     write_spec,
 )
+from omnimeter.results.traces import StoredTraces, encode_traces, read_traces, stored_traces
 
-SMALL = 16_384
-"""Outcomes of a shard below which it is merged with others."""
-
-MANY = 64
-"""So many small shards are merged when an evaluation is opened for writing."""
-
-MERGED = 131_072
-"""Outcomes of a merged shard at the most."""
-
-_GROUPS_KEPT = 4  # row groups that objects were made from last
+_TRIES = 10  # readings of a directory whose shards are merged meanwhile
+_DISAGREEING = 512  # pairs of outcomes of the same exercise that are compared together
+_DIGITS = "0123456789abcdef"
 _FIELDS = ("versions", "revisions", "machine")  # fields of a provenance that are tables
-
-
-def _codes(texts: pa.ChunkedArray) -> NDArray[np.uint64]:
-    """Keys, sixteen hexadecimal digits each, as numbers."""
-    digits = "".join(texts.to_pylist())
-    if len(digits) != 16 * len(texts):
-        raise ValueError("a key in it is none")
-    return np.frombuffer(bytes.fromhex(digits), ">u8").astype(np.uint64)
-
-
-def _places(texts: Sequence[Any], known: dict[Any, int]) -> IntArray:
-    """The place of each text among the known ones, to which new ones are added."""
-    return np.array([known.setdefault(each, len(known)) for each in texts], dtype=np.int64)
-
-
-def _encoded(column: pa.ChunkedArray) -> tuple[list[Any], IntArray]:
-    """The different values of a column, and the place of each row's among them."""
-    chunk = pc.dictionary_encode(column).combine_chunks()
-    if isinstance(chunk, pa.ChunkedArray):  # without any row
-        return [], np.empty(0, dtype=np.int64)
-    places = chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return chunk.dictionary.to_pylist(), places
-
-
-@dataclass
-class _Columns:
-    """The light columns of some shards, row after row as they are on disk.
-
-    Attributes:
-        shards: The names of the shards.
-        merged: The names of the shards that were merged into these.
-        older: The names of those of an older format.
-        groups: The first row of each row group of each shard, and its end.
-        agents: Label and key of each agent that occurs, with its place.
-        kinds: The kinds of exercises, with their places.
-        arrays: The columns of ``Outcomes``, and ``shard``, ``row``, ``agent`` and ``kind``.
-        remarks: The remarks as JSON, null where there are none.
-    """
-
-    shards: list[str] = field(default_factory=list)
-    merged: set[str] = field(default_factory=set)
-    older: set[str] = field(default_factory=set)
-    groups: list[IntArray] = field(default_factory=list)
-    agents: dict[tuple[str, str], int] = field(default_factory=dict)
-    kinds: dict[str, int] = field(default_factory=dict)
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    remarks: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([], pa.string()))
-
-    def extended(self, layout: Layout, names: Sequence[str], key: files.Key | None) -> _Columns:
-        """These and the columns of further shards.
-
-        Raises:
-            StoreError: One cannot be read.
-        """
-        more = replace(self, shards=[*self.shards], groups=[*self.groups])
-        parts, remarks = [self.arrays] if self.arrays else [], [*self.remarks.chunks]
-        for name in names:
-            path = layout.outcome_shard(name)
-            table, footer = tables.read_outcome_columns(path, key)
-            with tables.decoding_errors(path):
-                parts.append(more._arrays(table, footer))
-            remarks += table["remarks"].chunks
-            more.shards.append(name)
-            more.merged.update(footer.get("merged", ()))
-            if footer["version"] < tables.SCHEMA_VERSION:
-                more.older.add(name)
-        if parts:
-            more.arrays = {
-                column: np.concatenate([part[column] for part in parts])
-                if len(parts) > 1
-                else array
-                for column, array in parts[0].items()
-            }
-        more.remarks = pa.chunked_array(remarks, pa.string())
-        return more
-
-    def _arrays(self, table: pa.Table, footer: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-        """The arrays of one shard."""
-
-        def numbers(name: str) -> NDArray[Any]:
-            column = table[name]
-            return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False))
-
-        count = len(table)
-        self.groups.append(np.concatenate([[0], np.cumsum(footer["rows"], dtype=np.int64)]))
-        kinds, labels = footer["kinds"], _encoded(table["agent"])
-        keys = _encoded(table["agent_key"])
-        pairs = labels[1] * max(1, len(keys[0])) + keys[1]
-        different, inverse = np.unique(pairs, return_inverse=True)
-        names = [
-            (labels[0][pair // len(keys[0])], keys[0][pair % len(keys[0])])
-            for pair in different.tolist()
-        ]
-        faults, fault = _encoded(table["fault_kind"])
-        codes = np.array([*map(FAULTS.index, faults), 0], dtype=np.int8)
-        endings, ending = _encoded(table["ending"])
-        ends = np.array([*map(ENDINGS.index, endings)], dtype=np.int8)
-        payoff = table["payoff"].combine_chunks()
-        return {
-            "shard": np.full(count, len(self.shards), dtype=np.int32),
-            "row": np.arange(count, dtype=np.int32),
-            "agent": _places(names, self.agents)[inverse].astype(np.int32),
-            "kind": _places(kinds, self.kinds)[numbers("kind")].astype(np.int32),
-            "number": numbers("number"),
-            "key": _codes(table["key"]),
-            "instance": _codes(table["instance_key"]),
-            "complexity": numbers("complexity"),
-            "payoff": np.asarray(payoff.to_numpy(zero_copy_only=False), dtype=np.float64),
-            "paid": np.asarray(payoff.is_valid().to_numpy(zero_copy_only=False)),
-            "interactions": numbers("interactions"),
-            "total": numbers("total"),
-            "last_time": numbers("last_time"),
-            "ending": ends[ending],
-            "fault": codes[fault],
-            "attempts": numbers("attempts"),
-        }
-
-    @cached_property
-    def order(self) -> IntArray:
-        """All rows by agent (its label and key), number and key of the exercise, and attempts."""
-        if not self.arrays:
-            return np.empty(0, dtype=np.int64)
-        ranks = np.empty(len(self.agents), dtype=np.int32)
-        ranks[[self.agents[pair] for pair in sorted(self.agents)]] = np.arange(len(self.agents))
-        own = self.arrays
-        order = (own["attempts"], own["key"], own["number"], ranks[own["agent"]])
-        return np.lexsort(order)
-
-
-class _Objects:
-    """Makes outcomes of rows on disk, row group by row group."""
-
-    def __init__(self, layout: Layout, key: files.Key | None) -> None:
-        self._layout, self._key = layout, key
-        self._groups: OrderedDict[tuple[str, int], tuple[pa.Table, list[Exercise]]] = OrderedDict()
-        self._kinds: dict[str, Exercise] = {}
-
-    def of(self, columns: _Columns, rows: IntArray) -> list[Outcome]:
-        """The outcomes of some rows."""
-        made: list[Outcome | None] = [None] * len(rows)
-        shards, places = columns.arrays["shard"][rows], columns.arrays["row"][rows]
-        for shard in np.unique(shards).tolist():
-            own = np.flatnonzero(shards == shard)
-            starts = columns.groups[shard]
-            groups = np.searchsorted(starts, places[own], side="right") - 1
-            for group in np.unique(groups).tolist():
-                here = own[groups == group]
-                table, kinds = self._group(columns.shards[shard], group)
-                chosen = table.take(pa.array(places[here] - starts[group]))
-                if not np.array_equal(_codes(chosen["key"]), columns.arrays["key"][rows[here]]):
-                    message = f"{columns.shards[shard]}.parquet was rewritten while it was read."
-                    raise StoreError(message, "Read the evaluation again.")
-                for place, outcome in zip(
-                    here.tolist(), tables.outcomes_of(chosen, kinds), strict=True
-                ):
-                    made[place] = outcome
-        return [each for each in made if each is not None]
-
-    def _group(self, shard: str, group: int) -> tuple[pa.Table, list[Exercise]]:
-        if (shard, group) not in self._groups:
-            path = self._layout.outcome_shard(shard)
-            names = tables.OUTCOME_SCHEMA.names
-            table, footer = tables.read_outcome_columns(path, self._key, names, group)
-            with tables.decoding_errors(path):
-                kinds = [self._kind(each) for each in footer["kinds"]]
-            self._groups[shard, group] = table, kinds
-            if len(self._groups) > _GROUPS_KEPT:
-                self._groups.popitem(last=False)
-        self._groups.move_to_end((shard, group))
-        return self._groups[shard, group]
-
-    def _kind(self, kind: str) -> Exercise:
-        if kind not in self._kinds:
-            self._kinds[kind] = tables.exercise_of_kind(kind)
-        return self._kinds[kind]
-
-
-class StoredOutcomes(Outcomes):
-    """Outcomes on disk: columns are in memory, and objects are read where they are asked for."""
-
-    def __init__(self, columns: _Columns, rows: IntArray, made: _Objects) -> None:
-        super().__init__()
-        self.columns, self.rows, self._made = columns, rows, made
-
-    @property
-    def shards(self) -> list[str]:
-        """The shards that they are in."""
-        if not len(self):
-            return []
-        return [
-            self.columns.shards[each] for each in np.unique(self.columns.arrays["shard"][self.rows])
-        ]
-
-    def objects(self, rows: IntArray) -> list[Outcome]:  # noqa: D102 - see Outcomes
-        return self._made.of(self.columns, self.rows[rows])
-
-    def compute(self, name: str) -> NDArray[Any]:  # noqa: D102 - see Outcomes
-        own = self.columns.arrays
-        return own[name][self.rows] if own else np.empty(0, dtype=COLUMNS[name][0])
-
-    def remarks(self, name: str) -> list[tuple[Any, IntArray]]:  # noqa: D102 - see Outcomes
-        if not len(self):
-            return []
-        texts = self.columns.remarks.take(pa.array(self.rows))
-        with_it = pc.match_substring(texts, json.dumps(name)).fill_null(False)
-        rows = np.flatnonzero(with_it.to_numpy())
-        found: dict[str, tuple[Any, list[int]]] = {}
-        for row, text in zip(rows.tolist(), texts.take(pa.array(rows)).to_pylist(), strict=True):
-            data = json.loads(text)
-            if name in data:
-                found.setdefault(repr(data[name]), (data[name], []))[1].append(row)
-        return [(value, np.array(where)) for value, where in found.values()]
-
-    def distinct_exercises(self) -> list[Exercise]:  # noqa: D102 - see Outcomes
-        if not len(self):
-            return []
-        _, first = np.unique(self.columns.arrays["kind"][self.rows], return_index=True)
-        return [each.exercise for each in self.objects(np.sort(first))]
-
-    def remark_texts(self) -> list[str | None]:  # noqa: D102 - see Outcomes
-        texts: list[str | None] = self.columns.remarks.take(pa.array(self.rows)).to_pylist()
-        return texts
-
-    def classes(self) -> list[tuple[Spec, IntArray]]:  # noqa: D102 - see Outcomes
-        rows: dict[Spec, list[IntArray]] = {}
-        kinds = self.columns.arrays["kind"][self.rows] if len(self) else self.rows
-        names = list(self.columns.kinds)
-        for kind in np.unique(kinds).tolist():
-            spec = tables.exercise_of_kind(names[kind]).environment_class
-            rows.setdefault(spec, []).append(np.flatnonzero(kinds == kind))
-        return [(spec, np.sort(np.concatenate(where))) for spec, where in rows.items()]
-
-    def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:  # noqa: D102 - see Outcomes
-        places = self.columns.arrays["agent"][self.rows] if len(self) else self.rows
-        known: dict[str, list[int]] = {}
-        for (_, key), place in self.columns.agents.items():
-            known.setdefault(key, []).append(place)
-        return {
-            agent: self.take(np.flatnonzero(np.isin(places, known.get(agent.key, []))))
-            for agent in agents
-        }
-
-    def take(self, rows: IntArray) -> Self:  # noqa: D102 - see Outcomes
-        return type(self)(self.columns, self.rows[rows], self._made)
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 class Record:
@@ -301,25 +44,35 @@ class Record:
     Args:
         path: The directory of the evaluation.
         shards: Only these shards of outcomes are looked at; all by default.
+        damaged: What is done with a damaged shard: it is an error, or it is left out.
 
     Attributes:
         path: The directory of the evaluation.
         spec: What is evaluated, as plain JSON data.
         seed: The secret seed that was drawn for it when it began, if one was.
+        damaged: The files that were left out, as far as they were looked at, and why.
 
     Raises:
         StoreError: Also from its methods: a file is missing, damaged or cannot be read.
     """
 
-    def __init__(self, path: str | PathLike[str], shards: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        shards: Collection[str] | None = None,
+        damaged: Literal["error", "skip"] = "error",
+    ) -> None:
         self.path = Path(path)
         self._layout = Layout(self.path)
         self.spec: dict[str, Any] = read_spec(self._layout)
         self.seed: int | None = read_seed(self._layout)
+        self.damaged: dict[Path, StoreError] = {}
+        self._skips = damaged == "skip"
         self._only = None if shards is None else set(shards)
         self._key = files.read_key(self._layout)
-        self._columns, self._made = _Columns(), _Objects(self._layout, self._key)
+        self._columns, self._made = Columns(), Objects(self._layout, self._key, self._again)
         self._known: StoredOutcomes | None = None
+        self._traced: dict[str, StoredTraces] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -330,23 +83,47 @@ class Record:
         """The keys of all exercises that have an outcome."""
         return {f"{key:016x}" for key in self.outcomes().keys.tolist()}
 
-    def outcomes(self) -> Outcomes:
+    def outcomes(self) -> StoredOutcomes:
         """All outcomes, ordered by agent, number of the exercise and key.
 
         Of an exercise that was run again after a fault of the infrastructure, the last attempt.
         """
-        present = [
-            name for name in self._layout.shards() if self._only is None or name in self._only
-        ]
-        if self._known is not None and present == sorted(self._columns.shards):
-            return self._known
-        known = set(self._columns.shards)
-        if not known <= set(present):  # some were merged, or removed
-            self._columns, known = _Columns(), set()
-        new = [name for name in present if name not in known]
-        self._columns = self._columns.extended(self._layout, new, self._key)
+        for turn in range(1, _TRIES + 1):
+            present = self._present()
+            if self._known is not None and present == sorted(self._columns.shards):
+                return self._known
+            known = set(self._columns.shards)
+            if not known <= set(present):  # some were merged, or removed
+                self._columns, known = Columns(), set()
+                self._made = Objects(self._layout, self._key, self._again)
+            new = [name for name in present if name not in known]
+            damaged = self.damaged if self._skips else None
+            try:
+                self._columns = self._columns.extended(self._layout, new, self._key, damaged)
+                break
+            except sealing.MissingShardError:  # merged since the directory was read
+                if turn == _TRIES:
+                    raise
         self._known = StoredOutcomes(self._columns, self._last_attempts(), self._made)
         return self._known
+
+    def _again(self) -> Outcomes:
+        """The outcomes as another reader finds them now."""
+        return Record(self.path, damaged="skip" if self._skips else "error").outcomes()
+
+    def _present(self) -> list[str]:
+        """The shards that are looked at."""
+        # A directory that changes while it is listed may hide a merged shard that is already there
+        # and those in it, which are already gone.
+        names, again = set(self._layout.shards()), set(self._layout.shards())
+        while not names <= again:
+            names, again = again, set(self._layout.shards())
+        return sorted(
+            name
+            for name in again
+            if (self._only is None or name in self._only)
+            and self._layout.outcome_shard(name) not in self.damaged
+        )
 
     def _last_attempts(self) -> IntArray:
         """The rows that count, in order.
@@ -356,23 +133,23 @@ class Record:
         """
         columns = self._columns
         rows = columns.order
+        if columns.superseded:
+            left_over = [name in columns.superseded for name in columns.shards]
+            rows = rows[~np.array(left_over)[columns.arrays["shard"][rows]]]
         if not len(rows):
             return rows
         key, attempts = columns.arrays["key"][rows], columns.arrays["attempts"][rows]
         again = np.flatnonzero(key[1:] == key[:-1])
-        if not len(again):
-            return rows
-        dropped = []
-        for place in again.tolist():
-            pair = rows[place : place + 2]
-            earlier, later = self._made.of(columns, pair)
-            same = attempts[place] == attempts[place + 1] and _text(earlier) == _text(later)
-            if not (same or supersedes(later, earlier)):
-                shards = [columns.shards[each] for each in columns.arrays["shard"][pair].tolist()]
-                where = sorted(map(self._layout.outcome_shard, shards))
-                raise _disagreement(later, *where)
-            dropped.append(place)
-        return np.delete(rows, dropped)
+        for first in range(0, len(again), _DISAGREEING):
+            places = again[first : first + _DISAGREEING]
+            earlier, later = (self._made.of(columns, rows[places + step]) for step in (0, 1))
+            for place, one, other in zip(places.tolist(), earlier, later, strict=True):
+                same = attempts[place] == attempts[place + 1] and _text(one) == _text(other)
+                if not (same or supersedes(other, one)):
+                    pair = columns.arrays["shard"][rows[place : place + 2]]
+                    names = sorted(columns.shards[each] for each in pair.tolist())
+                    raise _disagreement(other, *map(self._layout.outcome_shard, names))
+        return np.delete(rows, again) if len(again) else rows
 
     def trace(self, key: str) -> Trace | None:
         """The trace of one exercise, if it was stored."""
@@ -381,6 +158,46 @@ class Record:
     def traces(self) -> Iterator[tuple[str, Trace]]:
         """All stored traces with the keys of their exercises, one at a time."""
         return self._traces()
+
+    def _traces(self, only: str | None = None) -> Iterator[tuple[str, Trace]]:
+        """The traces of the last attempts, or ``only`` that of one exercise."""
+        outcomes = self.outcomes()
+        order = np.argsort(outcomes.keys)
+        keys, attempts = outcomes.keys[order], outcomes.attempts[order]
+        wanted = np.ones(len(keys), dtype=np.bool_)
+        if only is not None:
+            codes = [int(only, 16)] if len(only) == 16 and not set(only) - set(_DIGITS) else []
+            wanted = np.isin(keys, np.array(codes, dtype=np.uint64))
+
+        def budget(key: str) -> Budget:
+            place = int(np.searchsorted(keys, np.uint64(int(key, 16))))
+            return outcomes[int(order[place])].exercise.budget
+
+        for _ in range(_TRIES):
+            complete = True
+            for shard in self._layout.trace_shards():
+                path = self._layout.trace_shard(shard)
+                if path in self.damaged or not wanted.any():
+                    continue
+                try:
+                    if shard not in self._traced:
+                        self._traced[shard] = stored_traces(path, self._key)
+                    stored = self._traced[shard]
+                    places = np.minimum(np.searchsorted(keys, stored.keys), len(keys) - 1)
+                    chosen = wanted[places] & (keys[places] == stored.keys)
+                    chosen &= attempts[places] == stored.attempts
+                    if chosen.any():
+                        names = {f"{key:016x}" for key in stored.keys[chosen].tolist()}
+                        yield from read_traces(path, self._key, names, budget)
+                        wanted[places[chosen]] = False
+                except sealing.MissingShardError:
+                    complete = False
+                except sealing.DamagedShardError as error:
+                    if not self._skips:
+                        raise
+                    self.damaged[path] = error
+            if complete:  # otherwise some were merged since the directory was read
+                return
 
     def provenance(self) -> list[dict[str, Any]]:
         """How the results were made, once for each time that the evaluation was written."""
@@ -397,35 +214,6 @@ class Record:
                 advice = "Remove that file; no result depends on it."
                 raise StoreError(f"{path} is damaged ({error}).", advice) from error
         return provenance
-
-    def _traces(self, only: str | None = None) -> Iterator[tuple[str, Trace]]:
-        """The traces of the last attempts, or ``only`` that of one exercise."""
-        outcomes = self.outcomes()
-        order = np.argsort(outcomes.keys)
-        keys, attempts = outcomes.keys[order], outcomes.attempts[order]
-        given: set[str] = set()
-
-        def place(key: str) -> int | None:
-            found = int(np.searchsorted(keys, np.uint64(int(key, 16))))
-            return found if found < len(keys) and keys[found] == int(key, 16) else None
-
-        def wanted(stored: Mapping[str, int]) -> set[str]:
-            chosen = set()
-            for key in stored.keys() - given if only is None else stored.keys() & {only}:
-                at = place(key)
-                if at is not None and attempts[at] == stored[key]:
-                    chosen.add(key)
-            given.update(chosen)
-            return chosen
-
-        def budget(key: str) -> Budget:
-            at = place(key)
-            assert at is not None  # only such traces are wanted
-            return outcomes[int(order[at])].exercise.budget
-
-        for shard in self._layout.trace_shards():
-            path = self._layout.trace_shard(shard)
-            yield from tables.read_traces(path, self._key, wanted, budget)
 
 
 def _text(outcome: Outcome) -> str:
@@ -451,12 +239,17 @@ class Writer(Record):
     Args:
         path: The directory of the evaluation.
         shards: As for ``Record``: those with exercises that this writer may be given again.
+
+    Attributes:
+        written: The shards that it has written, each with how many outcomes are in it.
     """
 
     def __init__(self, path: str | PathLike[str], shards: Collection[str] | None = None) -> None:
         super().__init__(path, shards)
+        self.written: dict[str, int] = {}
         self._closed = False
-        self._stored = set(self.outcomes().keys.tolist())
+        self._stored = np.sort(self.outcomes().keys)
+        self._added: set[int] = set()
 
     def keep_provenance(self, made: Iterable[Mapping[str, Any]]) -> None:
         """Write down how outcomes were made that are stored here and were made elsewhere.
@@ -499,7 +292,7 @@ class Writer(Record):
         if extra := traces.keys() - given.keys():
             raise ValueError(f"traces without an outcome: {sorted(extra)}")
         codes = {key: int(key, 16) for key in given}
-        new = {key: each for key, each in given.items() if codes[key] not in self._stored}
+        new = {key: each for key, each in given.items() if not self._has(codes[key])}
         again = {codes[k] for k, each in given.items() if k not in new and each.attempts > 1}
         if again:
             stored = self.outcomes()
@@ -509,12 +302,12 @@ class Writer(Record):
                     new[key] = given[key]
         if not new:
             return
-        attempts = {key: outcome.attempts for key, outcome in new.items()}
-        shard = shard_name(attempts)
-        content = tables.encode_outcomes(*tables.outcome_table(new.values()), self._key)
+        shard, content = tables.encode_outcomes(*tables.outcome_table(new.values()), self._key)
         # The traces come first: a shard of outcomes on disk is what makes its exercises finished.
-        if new_traces := {key: trace for key, trace in traces.items() if key in new}:
-            encoded = tables.encode_traces(new_traces, attempts, self._key)
+        if new_traces := {
+            (key, new[key].attempts): trace for key, trace in traces.items() if key in new
+        }:
+            encoded = encode_traces(shard, new_traces, self._key)
             files.write(self._layout.trace_shard(shard), encoded)
         try:
             files.write(self._layout.outcome_shard(shard), content)
@@ -525,7 +318,19 @@ class Writer(Record):
             raise
         if self._only is not None:
             self._only.add(shard)
-        self._stored.update(codes[key] for key in new)
+        self._added.update(codes[key] for key in new)
+        self.written[shard] = len(new)
+
+    def _has(self, code: int) -> bool:
+        place = int(np.searchsorted(self._stored, np.uint64(code)))
+        return code in self._added or (
+            place < len(self._stored) and int(self._stored[place]) == code
+        )
+
+    @property
+    def journals(self) -> Journals:
+        """The journals of exercises that are under way."""
+        return Journals(str(self._layout.journal.absolute()))
 
     def begin(self, keys: Iterable[str]) -> None:
         """Keep that exercises are begun now, so that later attempts are known as such.
@@ -598,9 +403,10 @@ def open_writer(
         with write_errors(layout.root):  # of an older version
             for name in ("index.sqlite", "index.sqlite-journal"):
                 layout.root.joinpath(name).unlink(missing_ok=True)
-        _merge_shards(layout)
         writer = Writer(layout.root)
-        _remove_orphaned_traces(layout, writer)
+        assert writer._key is not None  # of any evaluation that has begun
+        if merging.tidy(layout, writer._key, writer.outcomes()):
+            writer = Writer(layout.root)
         numbers = [int(path.stem) for path in layout.provenance_files() if path.stem.isdecimal()]
         provenance = {"spec": writer.fingerprint, **current_provenance(seeds, specs)}
         content = json.dumps(provenance, indent=2, sort_keys=True) + "\n"
@@ -624,74 +430,3 @@ def _begin(layout: Layout, spec: Mapping[str, Any], secret: int | None) -> None:
     if not exists or files.read_key(layout) is None:
         files.write_key(layout, fingerprint(json.loads(canonical_json(spec))))
         write_spec(layout, spec, None if exists else secret)
-
-
-def _remove_orphaned_traces(layout: Layout, writer: Writer) -> None:
-    """Remove traces whose outcomes were not written: their exercises will be run again."""
-    known = {*layout.shards(), *writer._columns.merged}
-    stored: set[str] | None = None
-    for shard in layout.trace_shards():
-        if shard not in known:
-            stored = writer.keys() if stored is None else stored
-            path = layout.trace_shard(shard)
-            if not tables.read_trace_keys(path, files.read_key(layout)) <= stored:
-                with write_errors(path):
-                    path.unlink()
-
-
-def _merge_shards(layout: Layout) -> None:
-    """Merge small shards if there are many, and rewrite those of an older format.
-
-    Merged shards are on disk before those in them are removed. Whatever interrupts this, nothing is
-    lost: the same outcome may then be there twice, which does no harm.
-
-    Raises:
-        StoreError: A shard is damaged, two disagree, or one cannot be written.
-    """
-    outcomes, key = Record(layout.root).outcomes(), files.read_key(layout)
-    assert key is not None  # a writer has made one
-    assert isinstance(outcomes, StoredOutcomes)
-    columns, rows = outcomes.columns, outcomes.rows
-    if not len(rows):
-        return
-    sizes = np.bincount(columns.arrays["shard"], minlength=len(columns.shards))
-    small = np.array(
-        [
-            size < SMALL or name in columns.older
-            for size, name in zip(sizes.tolist(), columns.shards, strict=True)
-        ]
-    )
-    if small.sum() <= MANY and not columns.older:
-        return
-    names = [name for name, chosen in zip(columns.shards, small, strict=True) if chosen]
-    chosen = rows[small[columns.arrays["shard"][rows]]]
-    merged = set()
-    for first in range(0, len(chosen), MERGED):
-        table, kinds = _gathered(layout, key, columns, chosen[first : first + MERGED])
-        shard = shard_name(tables.attempts_in(table))
-        content = tables.encode_outcomes(table, kinds, key, {*names, *columns.merged} - {shard})
-        files.write(layout.outcome_shard(shard), content)
-        merged.add(shard)
-    for name in names:
-        if name not in merged:
-            with write_errors(layout.outcome_shard(name)):
-                layout.outcome_shard(name).unlink(missing_ok=True)
-
-
-def _gathered(
-    layout: Layout, key: files.Key, columns: _Columns, rows: IntArray
-) -> tuple[pa.Table, list[str]]:
-    """The table of some rows, in their order, and its kinds of exercises."""
-    parts, places, kinds = [], [], dict[str, int]()
-    shards = columns.arrays["shard"][rows]
-    for shard in np.unique(shards).tolist():
-        path = layout.outcome_shard(columns.shards[shard])
-        table, footer = tables.read_outcome_columns(path, key, tables.OUTCOME_SCHEMA.names)
-        own = np.flatnonzero(shards == shard)
-        part = table.take(pa.array(columns.arrays["row"][rows[own]]))
-        kind = _places(footer["kinds"], kinds)[part["kind"].to_numpy()].astype(np.int32)
-        place = part.schema.get_field_index("kind")
-        parts.append(part.set_column(place, tables.OUTCOME_SCHEMA.field("kind"), pa.array(kind)))
-        places.append(own)
-    order = np.argsort(np.concatenate(places))
-    return pa.concat_tables(parts).take(pa.array(order)), list(kinds)

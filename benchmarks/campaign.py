@@ -1,0 +1,167 @@
+"""What a report over very many outcomes takes: benchmarks/campaign.py report [--outcomes N].
+
+The outcomes are synthetic columns in memory, so that reading a store is not measured. Processor
+time is that of page and JSON, peak memory that of the whole process, imports included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from omnimeter.contract import Exercise, Outcome, Outcomes, Protocol, Spec, Trace
+from omnimeter.contract.agent import IntArray
+from omnimeter.contract.outcomes import COLUMNS, ENDINGS
+from omnimeter.contract.spec import fingerprint
+from omnimeter.protocols import Evaluation, summarise
+from omnimeter.reports import result_json
+from omnimeter.reports.page import gather, render
+
+AGENTS = 5
+MOST_SECONDS, MOST_MEGABYTES = 8.0, 600.0
+"""What a report over a million outcomes may take; reading the store may take as much again."""
+
+
+class Columns(Outcomes):
+    """Outcomes of one agent that are columns, and objects only where one is asked for."""
+
+    def __init__(self, columns: dict[str, NDArray[Any]], first: Exercise) -> None:
+        self._arrays, self._first = columns, first
+
+    def __len__(self) -> int:
+        return len(self._arrays["number"])
+
+    def objects(self, rows: IntArray) -> list[Outcome]:
+        """A report of plain results needs none, which would each be read from a file."""
+        raise NotImplementedError(f"{len(rows)} objects were asked for")
+
+    def compute(self, name: str) -> NDArray[Any]:
+        """All columns are there."""
+        raise KeyError(name)
+
+    def remarks(self, name: str) -> list[tuple[Any, IntArray]]:  # noqa: ARG002
+        """None of the outcomes has any."""
+        return []
+
+    def distinct_exercises(self) -> list[Exercise]:
+        """They differ in nothing but instance, complexity and number."""
+        return [self._first]
+
+    def take(self, rows: IntArray) -> Self:
+        """The outcomes of some rows."""
+        arrays = {name: array[rows] for name, array in self._arrays.items()}
+        return type(self)(arrays, self._first)
+
+
+class Everything(Outcomes):
+    """The outcomes of all agents."""
+
+    def __init__(self, parts: dict[Spec, Columns]) -> None:
+        super().__init__()
+        self._parts = parts
+
+    def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:
+        """The outcomes of each agent."""
+        return {agent: self._parts[agent] for agent in agents}
+
+
+class Record:
+    """What a report reads of an evaluation."""
+
+    seed = None
+    path = Path()
+
+    def __init__(self, evaluation: Evaluation, outcomes: Everything) -> None:
+        self.spec, self._outcomes = evaluation.to_json(), outcomes
+        self.fingerprint = fingerprint(self.spec)
+
+    def outcomes(self) -> Everything:
+        """All outcomes."""
+        return self._outcomes
+
+    def traces(self) -> Iterator[tuple[str, Trace]]:
+        """No traces were kept."""
+        return iter(())
+
+    def provenance(self) -> list[dict[str, Any]]:
+        """Nothing is known."""
+        return []
+
+
+def columns(count: int, agent: int) -> dict[str, NDArray[Any]]:
+    """Columns of one agent; payoffs have something in common with those of the others."""
+    rng, common = np.random.default_rng(agent + 1), np.random.default_rng(0)
+    numbers = np.arange(count)
+    complexities = common.integers(3, 20, count).astype(np.float64)
+    hard = common.normal(0.0, 0.3, count)
+    payoffs = np.clip(0.1 * agent + hard + rng.normal(0, 0.3, count), -1, 1).round(3)
+    made = {
+        "number": numbers,
+        "key": rng.integers(0, 2**63, count, dtype=np.uint64),
+        "instance": common.integers(0, 2**63, count, dtype=np.uint64),
+        "complexity": complexities,
+        "payoff": payoffs,
+        "paid": np.ones(count, np.bool_),
+        "interactions": np.full(count, 10),
+        "total": 10 * payoffs,
+        "last_time": np.full(count, 10**10),
+        "fault": np.zeros(count, np.int8),
+        "attempts": np.ones(count, np.int64),
+        "ending": np.full(count, ENDINGS.index("budget"), np.int8),
+    }
+    return {name: made[name].astype(kind) for name, (kind, _) in COLUMNS.items()}
+
+
+def report(count: int) -> dict[str, float]:
+    """Make the page and the JSON of a sample; seconds, megabytes and characters."""
+    agents = [Spec("constant-v1", {"action": action}) for action in range(AGENTS)]
+    each = count // AGENTS
+    parameters = {"environment_class": "cups-v1", "exercises": each, "interactions": 10, "seed": 1}
+    evaluation = Evaluation(Spec("sample-v1", parameters), tuple(agents))
+    protocol: Protocol = evaluation.make_protocol()
+    record: Any = Record(
+        evaluation,
+        Everything(
+            {
+                agent: Columns(columns(each, place), protocol.propose(agent, [])[0])
+                for place, agent in enumerate(agents)
+            }
+        ),
+    )
+    begun, used = perf_counter(), process_time()
+    page = render(gather(record))
+    seconds, page_cpu = perf_counter() - begun, process_time() - used
+    used = process_time()
+    json.dumps(result_json(summarise(evaluation, record.outcomes())))
+    return {
+        "outcomes": count,
+        "page_s": seconds,
+        "page_cpu_s": page_cpu,
+        "json_cpu_s": process_time() - used,
+        "page_kb": len(page) / 1000,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def main() -> int:
+    """Measure; say whether it is within the bounds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["report"])
+    parser.add_argument("--outcomes", type=int, default=1_000_000)
+    given = parser.parse_args()
+    measured = report(given.outcomes)
+    print(json.dumps({name: round(number, 2) for name, number in measured.items()}))
+    return int(measured["page_cpu_s"] > MOST_SECONDS or measured["peak_mb"] > MOST_MEGABYTES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
