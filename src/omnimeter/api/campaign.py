@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -579,27 +579,15 @@ class Campaign:
             InvalidInputError: There is no such format.
             StoreError: Something cannot be read or written.
         """
-        from omnimeter.api.export import write_tables
+        from omnimeter import results
 
         path = directory_of(path)
-        tables = (
-            (_described(entry), self.directory(entry))
-            for entry in self.entries
-            if Layout(self.directory(entry)).spec.exists()
-        )
-        return write_tables(tables, path, file_format or path.suffix[1:], traces=traces)
-
-
-def _described(entry: Entry) -> dict[str, Any]:
-    """The columns that say which evaluation it is."""
-    return {
-        "evaluation": entry.name,
-        "test": entry.test,
-        "environment_class": entry.environment_class,
-        "point": json.dumps(dict(entry.point)) if entry.point else "",
-        "seed": entry.evaluation.protocol.parameters.get("seed"),
-        "repetition": entry.repetition,
-    }
+        kinds: dict[str, Literal["parquet", "csv"]] = {"parquet": "parquet", "csv": "csv"}
+        if (chosen := file_format or path.suffix[1:]) not in kinds:
+            message = f"There is no format {chosen!r}."
+            raise InvalidInputError(message, f"Known: {', '.join(kinds)}.")
+        table: Literal["traces", "outcomes"] = "traces" if traces else "outcomes"
+        return results.open(self.path).export(kinds[chosen], path, table)
 
 
 def _row(
