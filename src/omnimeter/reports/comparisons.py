@@ -37,8 +37,8 @@ ERROR_RATE = 0.05
 """How often a difference may be claimed, over all comparisons, between equal agents."""
 
 
-class _Payoffs(NamedTuple):
-    """What an agent got, by number and instance of the exercise.
+class Sample(NamedTuple):
+    """The values of an agent, by number and instance of the exercise.
 
     Where exercises may differ between agents, the number is that of an independent part of the
     test, such as a repetition, and there is no instance.
@@ -153,7 +153,7 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     confidence = 1 - ERROR_RATE / max(1, len(pairs))
     compared = []
     for agent in others:
-        shared = _shared(_payoffs(result, agent), _payoffs(result, chosen), parts)
+        shared = in_both(sample_of(result, agent), sample_of(result, chosen), parts)
         count = sum(map(len, shared[0]))
         estimate = stratified_difference(*shared, confidence, result.support) if count else None
         difference = None if estimate is None else estimate.value
@@ -232,24 +232,22 @@ def _cycles(numbers: IntArray, paid: IntArray, values: FloatArray, parts: int) -
     return cycle_means(numbers, payoffs, parts)
 
 
-def _payoffs(result: Result, agent: Spec) -> _Payoffs:
+def sample_of(result: Result, agent: Spec) -> Sample:
     """What an agent got; its independent values where the test has some of its own."""
     numbers, values = unit_values(result, agent)
     if result.values:
-        return _Payoffs(numbers, np.zeros(len(numbers), np.uint64), values)
+        return Sample(numbers, np.zeros(len(numbers), np.uint64), values)
     done = result.outcomes[agent]
-    return _Payoffs(numbers, done.instances[done.paid], values)
+    return Sample(numbers, done.instances[done.paid], values)
 
 
-def _shared(
-    first: _Payoffs, second: _Payoffs, parts: int
-) -> tuple[list[FloatArray], list[FloatArray]]:
+def in_both(first: Sample, second: Sample, parts: int) -> tuple[list[FloatArray], list[FloatArray]]:
     """The payoffs of two agents in what both finished, part by part of the test."""
     same = all(map(np.array_equal, first[:2], second[:2])) and is_rising(first.numbers)
     if same:  # as mostly, and soon seen
         ours = theirs = np.arange(len(first.numbers))
     else:
-        ours, theirs = _matched(first, second)
+        ours, theirs = matching_rows(first, second)
     part = first.numbers[ours] % parts
     order = np.argsort(part, kind="stable")
     starts = np.unique(part[order], return_index=True)[1]
@@ -260,7 +258,7 @@ def _shared(
     return mine, other
 
 
-def _matched(first: _Payoffs, second: _Payoffs) -> tuple[IntArray, IntArray]:
+def matching_rows(first: Sample, second: Sample) -> tuple[IntArray, IntArray]:
     """The rows in which both have the same number and instance, by number and then by instance."""
     codes = np.unique(np.append(first.instances, second.instances), return_inverse=True)[1]
     keys = np.append(first.numbers, second.numbers) * (int(codes.max(initial=0)) + 1) + codes

@@ -34,13 +34,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
+_LINEAR = (Scale.EVEN, Scale.VALUES)
+
+
 def _set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
     """How far the horizontal axis goes, and what is written at its marks, of which so many fit."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.margins(x=0.0 if figure.banded else 0.03)
-    if figure.scale is Scale.EVEN:
-        if figure.banded:  # from the beginning of time
+    if figure.scale in _LINEAR:
+        if figure.banded and figure.scale is Scale.EVEN:  # from the beginning of time
             axes.set_xlim(left=0)
         return
     places = [place for curve in figure.curves for place in curve.places]
@@ -214,7 +217,7 @@ def _in_panels(figure: CurveFigure, canvas: Canvas) -> None:
         _curve(axes, curve, 0.0, figure, style.SERIES[0], mark)
         _set_scale(axes, figure, 4)
         _furnish(axes)
-        if figure.scale is Scale.EVEN:
+        if figure.scale in _LINEAR:
             axes.locator_params(axis="x", nbins=5)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(names[curve.label], loc="left", color=style.INK, pad=4)
@@ -233,7 +236,7 @@ def _curve(
     if figure.banded:
         # Early in a test, which a logarithmic axis shows at length, hardly anything is known: an
         # interval that does not end inside the figure would darken its whole height.
-        seen = None if figure.scale is Scale.EVEN else ((lows > bottom) | (highs < top)).tolist()
+        seen = None if figure.scale in _LINEAR else ((lows > bottom) | (highs < top)).tolist()
         axes.fill_between(across, lows, highs, where=seen, color=colour, alpha=0.16, linewidth=0)
     else:  # an interval at each place; dotted where it does not fit into the figure
         fits = (lows >= bottom) & (highs <= top)
