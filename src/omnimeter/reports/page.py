@@ -238,7 +238,7 @@ def _budget_text(budget: Budget) -> str:
     return " or ".join(parts) + (", whichever ends first" if len(parts) > 1 else "")
 
 
-def _provenance(session: Mapping[str, Any]) -> Pairs:
+def session_pairs(session: Mapping[str, Any]) -> Pairs:
     """How results were made, from what one session recorded."""
     machine, versions = session.get("machine", {}), session.get("versions", {})
     revisions = [
@@ -383,7 +383,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         figures=figures_of(result, record, rows, compared, timed),
         faults=fault_table(each for done in every for each in done.where(done.faults != 0)),
         setting=_setting(evaluation, exercises, complexities, _drawn_seed(record, result)),
-        provenance=[_provenance(session) for session in record.provenance()],
+        provenance=[session_pairs(session) for session in record.provenance()],
         places={names[agent]: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,
         design=design,

@@ -122,11 +122,7 @@ def metric_table(result: Result) -> Table | None:
 
 def metric_table_of(rows: Sequence[ScoreRow], known: Sequence[Metric]) -> Table | None:
     """The secondary metrics of rows; ``None`` where no row has one."""
-    metrics = [
-        each
-        for each in known
-        if any(row.parts.get(each.name) is not None for row in rows)
-    ]
+    metrics = [each for each in known if any(row.parts.get(each.name) is not None for row in rows)]
     if not metrics:
         return None
 
