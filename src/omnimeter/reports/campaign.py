@@ -287,6 +287,7 @@ class Section:
 
     Attributes:
         key: A short name, for files and anchors.
+        title: The test, and its class if it has several.
         scores: The scores as ``campaign results`` tells them, by the labels of the agents.
         rows: The agents, the best first, with their ranks.
         compared: Every agent against the best, paired within each seed.
@@ -302,6 +303,7 @@ class Section:
     """
 
     key: str
+    title: str
     test: str
     environment_class: str
     design: Design
@@ -322,15 +324,6 @@ class Section:
     complete: bool
     seeds: tuple[int, int]
     known_seeds: Sequence[int]
-
-    @property
-    def title(self) -> str:
-        """The test and its class."""
-        return f"{self.test} · {self.environment_class}" if self._has_class else self.test
-
-    @property
-    def _has_class(self) -> bool:
-        return bool(self.environment_class) and self.environment_class not in self.test
 
     @property
     def best(self) -> ScoreRow | None:
@@ -377,8 +370,13 @@ def sections_of(
                 gathered.add(member, opened)
             done += 1
         tell("Reading evaluations", done, len(members))
-        key = _slug(" ".join(group), taken)
-        yield gathered.section(key, agents), gathered.pending, gathered.provenance
+        several = len({each for each in order if each[0] == group[0]}) > 1
+        title = " · ".join(filter(None, group)) if several else group[0]
+        yield (
+            gathered.section(_slug(title, taken), title, agents),
+            gathered.pending,
+            gathered.provenance,
+        )
 
 
 def _group(member: Member) -> tuple[str, str]:
@@ -545,7 +543,7 @@ class _Gathered:
 
     # What the evaluations say together.
 
-    def section(self, key: str, agents: Sequence[str]) -> Section:
+    def section(self, key: str, title: str, agents: Sequence[str]) -> Section:
         """Sum up."""
         test, environment_class = self._members[0].group
         scores = {
@@ -575,6 +573,7 @@ class _Gathered:
         ]
         return Section(
             key=key,
+            title=title,
             test=test,
             environment_class=environment_class,
             design=self._design,
@@ -883,7 +882,10 @@ def _score_figure(rows: Sequence[ScoreRow], seeds: int) -> Figure | None:
 
 
 def _difference_figure(compared: Sequence[Comparison]) -> Figure | None:
-    return figures.difference_figure(compared[:LISTED])
+    figure = figures.difference_figure(compared[:LISTED])
+    if figure is None or "hollow" in figure.caption or all(d.low is not None for d in figure.dots):
+        return figure
+    return replace(figure, caption=f"{figure.caption} A hollow dot has no interval.")
 
 
 def result_sentences(sections: Sequence[Section], agents: int, exercises: int) -> list[str]:
@@ -910,7 +912,9 @@ def result_sentences(sections: Sequence[Section], agents: int, exercises: int) -
         clauses = [*clauses[: summary.NAMED], "others are best in the rest"]
     second = f"{'; '.join(clauses)}." if clauses else "There is no score yet."
     if len(undecided) > 2:
-        third = f"In {len(undecided)} of {what} it is not decided which agent is best."
+        third = f"In {len(undecided)} of the {what} it is not decided which agent is best."
+        if len(undecided) == len(sections):
+            third = f"In none of the {what} is it decided which agent is best."
     elif undecided:
         cases = [
             f"whether {best.name} is better than {_few(each.undecided)} in {each.title}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
@@ -30,7 +31,7 @@ from omnimeter.reports.campaign import (
 from omnimeter.reports.figures import Figure
 from omnimeter.reports.latex import PREAMBLE, long_table, plain, tabular
 from omnimeter.reports.page import SIGNS, headline, session_pairs, templates
-from omnimeter.reports.plotting import inline_svg, save_figure
+from omnimeter.reports.plotting import inline_svg_and_pdf
 from omnimeter.reports.scores import Eligibility
 from omnimeter.reports.tables import (
     Cell,
@@ -56,7 +57,7 @@ from omnimeter.reports.text import (
 from omnimeter.results import files
 
 DRAWN_TESTS = 40
-"""Tests of which the page has figures; of further ones it has tables. All figures are in files."""
+"""Tests of which there are figures; of further ones there are tables, and the figures' data."""
 
 SHOWN_TESTS = 200
 """Tests that the page shows one by one; further ones are in the data only."""
@@ -121,6 +122,7 @@ class CampaignReport:
         sections: What each test says.
         pending: What is not complete.
         sessions: The different ways in which results were made, as pairs of names and texts.
+        tables: The tables of each test, by its key and their names.
     """
 
     study: Study
@@ -129,11 +131,17 @@ class CampaignReport:
     sections: Sequence[Section]
     pending: Sequence[Pending]
     sessions: Sequence[Sequence[tuple[str, str]]]
+    tables: Mapping[str, Mapping[str, Table]]
 
     @property
     def complete(self) -> bool:
         """Whether nothing is left to do."""
         return all(section.complete for section in self.sections)
+
+    @property
+    def drawn(self) -> list[tuple[Section, Figure]]:
+        """The figures that are drawn, with their tests."""
+        return [(each, figure) for each in self.sections[:DRAWN_TESTS] for figure in each.figures]
 
     @property
     def scores(self) -> list[CampaignScore]:
@@ -169,6 +177,7 @@ def gather_campaign(
         sections,
         pending,
         list(_sessions(provenance)),
+        {section.key: tables_of(section) for section in sections},
     )
 
 
@@ -257,7 +266,7 @@ def spread_table(section: Section) -> Table | None:
     if not section.spreads:
         return None
     places = decimals(n for e in section.spreads for n in (e.middle.value, e.middle.low))
-    compared = any(each.improvement for each in section.spreads)
+    compared = any(each.improvement is not None for each in section.spreads)
     rows = []
     for each in section.spreads:
         better = each.improvement
@@ -273,9 +282,9 @@ def spread_table(section: Section) -> Table | None:
             cells.append(Cell(MISSING, {"improvement": None}))
             cells.append(Cell(MISSING, {"improvement_low": None, "improvement_high": None}))
         rows.append(tuple(cells))
-    headings = ("Agent", "Interquartile mean", "95 % interval")
-    headings += ("P(better than best)", "Simultaneous 95 %") if compared else ()
-    return Table(headings, tuple(rows))
+    headings = ["Agent", "Interquartile mean", "95 % interval"]
+    headings += ["P(better than best)", "Simultaneous 95 %"] * compared
+    return Table(tuple(headings), tuple(rows))
 
 
 def complexity_table(section: Section) -> Table | None:
@@ -416,11 +425,11 @@ def overview_table(sections: Sequence[Section]) -> Table:
             mean = fmean(ranks[label]) if ranks[label] else None
             cells.append(Cell(MISSING if mean is None else f"{mean:.3g}", {"mean_rank": mean}))
         for section, rows in zip(sections, by_test, strict=True):
-            row = rows.get(label)
+            its = rows.get(label)
             ends = [n for each in section.rows for n in (each.value, each.low, each.high)]
-            value = None if row is None else row.value
+            value = None if its is None else its.value
             verdicts = {e.agent.label: e.verdict.name.lower() for e in section.compared}
-            look = verdicts.get(label, "strong" if row and row.rank == 1 else "")
+            look = verdicts.get(label, "strong" if its and its.rank == 1 else "")
             cells.append(Cell(number(value, decimals(ends)), {section.title: value}, look))
         table.append(tuple(cells))
     headings = ["Agent", *["Mean rank"] * several, *(each.title for each in sections)]
@@ -448,56 +457,67 @@ def _test_row(section: Section) -> tuple[Cell, ...]:
 # The page.
 
 
-def render_campaign(report: CampaignReport, tell: Tell = lambda *_: None) -> str:
-    """The page as text; everything that agents wrote is escaped."""
+def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
+    """The page as text; everything that agents wrote is escaped.
+
+    Args:
+        report: What it says.
+        svgs: The figures that it has, by their names.
+    """
     from markupsafe import Markup
 
     shown = report.sections[:SHOWN_TESTS]
-    with_figures = {section.key for section in shown[:DRAWN_TESTS]}
-    steps = [(each, f) for each in shown[:DRAWN_TESTS] for f in each.figures]
-    drawn = {}
-    for done, (section, figure) in enumerate(steps):
-        tell("Drawing", done, len(steps))
-        drawn[figure.name] = Markup(inline_svg(figure, section.places))
     labels = dict.fromkeys(a.label for m in report.study.members for a in m.evaluation.agents)
-    signs = {}
+    signs: dict[str, tuple[int, str]] = {}
     if style.few(len(labels)):
         for label, sign in zip(labels, enumerate(SIGNS, 1), strict=False):
             signs |= {label + mark: sign for mark in ("", "*", "†", "*†")}
-    tables = {section.key: tables_of(section) for section in shown}
+    tables = {section.key: report.tables[section.key] for section in shown}
     secret = any(member.evaluation.needs_seed for member in report.study.members)
     names = sorted({name for section in shown for name in section.places}, key=len, reverse=True)
-    page: str = (
-        templates()
-        .get_template("campaign.html.j2")
-        .render(
-            report=report,
-            study=report.study,
-            shown=shown,
-            tables={key: {n: _bounded(t) for n, t in own.items()} for key, own in tables.items()},
-            cut={
-                key: sorted(n for n, t in own.items() if len(t.rows) > LISTED)
-                for key, own in tables.items()
-            },
-            with_figures=with_figures,
-            drawn=drawn,
-            signs=signs,
-            overview=_bounded(report.overview),
-            faults={each.key: list(map(_shortened, each.faults[:MOST_FAULTS])) for each in shown},
-            headline=headline,
-            limits={
-                "tests": SHOWN_TESTS,
-                "figures": DRAWN_TESTS,
-                "rows": LISTED,
-                "pending": LISTED,
-            },
-            secret=secret,
-            summary=[_cut_at(sentence, names) for sentence in report.sentences],
-            eligibility={each.key: _eligibility(each) for each in shown},
-            plan=clean(report.study.plan_file),
-        )
+    environment = templates()
+    environment.filters["printable"] = _readable(labels)
+    page: str = environment.get_template("campaign.html.j2").render(
+        report=report,
+        study=report.study,
+        shown=shown,
+        tables={key: {n: _bounded(t) for n, t in own.items()} for key, own in tables.items()},
+        cut={
+            key: sorted(n for n, t in own.items() if len(t.rows) > LISTED)
+            for key, own in tables.items()
+        },
+        with_figures={section.key for section in shown[:DRAWN_TESTS]},
+        drawn={name: Markup(svg) for name, svg in svgs.items()},
+        signs=signs,
+        overview=_bounded(report.overview),
+        faults={each.key: list(map(_shortened, each.faults[:MOST_FAULTS])) for each in shown},
+        headline=headline,
+        limits={
+            "tests": SHOWN_TESTS,
+            "figures": DRAWN_TESTS,
+            "rows": LISTED,
+            "pending": LISTED,
+        },
+        secret=secret,
+        summary=[_cut_at(sentence, names) for sentence in report.sentences],
+        eligibility={each.key: _eligibility(each) for each in shown},
+        plan=clean(report.study.plan_file),
     )
     return page
+
+
+def _readable(labels: Iterable[str]) -> Callable[[str], str]:
+    """What makes texts printable: agents of files without folders, where that is unambiguous."""
+    short = {label: re.sub(r"^[^(]*[/\\](?=[^/(]+:)", "", label) for label in labels}
+    counts = Counter(short.values())
+    shorter = {label: name for label, name in short.items() if counts[name] == 1 and name != label}
+
+    def readable(text: str) -> str:
+        for label, name in shorter.items():
+            text = text.replace(label, name)
+        return printable(re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\N{NO-BREAK SPACE}", text))
+
+    return readable
 
 
 def _bounded(table: Table) -> Table:
@@ -575,12 +595,17 @@ def write_campaign_report(
     if target.is_dir():
         raise InvalidInputError(f"{target} is a directory.", "Name the file of the page.")
     report = gather_campaign(study, trust=trust, tell=tell)
-    page = render_campaign(report, tell)
-    files.make_directory(target.parent)
-    files.write(target, page.encode("utf-8", "replace"))
     latex, data = target.parent / "latex", target.parent / "data"
+    files.make_directory(latex)
+    svgs, steps = {}, report.drawn
+    for done, (section, figure) in enumerate(steps):
+        tell("Drawing", done, len(steps))
+        svgs[figure.name], pdf = inline_svg_and_pdf(figure, section.places)
+        files.write(latex / f"{figure.name}.pdf", pdf)
+    files.write(target, render_campaign(report, svgs).encode("utf-8", "replace"))
+    write_latex(report, latex)
     write_data(report, data)
-    write_latex(report, latex, tell)
+    tell("Drawing", len(steps), len(steps))
     return report, {"report": target, "latex": latex, "data": data}
 
 
@@ -589,7 +614,7 @@ def write_data(report: CampaignReport, directory: Path) -> None:
     files.make_directory(directory)
     write_table(report.overview, directory / "overview.csv")
     for section in report.sections:
-        for name, table in tables_of(section).items():
+        for name, table in report.tables[section.key].items():
             write_table(table, directory / f"{section.key}-{name}.csv")
         for figure in section.figures:
             content = json.dumps(figure_data(figure), indent=1, ensure_ascii=True) + "\n"
@@ -613,33 +638,29 @@ def _plain_data(value: Any) -> Any:
     return finite(value.encode("utf-8", "replace").decode() if isinstance(value, str) else value)
 
 
-def write_latex(report: CampaignReport, directory: Path, tell: Tell = lambda *_: None) -> None:
-    """Write a folder with ``report.tex``, a file for each table and a PDF for each figure."""
-    files.make_directory(directory)
+def write_latex(report: CampaignReport, directory: Path) -> None:
+    """Write ``report.tex`` and a file for each table; a PDF of each figure is there."""
     title = plain(report.study.title)
     body = [rf"\title{{{title}}}", r"\author{}", r"\date{}", "", r"\begin{document}"]
     body += [r"\maketitle", *(f"{plain(each)}\n" for each in report.sentences)]
     if not report.complete:
         body.append("This campaign is not complete.\n")
     body += _included(directory, "overview", report.overview, "The score in each test.")
-    steps = sum(len(section.figures) for section in report.sections)
-    done = 0
+    figures, done = {id(figure) for _, figure in report.drawn}, 0
     for section in report.sections:
         body += ["", r"\clearpage", rf"\section{{{plain(section.title)}}}", ""]
         body += [f"{plain(each)}\n" for each in _eligibility(section)]
-        for name, table in tables_of(section).items():
+        for name, table in report.tables[section.key].items():
             caption = f"{section.title}: {_CAPTIONS[name]}"
             if name == "differences":
                 caption += f" {section.compared[0].reference_name}."
             body += _included(directory, f"{section.key}-{name}", table, caption)
-        for figure in section.figures:
-            tell("Drawing PDF figures", done, steps)
+        for figure in (each for each in section.figures if id(each) in figures):
             done += 1
-            save_figure(figure, section.places, directory / f"{figure.name}.pdf")
             body += [
                 r"\begin{figure}[htbp]\centering",
                 rf"\includegraphics[width=0.85\linewidth]{{{figure.name}.pdf}}",
-                rf"\caption{{{plain(f'{section.title}. {figure.caption}')}}}",
+                rf"\caption{{{plain(f'{section.title}: {figure.title}. {figure.caption}')}}}",
                 r"\end{figure}",
             ]
             if done % 12 == 0:

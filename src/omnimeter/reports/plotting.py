@@ -332,7 +332,17 @@ def inline_svg(figure: Figure, places: Mapping[str, int]) -> str:
         figure: What to draw.
         places: The place of each agent, by label, which decides on its colour and marker.
     """
-    text = _rendered(figure, places, "svg", titled=False).decode()
+    return _inline(figure, _rendered(figure, places, "svg", titled=False)["svg"])
+
+
+def inline_svg_and_pdf(figure: Figure, places: Mapping[str, int]) -> tuple[str, bytes]:
+    """A figure as ``inline_svg`` gives it, and as a PDF file without its title, drawn once."""
+    both = _rendered(figure, places, "svg", "pdf", titled=False)
+    return _inline(figure, both["svg"]), both["pdf"]
+
+
+def _inline(figure: Figure, content: bytes) -> str:
+    text = content.decode()
     opening = r'<svg\b[^>]*?viewBox="([^"]*)"[^>]*>'
     text = re.sub(opening, r'<svg viewBox="\1">', text[text.index("<svg") :], count=1)
 
@@ -363,7 +373,7 @@ def save_figure(figure: Figure, places: Mapping[str, int], path: Path) -> None:
         raise InvalidInputError(
             f"A figure cannot be written as {path.name!r}.", "Use .svg, .pdf or .png."
         )
-    files.write(path, _rendered(figure, places, kind, titled=True))
+    files.write(path, _rendered(figure, places, kind, titled=True)[kind])
 
 
 def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool = True) -> Canvas:
@@ -410,14 +420,23 @@ def _styled(figure: Figure) -> Iterator[None]:
         yield
 
 
-def _rendered(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
-    sink = io.BytesIO()
+def _rendered(
+    figure: Figure, places: Mapping[str, int], *kinds: str, titled: bool
+) -> dict[str, bytes]:
+    """A figure in some formats, which are drawn with one layout."""
+    rendered = {}
     with _styled(figure):
-        matplotlib_figure(figure, places, titled=titled).savefig(
-            sink,
-            format=kind,
-            metadata=dict(_UNDATED[kind]),
-            dpi=200,
-            facecolor="none" if kind == "svg" else "white",
-        )
-    return sink.getvalue()
+        canvas = matplotlib_figure(figure, places, titled=titled)
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")  # done; each format would do it again
+        for kind in kinds:
+            sink = io.BytesIO()
+            canvas.savefig(
+                sink,
+                format=kind,
+                metadata=dict(_UNDATED[kind]),
+                dpi=200,
+                facecolor="none" if kind == "svg" else "white",
+            )
+            rendered[kind] = sink.getvalue()
+    return rendered
