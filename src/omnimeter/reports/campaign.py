@@ -801,7 +801,9 @@ class _Gathered:
 
     def _profile_figure(self, rows: Sequence[ScoreRow]) -> CurveFigure | None:
         """The share of exercises, or repetitions, with more than each payoff."""
-        values = {row.name: self._values(row.agent) for row in rows[:DRAWN]}
+        # The faults of an agent decide which of its exercises have a value.
+        sound = [row for row in rows[:DRAWN] if not row.eligibility.own_faults]
+        values = {row.name: self._values(row.agent) for row in sound}
         known = {name: each for name, each in values.items() if len(each)}
         if not known or self._design.precision is not None:
             return None
@@ -823,7 +825,8 @@ class _Gathered:
             f"The share of {one}s with more than each {what}: a curve further up and to the right "
             "is better, and where two cross, each agent is better in a part of the "
             f"{one}s. The band holds the whole curve with a confidence of 95 %."
-            f"{behind([each.label for each in curves])}",
+            + " Agents with faults of their own are left out." * (len(sound) < len(rows[:DRAWN]))
+            + behind([each.label for each in curves]),
             f"{what.capitalize()} of one {one}",
             f"Share of {one}s with more",
             tuple(curves),

@@ -515,7 +515,7 @@ def _readable(labels: Iterable[str]) -> Callable[[str], str]:
     def readable(text: str) -> str:
         for label, name in shorter.items():
             text = text.replace(label, name)
-        return printable(re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\N{NO-BREAK SPACE}", text))
+        return printable(re.sub(r"(?<=\d) (?=\d{3}(?!\d)|%)", "\N{NO-BREAK SPACE}", text))
 
     return readable
 
