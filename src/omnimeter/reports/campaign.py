@@ -85,7 +85,7 @@ FAULTS_READ = 200
 CURVES, REWARDS = 200, 1_000_000
 """Traces of one agent in one evaluation, and rewards of one agent in a test, for its speed."""
 
-THRESHOLDS, PLACES = 41, 11
+THRESHOLDS, PLACES = 41, 7
 """Points of a performance profile, and of a line."""
 
 WINDOW, LAST_PART = 10, 0.1
@@ -566,7 +566,7 @@ class _Gathered:
             _difference_figure(compared),
             *self._course_figures(rows),
             self._complexity_figure(rows),
-            self._line_figure(rows),
+            self._line_figure(relations[:DRAWN]),
             self._learning.figure({row.agent: row.name for row in rows[:DRAWN]}),
             self._profile_figure(rows),
             *(timed.figures if timed else ()),
@@ -775,10 +775,10 @@ class _Gathered:
     def _complexity_figure(self, rows: Sequence[ScoreRow]) -> CurveFigure | None:
         return figures.complexity_figure(rows[:DRAWN], adjusted=self._adjusted)
 
-    def _line_figure(self, rows: Sequence[ScoreRow]) -> CurveFigure | None:
+    def _line_figure(self, relations: Sequence[Relation]) -> CurveFigure | None:
         """The lines of payoff against complexity, with their bands."""
         curves = []
-        for relation in self._relations(rows[:DRAWN]):
+        for relation in relations:
             x, y, _ = self._of_agent(relation.agent)
             places = np.linspace(float(x.min()), float(x.max()), PLACES)
             band = regression_band(x, y, places)
