@@ -85,8 +85,8 @@ FAULTS_READ = 200
 CURVES, REWARDS = 200, 1_000_000
 """Traces of one agent in one evaluation, and rewards of one agent in a test, for its speed."""
 
-THRESHOLDS, PLACES = 41, 7
-"""Points of a performance profile, and of a line."""
+THRESHOLDS, PLACES = 41, 5
+"""Points of a performance profile, and of a line: its band bends inwards between them."""
 
 WINDOW, LAST_PART = 10, 0.1
 """Interactions that learning curves are smoothed over, and their last part."""

@@ -467,7 +467,7 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
     from markupsafe import Markup
 
     shown = report.sections[:SHOWN_TESTS]
-    labels = dict.fromkeys(a.label for m in report.study.members for a in m.evaluation.agents)
+    labels = _labels(report.study)
     signs: dict[str, tuple[int, str]] = {}
     if style.few(len(labels)):
         for label, sign in zip(labels, enumerate(SIGNS, 1), strict=False):
@@ -504,6 +504,11 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
         plan=clean(report.study.plan_file),
     )
     return page
+
+
+def _labels(study: Study) -> list[str]:
+    """The labels of all agents, in the order of the plan."""
+    return list(dict.fromkeys(a.label for m in study.members for a in m.evaluation.agents))
 
 
 def _readable(labels: Iterable[str]) -> Callable[[str], str]:
@@ -640,27 +645,37 @@ def _plain_data(value: Any) -> Any:
 
 def write_latex(report: CampaignReport, directory: Path) -> None:
     """Write ``report.tex`` and a file for each table; a PDF of each figure is there."""
-    title = plain(report.study.title)
-    body = [rf"\title{{{title}}}", r"\author{}", r"\date{}", "", r"\begin{document}"]
-    body += [r"\maketitle", *(f"{plain(each)}\n" for each in report.sentences)]
+    short = _readable(_labels(report.study))
+
+    def said(text: str) -> str:
+        return plain(short(text))
+
+    body = [_FLOATS, rf"\title{{{said(report.study.title)}}}", r"\author{}", r"\date{}", ""]
+    body += [r"\begin{document}", r"\maketitle", *(f"{said(each)}\n" for each in report.sentences)]
     if not report.complete:
         body.append("This campaign is not complete.\n")
-    body += _included(directory, "overview", report.overview, "The score in each test.")
-    figures, done = {id(figure) for _, figure in report.drawn}, 0
+    tables = [("overview", report.overview, "The score in each test.")]
+    body += _included(directory, tables, short)
+    drawn, done = {figure.name for _, figure in report.drawn}, 0
     for section in report.sections:
-        body += ["", r"\clearpage", rf"\section{{{plain(section.title)}}}", ""]
-        body += [f"{plain(each)}\n" for each in _eligibility(section)]
+        body += ["", r"\clearpage", rf"\section{{{said(section.title)}}}", ""]
+        body += [f"{said(each)}\n" for each in _eligibility(section)]
+        tables = []
         for name, table in report.tables[section.key].items():
             caption = f"{section.title}: {_CAPTIONS[name]}"
             if name == "differences":
-                caption += f" {section.compared[0].reference_name}."
-            body += _included(directory, f"{section.key}-{name}", table, caption)
-        for figure in (each for each in section.figures if id(each) in figures):
+                first = section.compared[0]
+                caption += f" {first.reference_name}, paired within each seed."
+                if first.simultaneous > 1:
+                    caption += f" Intervals hold at once for {first.simultaneous} pairs of agents."
+            tables.append((f"{section.key}-{name}", table, caption))
+        body += _included(directory, tables, short)
+        for figure in (each for each in section.figures if each.name in drawn):
             done += 1
             body += [
                 r"\begin{figure}[htbp]\centering",
-                rf"\includegraphics[width=0.85\linewidth]{{{figure.name}.pdf}}",
-                rf"\caption{{{plain(f'{section.title}: {figure.title}. {figure.caption}')}}}",
+                rf"\includegraphics[width=0.8\linewidth]{{{figure.name}.pdf}}",
+                rf"\caption{{{said(f'{section.title}: {figure.title}. {figure.caption}')}}}",
                 r"\end{figure}",
             ]
             if done % 12 == 0:
@@ -668,6 +683,15 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
     source = PREAMBLE + "\n".join([*body, r"\end{document}", ""])
     files.write(directory / "report.tex", source.encode())
 
+
+_FLOATS = r"""\renewcommand{\topfraction}{0.95}
+\renewcommand{\bottomfraction}{0.95}
+\renewcommand{\textfraction}{0.05}
+\renewcommand{\floatpagefraction}{0.7}
+\setcounter{topnumber}{6}
+\setcounter{bottomnumber}{6}
+\setcounter{totalnumber}{8}
+"""
 
 _CAPTIONS = {
     "scores": "scores over all seeds.",
@@ -682,16 +706,26 @@ _CAPTIONS = {
 }
 
 
-def _included(directory: Path, name: str, table: Table, caption: str) -> list[str]:
-    """Write a table into its file; what includes it."""
-    long = len(table.rows) > LONGEST_TABLE
-    content = long_table(table, caption) + "\n" if long else tabular(table)
-    files.write(directory / f"{name}.tex", content.encode())
-    if long:
-        return [rf"{{\footnotesize\input{{{name}}}}}"]
-    return [
-        r"\begin{table}[htbp]\centering\footnotesize",
-        rf"\caption{{{plain(caption)}}}\medskip",
-        rf"\input{{{name}}}",
-        r"\end{table}",
-    ]
+def _included(
+    directory: Path, tables: Iterable[tuple[str, Table, str]], short: Callable[[str], str]
+) -> list[str]:
+    """Write tables into their files; what includes them."""
+    lines = []
+    for name, table, caption in tables:
+        rows = tuple(
+            tuple(cell._replace(text=short(cell.text)) for cell in row) for row in table.rows
+        )
+        shown = Table(tuple(map(short, table.headings)), rows)
+        long = len(shown.rows) > LONGEST_TABLE
+        content = long_table(shown, short(caption)) + "\n" if long else tabular(shown)
+        files.write(directory / f"{name}.tex", content.encode())
+        if long:
+            lines.append(rf"{{\footnotesize\input{{{name}}}}}")
+            continue
+        lines += [
+            r"\begin{table}[htbp]\centering\footnotesize",
+            rf"\caption{{{plain(short(caption))}}}\medskip",
+            rf"\input{{{name}}}",
+            r"\end{table}",
+        ]
+    return lines

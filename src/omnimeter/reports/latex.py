@@ -107,6 +107,8 @@ def _columns(table: Table) -> str:
     def column(heading: str) -> str:
         if heading in _TEXTS:
             return _WIDE
+        if heading in ("Faults", "Verdict"):
+            return "l"
         return _HEADED if max(map(len, heading.split("\n"))) > _LONGEST_HEADING else "r"
 
     first, *others = table.headings
