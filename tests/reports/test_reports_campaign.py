@@ -115,7 +115,7 @@ def test_differences_are_paired_within_each_seed(tmp_path: Path) -> None:
     assert (compared.agent, compared.verdict) == (PLAIN, Verdict.WORSE)
     assert compared.difference == pytest.approx(-0.1)
     assert compared.count == 16
-    assert section.rows[0].high - section.rows[0].low < 0.2
+    assert compared.high - compared.low < 0.1 < section.rows[0].high - section.rows[0].low
     assert section.undecided == []
     (dot,) = figure(section, "differences").dots
     assert (dot.value, dot.low, dot.high) == (compared.difference, compared.low, compared.high)
