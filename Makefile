@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup demo test checks test-slow test-numba bench clean
+.PHONY: setup demo test checks test-slow test-numba test-cluster bench clean
 
 setup: $(STAMP)
 
@@ -55,6 +55,18 @@ test-numba:
 			tests/interaction/test_kernel_cache.py; \
 	done; rm -rf $(NUMBA_VENV)
 
+# Campaigns on clusters, with a real Ray in an environment of its own and a real SLURM from the
+# system's packages (slurm-wlm, munge), each in a private network: as root, on Linux.
+CLUSTER_VENV ?= .venv-cluster
+
+test-cluster:
+	@set -e; rm -rf $(CLUSTER_VENV); $(PYTHON) -m venv $(CLUSTER_VENV); \
+		$(CLUSTER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+			--constraint constraints.txt --editable '.[dev,cluster]'; \
+		OMNIMETER_CACHE_DIR=$(CURDIR)/$(CLUSTER_VENV)/cache $(CLUSTER_VENV)/bin/pytest -q -m slow \
+			tests/execution/test_cluster.py tests/execution/test_slurm.py
+	@rm -rf $(CLUSTER_VENV)
+
 # Ratios against hand-written C++, Gymnasium, MiniGrid, plain Python and limits of time.
 bench: $(STAMP)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
@@ -66,8 +78,10 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/anytime.py
 	$(BIN)/python benchmarks/brl.py
 	$(BIN)/python benchmarks/variability.py
+	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/pworld.py
+	$(BIN)/python benchmarks/journal.py
 	$(BIN)/python benchmarks/perturbation.py
 
 clean:
-	rm -rf .venv .venv-numba build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-numba .venv-cluster build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

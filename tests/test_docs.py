@@ -13,7 +13,7 @@ import pages
 from omnimeter.agents.specialists import CupPresser
 from omnimeter.catalogue import forget
 from omnimeter.cli import main
-from omnimeter.cli.app import app
+from omnimeter.cli.app import app, commands_in
 from omnimeter.contract import Budget, Exercise, Instance, Spec
 from omnimeter.environments.cups import Cups
 from omnimeter.interaction import run_single
@@ -33,7 +33,9 @@ TYPED = [
         for block in pages.blocks(page)
     )
 ]
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = commands_in(typer.main.get_command(app))
+PAGES = {command: command.partition(" ")[0] for command in COMMANDS}
+"""The page of each command: those of a group share one."""
 
 SLOW = ("omnimeter reproduce payoff-table", "omnimeter reproduce stopping")
 """Commands that take longer than a test may."""
@@ -88,7 +90,7 @@ def test_every_page_is_followed():
     followed = {name(page) for page in TYPED}
     assert {"CONTRIBUTING.md", "docs/tutorial.md", "docs/index.md", "docs/findings.md"} <= followed
     assert "docs/python.md" in followed
-    assert {f"docs/commands/{command}.md" for command in COMMANDS} <= followed
+    assert {f"docs/commands/{page}.md" for page in PAGES.values()} <= followed
 
 
 def test_differences_are_noticed(reader):
@@ -121,10 +123,9 @@ def option_table(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_page_of_a_command_has_its_options(command):
-    table = option_table(COMMANDS[command])
-    result = pages.read(DOCS / "commands" / f"{command}.md")
-    assert table in result, f"docs/commands/{command}.md should have this table:\n\n{table}"
-    assert f"(commands/{command}.md)" in pages.read(DOCS / "index.md")
+    table, page = option_table(COMMANDS[command]), f"commands/{PAGES[command]}.md"
+    assert table in pages.read(DOCS / page), f"docs/{page} should have this table:\n\n{table}"
+    assert f"({page})" in pages.read(DOCS / "index.md")
 
 
 def anchors(page: Path) -> set[str]:

@@ -179,7 +179,7 @@ def test_a_unit_is_quarantined_with_its_reason(study: Path) -> None:
 
     def dying(units: Sequence[Unit], tell: Tell) -> None:
         victims.append(units[0])
-        tell(Receipt(units[0].key, 0, 0.1, "quarantined", "The worker was killed.\nKilled"))
+        tell(Receipt(units[0].key, 0, 0.1, "quarantined", reason="The worker was killed.\nKilled"))
         this_process(units[1:], tell)
 
     campaign = om.campaign(study)
@@ -315,13 +315,31 @@ def test_mistakes_are_found_before_anything_is_stored(study: Path) -> None:
     assert not campaign.path.exists()
 
 
+def test_where_real_time_counts_there_is_one_worker(study: Path) -> None:
+    test = 'definition = 18\nclass = "automata"\ntime = 0.5\nslot = 0.01\n'
+    study.write_text(f'[[agents]]\nagent = "random"\n[[tests]]\n{test}')
+    campaign = om.campaign(study)
+    with pytest.raises(InvalidInputError, match="Real time counts in automata: several workers"):
+        campaign.with_running(workers=2).run()
+    assert not campaign.path.exists()
+    assert campaign.with_running(workers=1, executor="this-process").run().complete
+
+
 def test_agents_that_are_not_contained(study: Path) -> None:
     (study.parent / "mine.py").write_text("def act(observation):\n    raise ValueError\n")
     text = TEXT.replace('agent = "random"', 'agent = "mine.py:act"')
     study.write_text(text + "[limits]\nfault_limit = 2\n")
-    status = om.campaign(study).run()
+    limits: list[int] = []
+
+    def look(units: Sequence[Unit], tell: Tell) -> None:
+        limits.extend(unit.options.fault_limit for unit in units)
+        this_process(units, tell)
+
+    status = om.campaign(study).run(executor=look)
+    assert set(limits) == {2}
     (first, *_) = status.agents
-    assert (first.finished, first.faults, first.own_faults) == (2, 2, 2)  # stopped then
+    assert first.agent.endswith("mine.py:act")
+    assert 2 <= first.finished == first.faults == first.own_faults
     assert status.complete
 
 
@@ -332,11 +350,11 @@ def test_export(study: Path, tmp_path: Path) -> None:
     table = pyarrow.parquet.read_table(tmp_path / "o.parquet")
     assert count == len(table) == sum(each.finished for each in campaign.status().agents)
     cups = [row for row in table.to_pylist() if row["test"] == "cups"]
-    assert {row["seed"] for row in cups} == {0, 1}
+    assert {row["seed"] for row in cups} == {"0", "1"}
     assert {row["evaluation"] for row in cups} == {"cups-seed-0", "cups-seed-1"}
     first = om.load(campaign.directory(campaign.entries[0]))
     payoffs = [each.payoff for each in first.outcomes[first.evaluation.agents[0]]]
-    same = [r for r in cups if r["seed"] == 0 and r["agent"] == "random-v1"]
+    same = [r for r in cups if r["seed"] == "0" and r["agent"] == "random-v1"]
     assert [row["payoff"] for row in same] == payoffs
     campaign.export(tmp_path / "o.csv")
     assert pyarrow.csv.read_csv(tmp_path / "o.csv").column("payoff").to_pylist()[:5] == [
@@ -344,9 +362,9 @@ def test_export(study: Path, tmp_path: Path) -> None:
     ]
     assert campaign.export(tmp_path / "t.data", "parquet", traces=True) == 2 * 3 * 5 * 20
     steps = pyarrow.parquet.read_table(tmp_path / "t.data").to_pylist()
-    key = cups[0]["key"]
-    rewards = [row["reward"] for row in steps if row["key"] == key]
-    assert sum(rewards) == cups[0]["total_reward"]
+    key = cups[0]["exercise"]
+    rewards = [row["reward"] for row in steps if row["exercise"] == key]
+    assert sum(rewards) == cups[0]["total"]
     with pytest.raises(InvalidInputError, match="no format 'txt'"):
         campaign.export(tmp_path / "o.txt")
     assert not list(tmp_path.glob("*.writing"))

@@ -257,7 +257,7 @@ WRONG_TESTS = [
     ("class = 3", "line 4, tests[0].class: this is no text."),
     ("class = []", "line 4, tests[0].class: this is no text. Write class = \"cups\", or a list"),
     ("environment_class = 'cups'", "environment_class: there is no such key. Did you mean 'class'"),
-    ("class = 'cusp'", "line 4, tests[0].class: There is no environment 'cusp'. Did you mean 'cups"),
+    ("class = 'cusp'", "line 4, tests[0].class: There is no environment 'cusp'. Did you"),
     ("class = 'cups(rul=1)'", "line 4, tests[0].class: cups-v1 has no parameter 'rul'."),
     ("class = 'cups'\nset.rul = 1", "line 5, tests[0].set.rul: cups-v1 has no parameter 'rul'."),
     ("class = 'cups'\ngrid = {set.rul = [1]}", "line 5, tests[0].grid.set.rul: cups-v1 has no"),
@@ -268,9 +268,9 @@ WRONG_TESTS = [
     ("class = 'cups'\ngrid.exercises = [1, 1]", "tests[0].grid.exercises: a value is there twice."),
     ("class = 'cups'\ngrid.exercies = [1]", "grid.exercies: there is no such key. Did you mean"),
     ("class = 'cups'\ngrid.class = ['a']", "line 5, tests[0].grid.class: there is no such key."),
-    ("class = 'cups'\ngrid.exercises = [0]", "line 5, tests[0].grid.exercises: sample-v1: There cannot be"),
+    ("class = 'cups'\ngrid.exercises = [0]", "line 5, tests[0].grid.exercises: sample-v1: There"),
     ("class = 'cups'\nexercises = 'many'", "line 5, tests[0].exercises: exercises = 'many' cannot"),
-    ("class = 'cups'\nexercises = 0", "line 5, tests[0].exercises: sample-v1: There cannot be 0 exercises."),
+    ("class = 'cups'\nexercises = 0", "line 5, tests[0].exercises: sample-v1: There cannot be"),
     ("class = 'cups'\nseed = 3", "line 5, tests[0].seed: there is no such key. Seeds are at the"),
     ("class = 'cups'\nmemory_limit = 3", "memory_limit: there is no such key. Limits are in"),
     ("class = 'cups'\nname = ''", "line 5, tests[0].name: this is no text."),
@@ -283,7 +283,7 @@ WRONG_TESTS = [
     ("class = 'cups'\ngamma = 0.9", "line 5, tests[0].gamma: gamma has no effect without prior."),
     ("class = 'cups'\nslot = 3", "line 5, tests[0].slot: this is of a universal test."),
     ("class = 'cups'\nthen = [3]", "line 5, tests[0].then: this is no text."),
-    ("class = 'cups'\nbattery = 'thesis-table-6-1'", "line 5, tests[0].battery: Exercises come from either"),
+    ("class = 'cups'\nbattery = 'thesis-table-6-1'", "line 5, tests[0].battery: Exercises come"),
     ("battery = 'thesis'", "There is no battery 'thesis'."),
     ("battery = 3", "line 4, tests[0].battery: this is no text."),
     ("battery = 'thesis-table-6-1'\nset.a = 3", "line 5, tests[0].set: these are parameters of a"),
@@ -417,6 +417,12 @@ z = 1979-05-27 07:32:00
     assert {path: lines[path] for path in expected} == expected
 
 
+KEYS = (
+    *("title", "seeds", "repetitions", "agent", "group", "grid", "class", "set", "name", "agents"),
+    *("exercises", "joint", "at", "interactions", "seconds", "definition", "time", "protocol"),
+    *("battery", "prior", "then", "payoff", "traces", "workers", "executor", "memory_limit"),
+    *("sandbox", "complexity", "precision", "memory"),
+)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
     | st.sampled_from(["cups", "random", "random(rate=1|2)", "sample", "learners", "wall"]),
@@ -445,11 +451,7 @@ def toml(value: Any) -> str:
     st.lists(
         st.tuples(
             st.sampled_from(["", "agents", "tests", "run", "limits"]),
-            st.sampled_from(
-                "title seeds repetitions agent group grid class set name agents exercises joint at"
-                " interactions seconds definition time protocol battery prior then payoff traces"
-                " workers executor memory_limit sandbox complexity precision memory".split()
-            ),
+            st.sampled_from(KEYS),
             VALUES,
         ),
         max_size=6,

@@ -7,7 +7,7 @@ import pytest
 
 import omnimeter as om
 from omnimeter.estimation import difference_sequence, mean, mean_sequence
-from omnimeter.estimation.sequences import FRACTIONS
+from omnimeter.estimation.sequences import FRACTIONS, HALVINGS, SLACK
 
 
 def capitals(values, against):
@@ -193,3 +193,40 @@ def test_a_million_values_take_seconds():
     estimate = mean_sequence(values, support=(0, 1))
     assert estimate.low < 0.5 < estimate.high
     assert estimate.high - estimate.low < 0.003
+
+
+def halved(values, support, confidence):
+    """The ends as the search is defined: by 30 halvings, with all capitals as logarithms."""
+    shares = 1 / np.arange(1, len(FRACTIONS) + 1)
+    enough = 2 / (1 - confidence) * (1 + SLACK)
+    scaled = (np.asarray(values) - support[0]) / (support[1] - support[0])
+
+    def lowest(scaled):
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            gains = np.log1p(np.array(FRACTIONS)[:, None] * (scaled / middle - 1))
+            grown = np.log(shares / shares.sum())[:, None] + np.cumsum(gains, axis=1)
+            rich = np.exp(np.minimum(grown, 700.0)).sum(axis=0).max() >= enough
+            low, high = (middle, high) if rich else (low, middle)
+        return low
+
+    width = support[1] - support[0]
+    return support[0] + lowest(scaled) * width, support[1] - lowest(1 - scaled) * width
+
+
+@pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 1000, 20_000])
+def test_the_fast_search_finds_the_same_ends_as_halving(count):
+    rng = np.random.default_rng(count)
+    for values in (
+        rng.uniform(-1, 1, count),
+        rng.choice([-1.0, 0.0, 1.0], count, p=[0.01, 0.98, 0.01]),
+        np.clip(rng.normal(0.9, 0.02, count), -1, 1),
+        np.full(count, -0.5),
+        np.ones(count),
+    ):
+        for confidence in (0.8, 0.95, 0.999):
+            low, high = halved(values, (-1, 1), confidence)
+            estimate = mean_sequence(values, confidence, (-1, 1))
+            expected = min(low, estimate.value), max(high, estimate.value)
+            assert (estimate.low, estimate.high) == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,12 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-import scripted_slurm
-from campaign_samples import results_of, small_campaign, units_in
-from private_network import until
 
+import scripted_slurm
+from campaign_samples import bayesian_campaign, expected, results_of, small_campaign, units_in
 from omnimeter import InvalidInputError, OmnimeterError
-from omnimeter.execution.cluster import quarantine
+from omnimeter.contract.errors import StoreError
 from omnimeter.execution.slurm import (
     Collected,
     Group,
@@ -27,7 +27,7 @@ from omnimeter.execution.slurm import (
     slurm_submit,
     work,
 )
-from omnimeter.execution.units import carry_out
+from private_network import PrivateNetwork, private_network, slurm, until, why_not
 
 SUPPORT = Path(__file__).parent.parent / "support"
 TASK = (sys.executable, str(SUPPORT / "array_task.py"))
@@ -53,18 +53,17 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             os.killpg(int(runner.read_text()), signal.SIGKILL)
 
 
+def submit(directory: Path, **settings: object) -> list[str]:
+    """Submit all units, with the limits of the cluster."""
+    given = Settings(**{"command": TASK, **settings})
+    return slurm_submit(directory, [Group("all", units_in(directory))], given)
+
+
 def collected(directory: Path, seconds: float = 90) -> Collected:
     """What became of the jobs when all of them have ended."""
-    until(lambda: not collect(directory).active, seconds, "the end of all jobs")
+    jobs = Path(os.environ["SCRIPTED_SLURM"])
+    until(lambda: not any(jobs.glob("*.state")), seconds, "the end of all jobs")
     return collect(directory)
-
-
-def expected(directory: Path, **parameters: object) -> object:
-    """The results of the same campaign, carried out in this process."""
-    small_campaign(directory, **parameters)
-    for unit in units_in(directory):
-        assert carry_out(unit).outcome == "done"
-    return results_of(directory)
 
 
 def begun(directory: Path) -> list[dict[str, object]]:
@@ -80,21 +79,22 @@ def begun(directory: Path) -> list[dict[str, object]]:
 def test_tasks_share_the_units_and_the_results_are_those_of_one_process(
     jobs: Path, tmp_path: Path
 ) -> None:
-    study = small_campaign(tmp_path / "a study" / "100%a")
-    assert slurm_submit(study, settings=Settings(tasks=2, running=1, command=TASK)) == ["1"]
+    study = small_campaign(tmp_path / "a study" / "100%b")
+    assert submit(study, tasks=2, running=1) == ["1"]
     done = collected(study)
     assert (done.units, done.finished) == (len(units_in(study)),) * 2
-    assert not (done.quarantined or done.ended or begun(study))
-    assert results_of(study) == expected(tmp_path / "100%a")
+    assert (done.given_up, done.ended) == (0, {})
+    assert begun(study) == []
+    assert results_of(study) == expected(tmp_path / "100%b")
     assert sorted(each.name for each in (study / "cluster").glob("*.log")) == [
         "all-online-0.log",
         "all-online-1.log",
     ]
-    assert slurm_submit(study) == []  # nothing is left
+    assert submit(study) == []  # nothing is left
 
 
 def test_limits_are_those_of_the_group_and_the_phase(jobs: Path, tmp_path: Path) -> None:
-    study = small_campaign(tmp_path / "study", bayesian=True)
+    study = bayesian_campaign(tmp_path / "study")
     first, *others = units_in(study)
     small = Group("small", others, Resources(500, 60))
     large = Group("large-1", [first], Resources(8000, 600), offline=Resources(16000, 1440))
@@ -117,18 +117,19 @@ def test_limits_are_those_of_the_group_and_the_phase(jobs: Path, tmp_path: Path)
     assert "dependency" not in (jobs / "1.args").read_text()
     done = collected(study)
     assert done.finished == done.units
-    assert results_of(study) == expected(tmp_path / "again", bayesian=True)
+    log = (study / "cluster" / "large-1-offline-0.log").read_text()
+    assert "done" not in log  # it only prepared
 
 
 def test_a_task_whose_worker_is_killed_goes_on(jobs: Path, tmp_path: Path) -> None:
-    study = small_campaign(tmp_path / "study", seconds=0.2)
-    slurm_submit(study, settings=Settings(tasks=1, command=TASK))
+    study = small_campaign(tmp_path / "study", seconds=0.1)
+    submit(study, tasks=1)
     until(lambda: begun(study), 60, "a unit")
     os.kill(begun(study)[0]["pid"], signal.SIGKILL)
     done = collected(study)
     assert done.finished == done.units
     assert "Killed" in (study / "cluster" / "all-online-0.log").read_text()
-    assert results_of(study) == expected(tmp_path / "again", seconds=0.2)
+    assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
 def test_a_unit_whose_worker_dies_three_times_is_quarantined(
@@ -137,7 +138,7 @@ def test_a_unit_whose_worker_dies_three_times_is_quarantined(
     study = small_campaign(tmp_path / "study")
     deadly = units_in(study)[2]
     monkeypatch.setenv("DEADLY_UNIT", deadly.key)
-    slurm_submit(study, settings=Settings(tasks=2, command=TASK))
+    submit(study, tasks=2)
     done = collected(study)
     (path,) = (study / "quarantine").iterdir()
     told = json.loads(path.read_text())
@@ -147,18 +148,18 @@ def test_a_unit_whose_worker_dies_three_times_is_quarantined(
     assert done.finished == done.units - 1
     assert not done.ended
     monkeypatch.delenv("DEADLY_UNIT")
-    assert slurm_submit(study, settings=Settings(command=TASK)) == []
+    assert submit(study) == []
     path.unlink()  # so it is tried again
-    assert slurm_submit(study, settings=Settings(tasks=2, command=TASK)) == ["2"]
-    assert collected(study).finished == done.units
+    assert submit(study, tasks=2) == ["2"]
+    assert collected(study).finished == 1
     assert results_of(study) == expected(tmp_path / "again")
 
 
 def test_a_warned_task_finishes_its_unit_and_goes_on_in_a_new_one(
     jobs: Path, tmp_path: Path
 ) -> None:
-    study = small_campaign(tmp_path / "study", seconds=0.3)
-    slurm_submit(study, settings=Settings(tasks=1, command=TASK))
+    study = small_campaign(tmp_path / "study", seconds=0.1)
+    submit(study, tasks=1)
     until(lambda: begun(study), 60, "a unit")
     os.kill(int((jobs / "1_0.pid").read_text()), signal.SIGUSR1)  # SLURM warns the script
     done = collected(study)
@@ -167,37 +168,37 @@ def test_a_warned_task_finishes_its_unit_and_goes_on_in_a_new_one(
     assert log.count(" done: ") == done.units
     assert "interrupted" not in log
     assert "It goes on in a new task." in log
-    assert results_of(study) == expected(tmp_path / "again", seconds=0.3)
+    assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
 def test_a_task_that_is_queued_again_stores_what_it_has(jobs: Path, tmp_path: Path) -> None:
-    study = small_campaign(tmp_path / "study", seconds=0.3)
-    slurm_submit(study, settings=Settings(tasks=1, command=TASK))
+    study = small_campaign(tmp_path / "study", seconds=0.1)
+    submit(study, tasks=1)
     until(lambda: begun(study), 60, "a unit")
     scripted_slurm.scontrol("requeue", "1_0")
     done = collected(study)
     assert done.finished == done.units
     assert "interrupted" in (study / "cluster" / "all-online-0.log").read_text()
-    assert results_of(study) == expected(tmp_path / "again", seconds=0.3)
+    assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
 def test_a_unit_that_no_task_has_time_for_is_quarantined(jobs: Path, tmp_path: Path) -> None:
-    study = small_campaign(tmp_path / "study", units=1, seconds=600)
-    slurm_submit(study, settings=Settings(tasks=1, warning=1, command=TASK))
+    study = small_campaign(tmp_path / "study", 2.0, seeds=1, interactions=100)
+    slurm_submit(study, [Group("all", units_in(study)[-1:])], Settings(1, 1, 1, command=TASK))
     for attempt in range(1, 4):
         until(lambda n=attempt: len(begun(study)) == n, 60, f"attempt {attempt}")
         time.sleep(0.5)  # the worker is inside the exercise
         os.kill(int((jobs / "1_0.pid").read_text()), signal.SIGUSR1)
     done = collected(study)
     (path,) = (study / "quarantine").iterdir()
-    assert "whole time of a task" in json.loads(path.read_text())["reason"]
+    assert "A task has not time enough" in json.loads(path.read_text())["reason"]
     assert (done.units, done.finished) == (1, 0)
 
 
 def test_what_a_task_said_that_could_not_work_is_collected(jobs: Path, tmp_path: Path) -> None:
     study = small_campaign(tmp_path / "study")
     failing = (sys.executable, "-c", "import sys; sys.exit('No space is left.')")
-    slurm_submit(study, settings=Settings(tasks=2, command=failing))
+    submit(study, tasks=2, command=failing)
     done = collected(study)
     assert done.finished == 0
     assert done.ended == {
@@ -206,10 +207,10 @@ def test_what_a_task_said_that_could_not_work_is_collected(jobs: Path, tmp_path:
 
 
 def test_active_jobs_are_not_submitted_twice(jobs: Path, tmp_path: Path) -> None:
-    study = small_campaign(tmp_path / "study", seconds=0.3)
-    slurm_submit(study, settings=Settings(tasks=2, command=TASK))
+    study = small_campaign(tmp_path / "study", seconds=0.1)
+    submit(study, tasks=2)
     with pytest.raises(InvalidInputError, match="2 tasks of this campaign still wait or run"):
-        slurm_submit(study)
+        submit(study)
     assert collect(study).active.keys() == {"1_0", "1_1"}
     collected(study)
 
@@ -222,21 +223,99 @@ def test_without_slurm_it_is_said(
         slurm_submit(study, [Group("a/b", units_in(study))])
     monkeypatch.delenv("SCRIPTED_SLURM")  # its commands fail
     with pytest.raises(OmnimeterError, match="sbatch failed"):
-        slurm_submit(study)
+        submit(study)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InvalidInputError, match="sbatch cannot be run"):
-        slurm_submit(study)
+        submit(study)
 
 
-def test_a_task_does_its_part_only(tmp_path: Path) -> None:
+def test_a_task_needs_a_plan_that_is_whole(tmp_path: Path) -> None:
     study = small_campaign(tmp_path / "study")
-    units = units_in(study)
-    quarantine(units[0], "It is known to be deadly.", "")
-    before = signal.getsignal(signal.SIGUSR1)
-    try:
-        assert work(study, 0, 2) == 0
-    finally:
-        signal.signal(signal.SIGUSR1, before)
+    with pytest.raises(StoreError, match=r"all-online.json"):
+        work(study, 0, 1, "all-online")
+    (study / "cluster").mkdir()
+    (study / "cluster" / "all-online.json").write_text('{"warning": 60, "units": [[0, [0], 0')
+    with pytest.raises(StoreError, match=r"all-online.json is not as it was written"):
+        work(study, 0, 1, "all-online")
+
+
+# The real one
+
+
+@pytest.fixture
+def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateNetwork]:
+    """SLURM with one node, in a private network; its commands are on the path."""
+    if reason := why_not("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol"):
+        pytest.skip(reason)
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    with private_network(folder) as network, slurm(network, folder) as commands:
+        monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+        yield network
+
+
+def scontrol(*words: str) -> None:
+    subprocess.run(["scontrol", *words], check=True, capture_output=True)
+
+
+def really_collected(study: Path) -> Collected:
+    """What became of the jobs; tasks that were queued again do not wait their two minutes."""
+    since: dict[str, float] = {}
+    end = time.monotonic() + 240
+    while active := collect(study).active:
+        assert time.monotonic() < end, active
+        for task, state in active.items():
+            if state != "PENDING":
+                since.pop(task, None)
+            elif time.monotonic() - since.setdefault(task, time.monotonic()) > 5:
+                scontrol("update", f"JobId={task}", "StartTime=now")
+                del since[task]
+        time.sleep(0.5)
+    return collect(study)
+
+
+@pytest.mark.slow
+def test_a_real_slurm_gives_the_same_results(real: PrivateNetwork, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "a study", 0.2, seeds=4)
+    limits = [Group("small", units_in(study), Resources(memory_mb=600, minutes=10))]
+    (job,) = slurm_submit(study, limits, Settings(tasks=2, command=TASK))
+    until(lambda: len(begun(study)) == 2, 90, "two tasks")
+    scontrol("requeue", f"{job}_0")
+    (killed,) = (note for note in begun(study) if note["task"] == f"{job}_1")
+    real.run("kill", "-9", str(killed["pid"]))
+    done = really_collected(study)
+    assert (done.units, done.finished) == (len(units_in(study)),) * 2
+    assert done.ended == {}
+    logs = [(study / "cluster" / f"small-online-{task}.log").read_text() for task in range(2)]
+    assert "DUE TO JOB REQUEUE" in logs[0]
+    assert "Killed" in logs[1]
+    assert results_of(study) == expected(tmp_path / "again", 0.2, seeds=4)
+
+
+@pytest.mark.slow
+def test_a_real_task_is_warned_and_goes_on(real: PrivateNetwork, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", 0.3, seeds=6)
+    # SLURM counts minutes, and warns up to a minute too early.
+    slurm_submit(
+        study,
+        [Group("short", units_in(study), Resources(minutes=1))],
+        Settings(tasks=1, warning=50, command=TASK),
+    )
+    done = really_collected(study)
+    assert (done.units, done.finished) == (len(units_in(study)),) * 2
+    assert "It goes on in a new task." in (study / "cluster" / "short-online-0.log").read_text()
+    assert results_of(study) == expected(tmp_path / "again", 0.3, seeds=6)
+
+
+@pytest.mark.slow
+def test_a_real_task_that_is_cancelled_stays_so(real: PrivateNetwork, tmp_path: Path) -> None:
+    study = small_campaign(tmp_path / "study", 0.3, seeds=6)
+    (job,) = slurm_submit(study, [Group("all", units_in(study))], Settings(1, command=TASK))
+    until(lambda: begun(study), 90, "a task")
+    subprocess.run(["scancel", job], check=True)
+    until(lambda: not collect(study).active, 60, "the end of the job")
+    time.sleep(3)
     told = collect(study)
-    assert (told.units, told.finished) == (len(units), len(units[0::2]) - 1)
-    assert told.ended == {}
+    assert told.active == {}
+    assert told.finished < told.units
+    assert list(told.ended) == [str(study / "cluster" / "all-online-0.log")]

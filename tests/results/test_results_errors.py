@@ -10,14 +10,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from omnimeter import results
 from omnimeter.contract.errors import StoreError
-from omnimeter.results import Record, Writer, open_writer
+from omnimeter.results import Record, Writer, open_writer, provenance
 from results_samples import SPEC, exact_trace, make_outcome, make_trace
 
 FULL = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG]
@@ -314,3 +316,78 @@ def test_a_shard_under_a_wrong_name_is_noticed(tmp_path: Path) -> None:
     shard.rename(shard.with_name("0123456789abcdef.parquet"))
     with pytest.raises(StoreError, match="name does not match"):
         Record(tmp_path).outcomes()
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut"])
+@pytest.mark.parametrize("kind", ["outcomes", "traces"])
+def test_the_rest_of_a_damaged_evaluation_can_be_read(
+    tmp_path: Path, kind: str, damage: str
+) -> None:
+    with open_writer(tmp_path, SPEC) as writer:
+        append(writer, 1, 2)
+        append(writer, 3)
+    whole = Record(tmp_path)
+    intact = list(whole.outcomes())
+    (lost,) = [shard for shard in (tmp_path / kind).iterdir() if len(pq.read_table(shard)) == 2]
+    content = bytearray(lost.read_bytes())
+    content[len(content) // 3] ^= 16  # in columns that are only read where objects are asked for
+    lost.write_bytes(content[:-100] if damage == "cut" else content)
+
+    record = Record(tmp_path)
+    with pytest.raises(StoreError) as caught:
+        _ = [*record.outcomes(), *record.traces()]
+    assert str(lost) in caught.value.message
+    assert 'damaged="skip"' in caught.value.advice
+
+    record = Record(tmp_path, damaged="skip")
+    traces = [key for key, _ in record.traces()]
+    assert traces == [intact[2].exercise.key]
+    assert list(record.outcomes()) == (intact[2:] if kind == "outcomes" else intact)
+    assert list(record.damaged) == [lost]
+    assert "is damaged" in record.damaged[lost].message
+    opened = results.open(tmp_path, damaged="skip")
+    assert opened.to_arrow().read_all()["number"].to_pylist() == [
+        each.exercise.number for each in record.outcomes()
+    ]
+    assert list(opened.damaged) == ([lost] if kind == "outcomes" else [])
+
+    lost.unlink()  # as the message says; what was lost is run again
+    (tmp_path / "outcomes" / lost.name).unlink(missing_ok=True)
+    with open_writer(tmp_path, SPEC) as writer:
+        assert writer.outcomes() == intact[2:]
+        append(writer, 1, 2, 3)
+    assert Record(tmp_path).outcomes() == intact
+    assert len(list(Record(tmp_path).traces())) == 3
+
+
+def test_a_foreign_shard_is_left_out_too(tmp_path: Path) -> None:
+    for name, number in (("own", 1), ("other", 2)):
+        with open_writer(tmp_path / name, SPEC) as writer:
+            append(writer, number)
+    (foreign,) = (tmp_path / "other" / "outcomes").iterdir()
+    shutil.copy(foreign, tmp_path / "own" / "outcomes")
+    record = Record(tmp_path / "own", damaged="skip")
+    assert record.outcomes() == [make_outcome(1)]
+    (error,) = record.damaged.values()
+    assert "was not written by this evaluation" in error.message
+
+
+def test_nothing_depends_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock steps back by years between two writers, and files are older than the first."""
+    for turn, (year, number) in enumerate(((2030, 1), (1999, 2), (2015, 3))):
+
+        class Clock(datetime):
+            @classmethod
+            def now(cls, tz: tzinfo | None = None) -> Clock:
+                return cls(year, 1, 1, tzinfo=tz)  # noqa: B023 - used within this turn only
+
+        monkeypatch.setattr(provenance, "datetime", Clock)
+        with open_writer(tmp_path, SPEC) as writer:
+            assert len(writer.outcomes()) == turn
+            append(writer, number)
+        for path in tmp_path.rglob("*"):
+            os.utime(path, (1000 - turn, 1000 - turn))
+    record = Record(tmp_path)
+    assert [made["started"][:4] for made in record.provenance()] == ["2030", "1999", "2015"]
+    assert record.outcomes() == [make_outcome(number) for number in (1, 2, 3)]
+    assert len(list(record.traces())) == 3

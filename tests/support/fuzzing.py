@@ -48,6 +48,10 @@ BASES: dict[str, list[list[str]]] = {
         ["--agent", "random", "--class", "gc", "--prior", "gc", *SMALL],
         ["--agent", "random", "--class", "gc", "--then", "gdl", "--at", "10", "-n", "2"],
     ],
+    "campaign run": [["study.toml"], ["study.toml", "--dry-run"], ["study"]],
+    "campaign status": [["study"]],
+    "campaign results": [["study"]],
+    "campaign export": [["study", "--out", "outcomes.csv"]],
     "prepare": [["--agent", "random", "--prior", "gc", "--horizon", "5"]],
     "test": [
         ["--agent", "random", "--class", "cups", "--interactions", "60", "--repetitions", "2"],
@@ -117,6 +121,11 @@ def _write_samples() -> None:
     Path("knowledge.csv").write_text("x,y,a\n0,0,true\n0,1,true\n")
     Path("named.csv").write_text("square,a\nu,true\nv,false\n")
     Path("edges.csv").write_text("from,to\nu,v\nv,u\n")
+    Path("study.toml").write_text(
+        'seeds = [0]\n[[agents]]\nagent = "random(rate=1|2)"\ngroup = "a"\n[[tests]]\n'
+        'class = "cups"\ngrid = {set.rule = ["rest"], exercises = [1, 2]}\ninteractions = 5\n'
+        'agents = ["a"]\n[limits.a]\nmemory_limit = 100\n[run]\nexecutor = "this-process"\n'
+    )
     for agent, out in (("random", "evaluation"), ("constant(action=1)", "other")):
         given = ["--agent", agent, "--class", "cups", *SMALL, "--traces", "--out", out]
         code, _, errors = typed(["run", *given, "--seed", "1"])
@@ -136,6 +145,7 @@ FILES: dict[str, list[str]] = {
     "overlay.csv": ["measure", "--file", "overlay.csv"],
     "overlay.parquet": ["measure", "--file", "overlay.parquet"],
     "knowledge.csv": ["measure", "--file", "overlay.csv", "--knowledge", "knowledge.csv"],
+    "study.toml": ["campaign", "run", "study.toml", "--dry-run"],
     "edges.csv": ["measure", "--file", "named.csv", "--edges", "edges.csv"],
 }
 """The files that users write, with a command that reads each."""
@@ -148,10 +158,10 @@ class Fuzzer:
         import typer
 
         from omnimeter.catalogue import Kind, describe, listing
-        from omnimeter.cli.app import app
+        from omnimeter.cli.app import app, commands_in
 
         self.rng = random.Random(seed)
-        self.commands: Any = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+        self.commands: Any = commands_in(typer.main.get_command(app))
         self.parameters = {
             kind: [
                 (entry.id, [each.name for each in describe(kind, entry.id).parameters])
@@ -184,7 +194,7 @@ class Fuzzer:
                 arguments.append(option.opts[0])
             else:
                 arguments += [rng.choice(option.opts), self._value(option.metavar or "")]
-        return [name, *arguments]
+        return [*name.split(), *arguments]
 
     def _value(self, metavar: str) -> str:
         rng = self.rng

@@ -64,7 +64,7 @@ class PrivateNetwork:
 
     def processes(self, *words: str) -> list[int]:
         """The processes in it whose command has all these words in it, by their numbers there."""
-        rows = self.run("ps", "-eo", "pid,stat,args").splitlines()[1:]
+        rows = self.run("ps", "-ww", "-eo", "pid,stat,args").splitlines()[1:]
         return [
             int(row.split()[0])
             for row in rows
@@ -158,7 +158,7 @@ def slurm(network: PrivateNetwork, directory: Path) -> Iterator[Path]:
     )
     known = f"SLURM_CONF={directory}/slurm.conf"
     clean = ["env", "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", known]
-    for name in ("sbatch", "squeue", "scontrol", "sinfo"):
+    for name in ("sbatch", "scancel", "scontrol", "sinfo", "squeue"):
         wrapper = directory / "bin" / name
         entered: Sequence[str] = network.enter(*clean, name)
         wrapper.write_text(f'#!/bin/sh\nexec {" ".join(entered)} "$@"\n')

@@ -44,13 +44,13 @@ def sbatch(*arguments: str) -> None:
 
 def run(job: str, script: str) -> None:
     """Run the tasks of a job, one after the other."""
-    output = options_of(Path(script))["--output"].replace("%%", "%")
+    output = options_of(Path(script))["--output"]
     for state in sorted(jobs().glob(f"{job}_*.state")):
         task, restart = state.stem.split("_")[1], 0
         own = {"SLURM_ARRAY_JOB_ID": job, "SLURM_ARRAY_TASK_ID": task}
         while state.read_text() in {"PENDING", "REQUEUE"}:
             state.write_text("RUNNING")
-            with Path(output.replace("%a", task)).open("ab") as log:
+            with Path(output.replace("%a", task).replace("%%", "%")).open("ab") as log:
                 environment = {**os.environ, **own, "SLURM_RESTART_COUNT": str(restart)}
                 both = {"stdout": log, "stderr": log}
                 process = subprocess.Popen(["bash", script], env=environment, **both)

@@ -142,7 +142,8 @@ class Delayed(Agent):
     """An agent around another one, which adds so many seconds to the time of its actions."""
 
     def __init__(self, agent: Agent, seconds: float) -> None:
-        self.view, self._agent, self._seconds = agent.view, agent, seconds
+        self.view, self.costly = agent.view, agent.costly
+        self._agent, self._seconds = agent, seconds
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
         """Brief the agent inside."""
@@ -155,6 +156,10 @@ class Delayed(Agent):
         if declared is None:
             return Move(action, self._seconds)
         return Move(action, declared + self._seconds) if declared > 0 else answer
+
+    def recall(self, reward: float, observation: Observation, action: int) -> None:
+        """Pass on what happened before an interruption."""
+        self._agent.recall(reward, observation, action)
 
     def finish(self, reward: float, observation: Observation) -> None:
         """Pass on the last reward and observation."""

@@ -15,11 +15,11 @@ from omnimeter.api.evaluation import (
     EnvironmentClassLike,
     Session,
     class_spec,
-    compare,
     evaluate,
     load,
     prepare,
 )
+from omnimeter.api.merging import compare, merge
 from omnimeter.api.result import Result
 from omnimeter.api.universal import UniversalTest, test
 from omnimeter.catalogue import Entry, Kind, listing, make, objects, parse
@@ -48,6 +48,7 @@ __all__ = [
     "list_reproductions",
     "load",
     "measure",
+    "merge",
     "prepare",
     "reproduce",
     "test",

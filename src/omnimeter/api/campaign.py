@@ -5,29 +5,31 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from omnimeter.api.campaign_file import Entry, Plan, read_plan
-from omnimeter.api.evaluation import Session, directory_of, running_options
-from omnimeter.api.result import opened
+from omnimeter.api.evaluation import Session, directory_of, load, running_options
+from omnimeter.api.result import agent_among, opened
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
-from omnimeter.contract import InvalidInputError, Outcome, Spec
+from omnimeter.contract import ClockKind, InvalidInputError, Outcomes, Spec
 from omnimeter.contract.errors import StoreError
-from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.spec import JsonData
 from omnimeter.execution.units import (
     EXECUTORS,
     Executor,
     Receipt,
     Unit,
+    quarantine,
     unfinished,
     units_of,
 )
@@ -35,6 +37,9 @@ from omnimeter.results import files
 from omnimeter.results.files import Layout, is_locked, newer_format_error, read_error
 
 if TYPE_CHECKING:
+    from omnimeter.protocols import Result as Judged
+    from omnimeter.reports import Comparison
+    from omnimeter.reports.between import Between, Taken
     from omnimeter.reports.campaign import CampaignScore, Member
     from omnimeter.reports.campaign_page import Study
 
@@ -136,7 +141,7 @@ class Status(JsonData):
 
 
 class TimeLeft:
-    """Estimates the time left from the receipts of a run, by a clock that nobody can set.
+    """Estimates the time left from the receipts of a run, by a clock that cannot be set.
 
     What is left is taken to last as long as units of the same evaluation did, or else as all did.
     """
@@ -281,12 +286,21 @@ class Campaign:
         for entry in alike.values():
             evaluation = entry.evaluation
             options = self.plan.options(evaluation.agents)
-            options = replace(options, workers=self.workers)
             definition = _PROTOCOLS.get(evaluation.protocol.id)
             if definition is None:
                 Session(evaluation, options=options).check()
             else:
                 UniversalTest(definition, evaluation, options=options).check()
+
+    def _check_workers(self) -> None:
+        """Check that tests in which real time counts are not disturbed by others."""
+        for entry in self.entries if self.workers > 1 else ():
+            protocol = entry.evaluation.protocol
+            definition = _PROTOCOLS.get(protocol.id)
+            if definition and protocol.parameters.get("clock") == ClockKind.WALL:
+                message = f"Real time counts in {entry.setting}: several workers would disturb it."
+                advice = 'Give workers=1, or clock = "virtual" in the file.'
+                raise InvalidInputError(message, advice)
 
     def run(
         self,
@@ -306,6 +320,7 @@ class Campaign:
             StoreError: Another process carries it out, or it cannot be stored.
             OmnimeterError: Something cannot be made.
         """
+        self._check_workers()
         if self._new:
             self.check()
         interrupted = False
@@ -326,7 +341,8 @@ class Campaign:
                     clock.add(receipt)
                     quarantined = receipt.outcome == "quarantined"
                     if quarantined:
-                        self._give_up(by_key[receipt.unit], receipt.reason)
+                        unit = by_key[receipt.unit]
+                        quarantine(self.path, unit, receipt.reason, receipt.tail)
                     now = replace(
                         now,
                         done=now.done + (receipt.outcome != "interrupted"),
@@ -355,7 +371,7 @@ class Campaign:
     def _locked(self) -> Iterator[None]:
         """Hold the lock; a look at it by ``status`` lasts a moment only."""
         files.make_directory(self.path, mode=0o700)
-        with files.locked(self._layout, patience=0.5):
+        with files.locked(self._layout, timeout=0.5):
             if self._new or self._stored_plan(self.path) != self.plan:
                 if self._source:
                     files.write(self.path / "campaign.toml", self._source)
@@ -388,20 +404,6 @@ class Campaign:
     def _quarantine(self) -> Path:
         return self.path / "quarantine"
 
-    def _give_up(self, unit: Unit, reason: str) -> None:
-        """Write down why a unit is not tried again."""
-        directory = self._quarantine()
-        files.make_directory(directory)
-        agents = [agent.label for agent in unit.agents]
-        content = {
-            "evaluation": Path(unit.directory).name,
-            "agents": agents,
-            "first": unit.first,
-            "reason": reason,
-        }
-        path = directory / f"{unit.key}.json"
-        files.write(path, (json.dumps(content, indent=2) + "\n").encode())
-
     def _write_progress(self, progress: Progress) -> None:
         content = json.dumps(progress.to_json()) + "\n"
         files.write(self.path / "progress.json", content.encode())
@@ -426,14 +428,14 @@ class Campaign:
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
-        finished, faults, own = Counter[Spec](), Counter[Spec](), Counter[Spec]()
-        for outcome in _outcomes(self.directory(entry)):
-            agent = outcome.exercise.agent
-            finished[agent] += 1
-            faults[agent] += outcome.fault is not None
-            own[agent] += is_own_fault(outcome)
-        for agent in entry.evaluation.agents:
-            counts = finished[agent], entry.expected, faults[agent], own[agent]
+        from omnimeter.results import Record
+
+        agents, directory = entry.evaluation.agents, self.directory(entry)
+        begun = Layout(directory).spec.exists()
+        outcomes = Record(directory).outcomes() if begun else Outcomes()
+        for agent, done in outcomes.by_agent(agents).items():
+            faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
+            counts = len(done), entry.expected, int(faults), int(own)
             yield AgentStatus(entry.name, agent.label, *counts)
 
     def _given_up(self) -> Iterator[Quarantined]:
@@ -517,6 +519,67 @@ class Campaign:
             for entry in self.entries
         ]
 
+    def tests(self, *, trust: bool = False) -> list[Taken]:
+        """Each test with its results so far, one for each seed; those not begun are left out.
+
+        Args:
+            trust: Import code that its tests name; see ``load``.
+
+        Raises:
+            StoreError: An evaluation is damaged.
+            InvalidInputError: Code is named that is not trusted.
+        """
+        from omnimeter.reports.between import Taken
+
+        groups: dict[str, list[Judged]] = {}
+        for entry in self.entries:
+            # Where a test has one class, its name says so only if there are several.
+            same = {e.environment_class for e in self.entries if e.setting == entry.setting}
+            name = f"{entry.setting}, {entry.environment_class}" if len(same) > 1 else entry.setting
+            if Layout(self.directory(entry)).spec.exists():
+                result = load(self.directory(entry), trust=trust)
+                groups.setdefault(name, []).append(result.judged)
+        return [Taken(name, results) for name, results in groups.items()]
+
+    def compare(
+        self, reference: str | Spec | None = None, *, trust: bool = False
+    ) -> dict[str, list[Comparison]]:
+        """Every agent against one of them in each test, over its seeds.
+
+        The intervals of a test hold all at once; those of several tests do not.
+
+        Args:
+            reference: The agent to compare with; by default the best of the test.
+            trust: As for ``tests``.
+
+        Raises:
+            InvalidInputError: The reference took no part.
+        """
+        from omnimeter.reports.comparisons import comparisons_over
+
+        chosen = None if reference is None else agent_among(self.plan.agents, reference)
+        return {
+            test.name: comparisons_over(test.results, chosen)
+            for test in self.tests(trust=trust)
+            if chosen is None or any(chosen in each.outcomes for each in test.results)
+        }
+
+    def between(self, agent: str | Spec, reference: str | Spec, *, trust: bool = False) -> Between:
+        """All that is known of the difference between two agents, over tests and seeds.
+
+        Args:
+            agent: The one agent.
+            reference: The other one.
+            trust: As for ``tests``.
+
+        Raises:
+            InvalidInputError: One took no part, both are the same, or met in no test.
+        """
+        from omnimeter.reports.between import between
+
+        chosen = [agent_among(self.plan.agents, each) for each in (agent, reference)]
+        return between(self.tests(trust=trust), *chosen)
+
     def export(
         self, path: str | Path, file_format: str | None = None, *, traces: bool = False
     ) -> int:
@@ -534,34 +597,15 @@ class Campaign:
             InvalidInputError: There is no such format.
             StoreError: Something cannot be read or written.
         """
-        from omnimeter.api.export import write_tables
+        from omnimeter import results
 
         path = directory_of(path)
-        tables = (
-            (_described(entry), self.directory(entry))
-            for entry in self.entries
-            if Layout(self.directory(entry)).spec.exists()
-        )
-        return write_tables(tables, path, file_format or path.suffix[1:], traces=traces)
-
-
-def _outcomes(directory: Path) -> Sequence[Outcome]:
-    """The outcomes of a stored evaluation so far."""
-    from omnimeter.results import Record
-
-    return Record(directory).outcomes() if Layout(directory).spec.exists() else []
-
-
-def _described(entry: Entry) -> dict[str, Any]:
-    """The columns that say which evaluation it is."""
-    return {
-        "evaluation": entry.name,
-        "test": entry.test,
-        "environment_class": entry.environment_class,
-        "point": json.dumps(dict(entry.point)) if entry.point else "",
-        "seed": entry.evaluation.protocol.parameters.get("seed"),
-        "repetition": entry.repetition,
-    }
+        kinds: dict[str, Literal["parquet", "csv"]] = {"parquet": "parquet", "csv": "csv"}
+        if (chosen := file_format or path.suffix[1:]) not in kinds:
+            message = f"There is no format {chosen!r}."
+            raise InvalidInputError(message, f"Known: {', '.join(kinds)}.")
+        table: Literal["traces", "outcomes"] = "traces" if traces else "outcomes"
+        return results.open(self.path).export(kinds[chosen], path, table)
 
 
 def campaign(given: str | Path, *, out: str | Path | None = None) -> Campaign:

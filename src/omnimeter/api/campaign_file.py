@@ -657,7 +657,7 @@ class _Reader:
         return value
 
 
-_KEY_OF = {"environment_class": "class"}
+_KEY_OF: Mapping[str, str] = {"environment_class": "class"}
 
 
 def _named(message: str) -> list[str]:

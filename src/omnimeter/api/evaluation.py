@@ -30,9 +30,10 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import check_count
 from omnimeter.contract.protocol import Memory
-from omnimeter.execution import Isolation, Observer, Options, Run, Sandboxing, check
+from omnimeter.execution import Isolation, Journaling, Observer, Options, Run, Sandboxing, check
 from omnimeter.execution.preparing import Prepared
 from omnimeter.execution.preparing import prepare as carry_out_offline
+from omnimeter.execution.units import Receipt, processes, unfinished, units_in
 from omnimeter.execution.workers import is_isolated
 from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import shown
@@ -131,12 +132,13 @@ def running_options(
     exercise_timeout: float = LONGEST_RUN,
     sandbox: str = "auto",
     fault_limit: int = 10,
+    journal: str = "auto",
 ) -> Options:
     """How to run, which does not change the result; the parameters are those of ``evaluate``.
 
     Raises:
         InvalidInputError: There are no workers, or a limit is not possible.
-        UnknownNameError: There is no such isolation or sandbox.
+        UnknownNameError: There is no such isolation, sandbox or way of journaling.
     """
     counts: dict[str, Any] = {"workers": workers, "fault_limit": fault_limit}
     for name, value in counts.items():
@@ -148,6 +150,8 @@ def running_options(
         raise UnknownNameError("isolation", isolation, list(Isolation))
     if sandbox not in list(Sandboxing):
         raise UnknownNameError("sandbox", sandbox, list(Sandboxing))
+    if journal not in list(Journaling):
+        raise UnknownNameError("way of journaling", journal, list(Journaling))
     if fault_limit < 1:
         message = f"The fault_limit={fault_limit} cannot be used."
         raise InvalidInputError(message, "Give fault_limit=1 or more.")
@@ -158,7 +162,14 @@ def running_options(
         seconds_to_prepare=prepare_timeout,
         seconds_per_exercise=exercise_timeout,
     )
-    return Options(workers, Isolation(isolation), limits, Sandboxing(sandbox), fault_limit)
+    return Options(
+        workers,
+        Isolation(isolation),
+        limits,
+        Sandboxing(sandbox),
+        fault_limit,
+        journal=Journaling(journal),
+    )
 
 
 UNCONTAINED = (
@@ -293,13 +304,16 @@ class Session:
             stored = opened(self.evaluation, self.out, self._secret)
         with stored as store:
             observer = _PrintedProgress() if progress is True else progress or None
-            run = Run(self.evaluation.with_seed(store.seed), store, self._options, observer)
+            evaluation, shared = self.evaluation.with_seed(store.seed), self._is_shared
+            run = Run(evaluation, store, self._options, None if shared else observer)
 
             def so_far() -> Result:
                 return Result(self.evaluation, store, run.outcomes(), run.complete, self._things)
 
             try:
-                with closing(iter(run)) as rounds:
+                if shared:
+                    self._share(store, observer or Observer())
+                with closing(iter(run)) as rounds:  # of a shared one, what was given up
                     for _ in rounds:
                         self._last = so_far()
                         yield self._last
@@ -310,6 +324,34 @@ class Session:
                 raise
             finally:
                 self._last = so_far()
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether several processes take it in slices, which they store themselves."""
+        protocol = self.protocol
+        several = self.out is not None and self._options.workers > 1
+        return several and protocol.fixed and protocol.memory == "fresh"
+
+    def _share(self, store: Any, observer: Observer) -> None:
+        """Let several processes carry out what is not finished, slice by slice."""
+        from omnimeter.results import Record
+
+        assert self.out is not None
+        agents = self.evaluation.agents
+        observer.started(agents, self.protocol.expected())
+        units = units_in(self.evaluation.with_seed(store.seed), self.out, self._options)
+        left = unfinished(units)
+        for agent, done in store.outcomes().by_agent(agents).items():
+            if len(done):
+                observer.finished(agent, done)
+        by_key = {unit.key: unit for unit in left}
+
+        def tell(receipt: Receipt) -> None:
+            new = Record(store.path, receipt.shards).outcomes()
+            for agent, done in new.by_agent(by_key[receipt.unit].agents).items():
+                observer.finished(agent, done)
+
+        processes(self._options.workers)(left, tell)
 
 
 class _PrintedProgress(Observer):
@@ -363,6 +405,7 @@ def evaluate(
     exercise_timeout: float = LONGEST_RUN,
     sandbox: str = "auto",
     fault_limit: int = 10,
+    journal: str = "auto",
     privileged: bool = False,
     progress: Progress = False,
 ) -> Result:
@@ -420,6 +463,8 @@ def evaluate(
         sandbox: Whether the processes of isolated agents are contained by the operating system:
             ``auto`` (as far as this machine can), ``required`` or ``none``.
         fault_limit: After how many faults of its own in a row an agent takes no more exercises.
+        journal: Whose answers are kept one by one, with ``out``, so that an interrupted exercise
+            goes on where it was: those of agents that are costly (``auto``), ``all`` or ``none``.
         privileged: Whether agents may have views that tell what others have to find out.
         progress: An observer, or whether to print how far it is.
 
@@ -464,6 +509,7 @@ def evaluate(
         exercise_timeout,
         sandbox,
         fault_limit,
+        journal,
     )
     return Session(evaluation, things, out, how).run(progress)
 
@@ -748,56 +794,3 @@ def load(
             judged, evaluation = rejudge(record, chosen), with_payoff(evaluation, chosen)
     outcomes, complete = judged.outcomes, judged.complete
     return Result(evaluation, record, outcomes, complete, things, chosen, trust)
-
-
-def compare(*results: Result | str | Path, trust: bool = False) -> Result:
-    """Put the agents of several evaluations of the same test into one result.
-
-    Agents are compared on the same exercises, so that protocol, parameters and seed must be the
-    same. ``result.differences`` then compares all of them with the best one, and
-    ``result.compare(reference)`` with another one.
-
-    Args:
-        results: Results, or directories of stored evaluations.
-        trust: Import code that the directories name; see ``load``.
-
-    Raises:
-        InvalidInputError: The tests differ, an agent is in two of them, there is only one, or a
-            directory names code that is not trusted.
-        StoreError: A directory holds no evaluation, or it is damaged.
-    """
-    loaded = [each if isinstance(each, Result) else load(each, trust=trust) for each in results]
-    if not loaded:
-        raise InvalidInputError("There is nothing to compare.", "Give results or directories.")
-    first, secret = loaded[0].seeded.protocol, loaded[0].record.seed
-    outcomes: dict[Spec, Sequence[Outcome]] = {}
-    for each in loaded:
-        other = each.seeded.protocol
-        if other != first:
-            here, there = first.parameters, other.parameters
-            names = [n for n in sorted({*here, *there}) if here.get(n) != there.get(n)]
-            what = ", ".join(names) if first.id == other.id else "protocol"
-            advice = "Only evaluations with the same protocol, parameters and seed can be compared."
-            if what == "seed":
-                advice = (
-                    "Agents are compared in the same environments: run them with the same --seed."
-                )
-            message = f"These evaluations are not of the same test: they differ in {what}."
-            raise InvalidInputError(message, advice)
-        for agent, done in each.outcomes.items():
-            if agent in outcomes:
-                twice = f"The agent {agent.label} is in two of the evaluations."
-                raise InvalidInputError(twice, "Give each agent once.")
-            outcomes[agent] = done
-    if len(outcomes) < 2:
-        raise InvalidInputError(
-            "A comparison needs at least two agents.", "Give another evaluation of the same test."
-        )
-    privileged = any(each.evaluation.privileged for each in loaded)
-    evaluation = Evaluation(loaded[0].evaluation.protocol, tuple(outcomes), privileged=privileged)
-    record = MemoryRecord(evaluation.to_json(), secret)
-    record.append(outcome for done in outcomes.values() for outcome in done)
-    complete = all(each.complete for each in loaded)
-    things = {name: thing for each in loaded for name, thing in each.objects.items()}
-    trusted = all(each.trusted for each in loaded)
-    return Result(evaluation, record, outcomes, complete, things, trusted=trusted)

@@ -5,17 +5,28 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omnimeter.catalogue import Kind, objects, parse, without_consent
-from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Protocol, Score, Spec, Trace
+from omnimeter.contract import (
+    InvalidInputError,
+    Outcome,
+    Outcomes,
+    Protocol,
+    Score,
+    Spec,
+    Trace,
+    UnknownNameError,
+)
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.outcomes import ENDINGS, FAULTS
@@ -31,6 +42,7 @@ if TYPE_CHECKING:
 
     from omnimeter.protocols.times import Times
     from omnimeter.reports import Comparison, Decision, Setting
+    from omnimeter.reports.between import Between
     from omnimeter.results import Record
 
 
@@ -38,6 +50,7 @@ class MemoryRecord:
     """Outcomes that are not on disk; reads and writes like ``omnimeter.results.Writer``."""
 
     path = Path()
+    journals = None  # nothing goes on after a crash
 
     def __init__(self, spec: Mapping[str, Any], seed: int | None = None) -> None:
         self.spec = dict(spec)
@@ -86,6 +99,43 @@ class MemoryRecord:
     def begun(self) -> dict[str, int]:
         """How often exercises were begun; see ``omnimeter.results.Writer``."""
         return dict(self._begun)
+
+
+class MergedRecord(MemoryRecord):
+    """The outcomes of several records as those of one evaluation; they stay where they are.
+
+    Args:
+        spec: What is evaluated.
+        seed: The seed that was drawn for it, if one was.
+        outcomes: All outcomes.
+        sources: The records, each with the keys of the exercises that are taken from it.
+    """
+
+    def __init__(
+        self,
+        spec: Mapping[str, Any],
+        seed: int | None,
+        outcomes: Outcomes,
+        sources: Sequence[tuple[Record | MemoryRecord, NDArray[np.uint64]]],
+    ) -> None:
+        super().__init__(spec, seed)
+        self._joined, self._sources = outcomes, sources
+
+    def outcomes(self) -> Outcomes:
+        """All outcomes."""
+        return self._joined
+
+    def traces(self) -> Iterator[tuple[str, Trace]]:
+        """The traces of all outcomes, if each record has kept its own."""
+        if self.spec.get("traces"):
+            for record, keys in self._sources:
+                known = set(keys.tolist())
+                yield from (each for each in record.traces() if int(each[0], 16) in known)
+
+    def provenance(self) -> list[dict[str, Any]]:
+        """How the outcomes of each record were made."""
+        made = [each for record, _ in self._sources for each in record.provenance()]
+        return [each for place, each in enumerate(made) if each not in made[:place]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,6 +233,25 @@ class Result:
 
         chosen = None if reference is None else agent_of(self.evaluation, reference)
         return comparisons(self.judged, chosen)
+
+    def between(self, agent: str | Spec, reference: str | Spec) -> Between:
+        """All that is known of the difference between two agents.
+
+        Whether one is better, on what, by how much, and how many more exercises would decide it.
+        The two are one comparison that was chosen beforehand; other agents do not matter.
+
+        Args:
+            agent: The one agent.
+            reference: The other one.
+
+        Raises:
+            InvalidInputError: One took no part, or both are the same.
+        """
+        from omnimeter.reports.between import Taken, between
+
+        agents = (agent_of(self.evaluation, each) for each in (agent, reference))
+        with consented(self.record, self.payoff, trust=self.trusted):
+            return between([Taken("", [self.judged])], *agents)
 
     @property
     def settings(self) -> list[Setting]:
@@ -342,6 +411,8 @@ class Result:
             done = [outcome for outcomes in self.outcomes.values() for outcome in outcomes]
             keys = {outcome.exercise.key for outcome in done}
             writer.append(done, {key: each for key, each in self.record.traces() if key in keys})
+            if type(self.record) is not MemoryRecord:  # whose outcomes were made here
+                writer.keep_provenance(self.record.provenance())
         return replace(self, record=Record(directory), payoff=None)
 
     def __repr__(self) -> str:
@@ -388,16 +459,27 @@ def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:
     Raises:
         InvalidInputError: It takes no part.
     """
-    agents = {agent.label: agent for agent in evaluation.agents}
-    if isinstance(name, str) and name not in agents and not objects.is_object(name):
-        name = parse(Kind.AGENT, name)
+    return agent_among(evaluation.agents, name)
+
+
+def agent_among(agents: Sequence[Spec], name: str | Spec) -> Spec:
+    """The one of some agents that has a label or an id.
+
+    Raises:
+        InvalidInputError: It takes no part.
+    """
+    known = {agent.label: agent for agent in agents}
     label = name if isinstance(name, str) else name.label
-    if label not in agents:
-        raise InvalidInputError(
-            f"{label} takes no part in this evaluation.",
-            f"Compare with one of: {', '.join(agents)}.",
-        )
-    return agents[label]
+    if isinstance(name, str) and name not in known and not objects.is_object(name):
+        with suppress(UnknownNameError):  # which may still be near to one of them
+            label = parse(Kind.AGENT, name).label
+    if label not in known:
+        close = get_close_matches(label[:100], list(known), n=3, cutoff=0.5)
+        advice = f"Compare with one of: {', '.join(known)}."
+        if close and len(known) > 1:
+            advice = f"Did you mean {' or '.join(close)}? {advice}"
+        raise InvalidInputError(f"{label} takes no part in this evaluation.", advice)
+    return known[label]
 
 
 FIXED_SEED = (

@@ -223,6 +223,7 @@ def test(
     exercise_timeout: float = LONGEST_RUN,
     sandbox: str = "auto",
     fault_limit: int = 10,
+    journal: str = "auto",
     privileged: bool = False,
 ) -> UniversalTest:
     """Prepare a universal test, which begins when it is iterated over or ``run()``.
@@ -264,6 +265,7 @@ def test(
         exercise_timeout: As for ``evaluate``.
         sandbox: As for ``evaluate``.
         fault_limit: As for ``evaluate``.
+        journal: As for ``evaluate``.
         privileged: As for ``evaluate``.
 
     Raises:
@@ -320,6 +322,7 @@ def test(
         exercise_timeout=exercise_timeout,
         sandbox=sandbox,
         fault_limit=fault_limit,
+        journal=journal,
     )
     return UniversalTest(chosen, evaluation, {**things, **own}, out, how)
 

@@ -319,7 +319,7 @@ def _print_workload(campaign: Campaign, work: Workload) -> None:
         tried = f"short exercises of {work.tried} of {work.pairs} pairs of agent and class"
         lines.append(
             f"{span(work.seconds)} with {counted(work.workers, 'worker')}. This is an estimate "
-            f"from {tried}; offline phases are not in it."
+            f"from {tried}; starting, storing and offline phases are not in it."
         )
     console().print("\n".join(line[0].upper() + line[1:] for line in lines), markup=False)
 

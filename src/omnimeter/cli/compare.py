@@ -13,13 +13,21 @@ from omnimeter.cli.display import console, print_json
 
 if TYPE_CHECKING:
     from omnimeter.reports import Decision
+    from omnimeter.reports.between import Between
 
 
 def compare(
     context: typer.Context,
     directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR", help="Stored evaluations of the same test.")
+        list[Path],
+        typer.Argument(metavar="DIR", help="Stored evaluations of the same test, or a campaign."),
     ],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent", "-a", metavar="AGENT", help="Given twice: all that is known of these two."
+        ),
+    ] = None,
     reference: options.Reference = None,
     offline_bound: Annotated[
         float | None,
@@ -56,19 +64,40 @@ def compare(
     """Say which agents of stored evaluations are better, in one table. Runs nothing.
 
     The evaluations must be of the same test: protocol, parameters and seed. Differences are
-    paired, exercise by exercise or repetition by repetition; their intervals hold all at once.
+    paired, exercise by exercise or repetition by repetition; their intervals hold all at once. The
+    directory of a campaign stands for its evaluations: each test over its seeds.
+
+    With two agents, say whether they are different, on what, by how much, and how many more
+    exercises would decide it.
 
     With bounds on computation time, say which agents are best under them: settings that take
     longer are discarded, the best one of each algorithm is chosen, and these are compared.
     """
     from omnimeter.api import compare as combine
     from omnimeter.api.result import agent_of
-    from omnimeter.cli.scores import print_table, print_troubles, scores_json
+    from omnimeter.cli.scores import made_json, print_table, print_troubles, scores_json
+    from omnimeter.contract import InvalidInputError
+    from omnimeter.reports.between import between_json
     from omnimeter.reports.decisions import SIMULTANEOUS, decision_json
     from omnimeter.reports.scores import reliability_of
     from omnimeter.reports.summary import reliability_sentence
     from omnimeter.reports.tables import comparison_table
 
+    if agent:
+        advice = "Give --agent twice, for the two agents, or not at all."
+        options.refuse(context, {"reference", *_BOUNDED}, "--agent", advice)
+        if len(agent) != 2:
+            raise InvalidInputError("There must be two agents to compare.", advice)
+    if any((each / "campaign.json").exists() for each in directories):
+        if len(directories) > 1:
+            raise InvalidInputError(
+                "A campaign is compared alone: it has evaluations of different tests.",
+                "Give the directories of its evaluations, or that of the campaign only.",
+            )
+        advice = "Give the directory of one of its evaluations."
+        options.refuse(context, _BOUNDED, "the directory of a campaign", advice)
+        _compare_campaign(directories[0], agent, reference, trust=trust, json=json)
+        return
     bounds = offline_bound, online_bound
     deciding = any(each is not None for each in (*bounds, online_time, test))
     if deciding or all_mdps or mix_machines:
@@ -89,6 +118,15 @@ def compare(
             _print_decision(decision)
         return
     result = combine(*directories, trust=trust)
+    if agent:
+        said = result.between(*agent)
+        if json:
+            protocol = result.evaluation.protocol.to_json()
+            print_json({"test": protocol, **between_json(said), **made_json(result)})
+        else:
+            _print_between(said)
+            print_troubles(result.judged)
+        return
     chosen = None if reference is None else agent_of(result.evaluation, reference)
     if json:
         print_json(scores_json(result, chosen))
@@ -97,6 +135,71 @@ def compare(
     if sentence := reliability_sentence(reliability_of(result.judged)):
         console().print(f"\n{sentence}", markup=False)
     print_troubles(result.judged)
+
+
+_BOUNDED = frozenset(
+    ("offline_bound", "online_bound", "online_time", "test", "all_mdps", "mix_machines")
+)
+"""The options of decisions under bounds."""
+
+
+def _compare_campaign(
+    directory: Path, agents: list[str] | None, reference: str | None, *, trust: bool, json: bool
+) -> None:
+    """Compare the agents of a campaign, test by test, or two of them over all tests."""
+    from rich.markup import escape
+
+    from omnimeter.api import campaign
+    from omnimeter.cli.scores import print_table
+    from omnimeter.reports.between import between_json
+    from omnimeter.reports.tables import comparison_json, difference_table
+
+    opened = campaign(directory)
+    if agents:
+        said = opened.between(*agents, trust=trust)
+        if json:
+            print_json({"campaign": opened.plan.title, **between_json(said)})
+        else:
+            _print_between(said)
+        return
+    compared = opened.compare(reference, trust=trust)
+    if json:
+        tests = [
+            {"test": name, "comparisons": [comparison_json(each) for each in own]}
+            for name, own in compared.items()
+        ]
+        print_json({"campaign": opened.plan.title, "tests": tests})
+        return
+    out = console()
+    for place, (name, own) in enumerate(compared.items()):
+        if place:
+            out.print()
+        if not own:
+            out.print(f"{escape(name)}: nothing to compare yet.")
+            continue
+        out.print(f"[bold]{escape(name)}[/bold], against {escape(own[0].reference_name)}:")
+        print_table(difference_table(own))
+    if not compared:
+        out.print("No evaluation of this campaign has begun.")
+
+
+def _print_between(said: Between) -> None:
+    """Print all that is known of the difference between two agents."""
+    from rich.markup import escape
+
+    from omnimeter.cli.scores import print_table
+    from omnimeter.reports.between import between_sentences, between_tables, simultaneous_sentence
+
+    out = console()
+    first, *more = between_sentences(said)
+    out.print(f"[bold]{escape(first)}[/bold]")
+    for sentence in more:
+        out.print(escape(sentence))
+    for heading, table in between_tables(said):
+        out.print(f"\n[bold]{heading}[/bold]")
+        print_table(table)
+    if sentence := simultaneous_sentence(said):
+        out.print(f"\n[dim]{sentence}[/dim]")
 
 
 def _print_decision(decision: Decision) -> None:

@@ -92,6 +92,14 @@ FaultLimit = Annotated[
         help="Faults of its own in a row after which an agent takes no more exercises.",
     ),
 ]
+Journal = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Whose answers are kept one by one, so that an interrupted exercise goes on: auto "
+        "(those of costly agents), all, none.",
+    ),
+]
 Privileged = Annotated[
     bool,
     typer.Option("--privileged", help="Grant agents views that tell what others have to find out."),

@@ -1,4 +1,4 @@
-"""``omnimeter report``: the page of a stored evaluation, or of a campaign."""
+"""``omnimeter report``: the page of an evaluation, of several of one test, or of a campaign."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from omnimeter.cli.scores import made_json, print_result, print_seed, print_warn
 
 
 def report(
-    directory: Annotated[
-        Path,
+    directories: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="DIRECTORY", help="The directory of an evaluation or of a campaign."
+            metavar="DIR",
+            help="The directory of an evaluation, several of the same test, or that of a campaign.",
         ),
     ],
     out: Annotated[
@@ -31,18 +32,28 @@ def report(
     trust: options.Trust = False,
     json: options.Json = False,
 ) -> None:
-    """Score a stored evaluation or campaign again and write its report page. Runs nothing.
+    """Score a stored evaluation again and write its report page. Runs nothing.
 
-    That of a campaign comes with folders latex and data. Code that only the evaluation names is not
-    imported without --trust.
+    Several evaluations of the same test become one: with the exercises and the agents of all. Its
+    page needs --out.
+
+    That of a campaign comes with folders latex and data. Code that only the evaluation names is
+    not imported without --trust.
     """
-    from omnimeter.api import load
+    from omnimeter.api import load, merge
+    from omnimeter.contract import InvalidInputError
     from omnimeter.reports import latex_table, result_json
 
-    if (directory / "campaign.json").is_file():
-        _report_campaign(directory, out, payoff=payoff, latex=latex, trust=trust, json=json)
+    if len(directories) == 1 and (directories[0] / "campaign.json").is_file():
+        _report_campaign(directories[0], out, payoff=payoff, latex=latex, trust=trust, json=json)
         return
-    result = load(directory, payoff=payoff, trust=trust)
+    several = len(directories) > 1
+    if several and out is None and not latex:
+        raise InvalidInputError(
+            "The page of several evaluations needs a place.", "For example: --out report.html"
+        )
+    loaded = [load(each, payoff=payoff, trust=trust) for each in directories]
+    result = merge(*loaded) if several else loaded[0]
     print_warnings(result)
     if latex:
         typer.echo(latex_table(result.judged))
@@ -51,7 +62,9 @@ def report(
         page = result.report(out)
     if json:
         data = {**result_json(result.judged), "memory": result.memory, **made_json(result)}
-        print_json({**data, "report": str(page), "directory": str(directory)})
+        places = [str(each) for each in directories]
+        where = {"directories": places} if several else {"directory": places[0]}
+        print_json({**data, "report": str(page), **where})
         return
     print_result(result.judged)
     print_seed(result)

@@ -212,6 +212,7 @@ def run(
     exercise_timeout: options.ExerciseTimeout = 86_400,
     sandbox: options.Sandbox = "auto",
     fault_limit: options.FaultLimit = 10,
+    journal: options.Journal = "auto",
     privileged: options.Privileged = False,
     json: options.Json = False,
 ) -> None:
@@ -280,6 +281,7 @@ def run(
         exercise_timeout,
         sandbox,
         fault_limit,
+        journal,
     )
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
     # Errors are reported before anything is run.

@@ -158,6 +158,7 @@ def test(
     exercise_timeout: options.ExerciseTimeout = 86_400,
     sandbox: options.Sandbox = "auto",
     fault_limit: options.FaultLimit = 10,
+    journal: options.Journal = "auto",
     privileged: options.Privileged = False,
     json: options.Json = False,
 ) -> None:
@@ -192,6 +193,7 @@ def test(
         "exercise_timeout": exercise_timeout,
         "sandbox": sandbox,
         "fault_limit": fault_limit,
+        "journal": journal,
         "privileged": privileged,
     }
     first: dict[str, Any] = {

@@ -114,11 +114,13 @@ class Agent(ABC):
     """Takes exercises. A new object is made for every exercise.
 
     Set ``kernels`` (see ``omnimeter.kernels.KernelAgent``) to run compiled, and ``view`` to ask
-    for one of several views of an environment class.
+    for one of several views of an environment class. Set ``costly`` if answers cost money or a
+    person's time: each is then journaled, and an exercise that was interrupted goes on.
     """
 
     kernels: AgentKernels | None = None
     view: str | None = None
+    costly: bool = False
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
         """Prepare for one exercise; all randomness must come from ``rng``."""
@@ -129,6 +131,20 @@ class Agent(ABC):
 
     def finish(self, reward: float, observation: Observation) -> None:
         """Receive the last reward and observation."""
+
+    # Extension: agents whose exercises go on after an interruption (section 18).
+
+    def recall(self, reward: float, observation: Observation, action: int) -> None:
+        """Take up an interaction of the same exercise from before an interruption.
+
+        Called after ``begin`` of a new agent, for each one in order, in place of ``act``. Nothing
+        is drawn from ``rng`` for it, unless this does so.
+
+        Args:
+            reward: The reward that the agent was given.
+            observation: The observation that it was given.
+            action: What it answered: an action, or -1 to stop.
+        """
 
     # Extension: an offline phase (section 15). Agents without one ignore it.
 

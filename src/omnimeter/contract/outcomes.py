@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq
 from typing import Any, Self, overload
@@ -28,6 +29,14 @@ INFRASTRUCTURE = FAULTS.index(FaultKind.INFRASTRUCTURE)
 def _code(key: str) -> int:
     """A key, sixteen hexadecimal digits, as a number; its order is that of the keys."""
     return int(key, 16)
+
+
+def _kind(exercise: Exercise) -> tuple[Any, ...]:
+    """All but instance, complexity and number."""
+    return (
+        exercise.agent, exercise.environment_class, exercise.budget, exercise.clock,
+        exercise.timeout, exercise.joint, exercise.preparation, exercise.seed,
+    )  # fmt: skip
 
 
 COLUMNS: Mapping[str, tuple[Any, Callable[[Outcome], Any]]] = {
@@ -84,16 +93,22 @@ class Outcomes(Sequence[Outcome]):
                 rows.setdefault(repr(value), (value, []))[1].append(row)
         return [(value, np.array(where)) for value, where in rows.values()]
 
+    def remark_texts(self) -> list[str | None]:
+        """The remarks of each outcome as JSON; ``None`` where there are none."""
+        return [json.dumps(each.remarks) if each.remarks else None for each in self._objects]
+
+    def classes(self) -> list[tuple[Spec, IntArray]]:
+        """The different environment classes, each with the rows whose exercises are in it."""
+        rows: dict[Spec, list[int]] = {}
+        for row, each in enumerate(self._objects):
+            rows.setdefault(each.exercise.environment_class, []).append(row)
+        return [(spec, np.array(where)) for spec, where in rows.items()]
+
     def distinct_exercises(self) -> list[Exercise]:
         """One exercise of each kind: they differ in more than instance, complexity and number."""
         kinds: dict[Any, Exercise] = {}
         for each in self._objects:
-            exercise = each.exercise
-            kind = (
-                exercise.agent, exercise.environment_class, exercise.budget, exercise.clock,
-                exercise.timeout, exercise.joint, exercise.preparation, exercise.seed,
-            )  # fmt: skip
-            kinds.setdefault(kind, exercise)
+            kinds.setdefault(_kind(each.exercise), each.exercise)
         return list(kinds.values())
 
     def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:
@@ -233,3 +248,86 @@ class Outcomes(Sequence[Outcome]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} outcomes>"
+
+
+class JoinedOutcomes(Outcomes):
+    """Some rows of several ``Outcomes``, which stay where they are.
+
+    Args:
+        parts: What is joined, one after the other.
+        rows: Which rows, counted through all parts, in their order; all by default.
+    """
+
+    def __init__(self, parts: Sequence[Outcomes], rows: IntArray | None = None) -> None:
+        super().__init__()
+        self._parts = tuple(parts)
+        self._starts = np.cumsum([0, *map(len, self._parts)])
+        self._rows = np.arange(self._starts[-1]) if rows is None else rows
+
+    def _split(self, rows: IntArray) -> Iterator[tuple[Outcomes, IntArray, IntArray]]:
+        """Each part that some rows are in, which of the rows these are, and where they are in it.
+
+        Args:
+            rows: Rows as they are counted through all parts.
+        """
+        place = np.searchsorted(self._starts, rows, side="right") - 1
+        for number, part in enumerate(self._parts):
+            own = np.flatnonzero(place == number)
+            if len(own):
+                yield part, own, rows[own] - self._starts[number]
+
+    def objects(self, rows: IntArray) -> list[Outcome]:  # noqa: D102 - see Outcomes
+        made: dict[int, Outcome] = {}
+        for part, own, places in self._split(self._rows[rows]):
+            made.update(zip(own.tolist(), part.objects(places), strict=True))
+        return [made[place] for place in range(len(rows))]
+
+    def compute(self, name: str) -> NDArray[Any]:  # noqa: D102 - see Outcomes
+        columns = [np.empty(0, COLUMNS[name][0]), *(part.column(name) for part in self._parts)]
+        return np.concatenate(columns)[self._rows]
+
+    def remarks(self, name: str) -> list[tuple[Any, IntArray]]:  # noqa: D102 - see Outcomes
+        known: dict[str, tuple[Any, list[IntArray]]] = {}
+        for part, own, places in self._split(self._rows):
+            for value, where in part.take(places).remarks(name):
+                known.setdefault(repr(value), (value, []))[1].append(own[where])
+        return [(value, np.sort(np.concatenate(rows))) for value, rows in known.values()]
+
+    def remark_texts(self) -> list[str | None]:  # noqa: D102 - see Outcomes
+        texts: dict[int, str | None] = {}
+        for part, own, places in self._split(self._rows):
+            texts.update(zip(own.tolist(), part.take(places).remark_texts(), strict=True))
+        return [texts[place] for place in range(len(self))]
+
+    def classes(self) -> list[tuple[Spec, IntArray]]:  # noqa: D102 - see Outcomes
+        known: dict[Spec, list[IntArray]] = {}
+        for part, own, places in self._split(self._rows):
+            for spec, where in part.take(places).classes():
+                known.setdefault(spec, []).append(own[where])
+        return [(spec, np.sort(np.concatenate(rows))) for spec, rows in known.items()]
+
+    def distinct_exercises(self) -> list[Exercise]:  # noqa: D102 - see Outcomes
+        kinds: dict[Any, Exercise] = {}
+        for part, _, places in self._split(self._rows):
+            for exercise in part.take(places).distinct_exercises():
+                kinds.setdefault(_kind(exercise), exercise)
+        return list(kinds.values())
+
+    def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:
+        """The outcomes of each of some agents, part by part."""
+        agents = list(agents)
+        split = [part.take(places).by_agent(agents) for part, _, places in self._split(self._rows)]
+        return {agent: JoinedOutcomes([groups[agent] for groups in split]) for agent in agents}
+
+    @property
+    def shards(self) -> list[str]:
+        """None: they may be in several stores."""
+        return []
+
+    def take(self, rows: IntArray) -> Self:  # noqa: D102 - see Outcomes
+        chosen = type(self)(self._parts, self._rows[rows])
+        chosen._arrays = {name: array[rows] for name, array in self._arrays.items()}
+        return chosen
+
+    def __len__(self) -> int:
+        return len(self._rows)

@@ -147,10 +147,17 @@ class Protocol(ABC):
             ``carried``: one agent takes all exercises in order, with ``begin`` before each.
         fixed: Whether an agent without outcomes is proposed all exercises there are, the one of
             number k in place k. Any slice of them can then be taken by another process.
+        grows: The parameter, and attribute, that says nothing but how many exercises there are: a
+            smaller number gives the first of them. Evaluations that differ in no other one can be
+            merged; empty where there is no such parameter.
+        indivisible: Why evaluations of different sizes cannot be merged, where users might expect
+            it; a clause.
     """
 
     memory: Memory = "fresh"
     fixed: bool = False
+    grows: str = ""
+    indivisible: str = ""
 
     @abstractmethod
     def payoff(self) -> Payoff:

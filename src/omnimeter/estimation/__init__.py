@@ -31,6 +31,7 @@ from omnimeter.estimation.means import (
     proportion,
     stratified_difference,
     stratified_mean,
+    stratified_spread,
     stratified_test,
 )
 from omnimeter.estimation.performance import (
@@ -39,6 +40,7 @@ from omnimeter.estimation.performance import (
     learning_speed,
     performance_profile,
 )
+from omnimeter.estimation.planning import Needed, detectable, pairs_for, pairs_needed
 from omnimeter.estimation.reliability import intraclass, stability
 from omnimeter.estimation.sequences import difference_sequence, mean_sequence
 from omnimeter.estimation.variance import (
@@ -56,12 +58,14 @@ __all__ = [
     "Estimate",
     "LearningSpeed",
     "Line",
+    "Needed",
     "SignedRank",
     "Statistic",
     "Support",
     "bootstrap",
     "combined_mean",
     "correlation",
+    "detectable",
     "difference",
     "difference_sequence",
     "interquartile_estimate",
@@ -72,6 +76,8 @@ __all__ = [
     "mean_sequence",
     "paired_difference",
     "paired_z",
+    "pairs_for",
+    "pairs_needed",
     "performance_profile",
     "probability_of_improvement",
     "proportion",
@@ -83,6 +89,7 @@ __all__ = [
     "stability",
     "stratified_difference",
     "stratified_mean",
+    "stratified_spread",
     "stratified_test",
     "wilcoxon",
 ]

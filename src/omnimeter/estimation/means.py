@@ -206,6 +206,13 @@ def stratified_test(
     return _differences(first, second, support).p_value()
 
 
+def stratified_spread(
+    first: Sequence[ArrayLike], second: Sequence[ArrayLike], support: Support | None = None
+) -> Spread | None:
+    """How uncertain the value of ``stratified_difference`` is; ``None`` without any spread."""
+    return _differences(first, second, support).spread()[0]
+
+
 def paired_z(first: ArrayLike, second: ArrayLike) -> float:
     """Z of the paired Z-test (Bayesian RL benchmark, Appendix C): mean / (s / sqrt(N)).
 
@@ -255,8 +262,14 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spread:
-    """The standard error of a combination, its degrees of freedom, and how many values carry it."""
+class Spread:
+    """How uncertain a combination of means is.
+
+    Attributes:
+        error: The standard error.
+        degrees: Its degrees of freedom.
+        carriers: How many values carry the spread (``mean``).
+    """
 
     error: float
     degrees: float
@@ -303,7 +316,7 @@ class _Combination:
         """The sum with its interval."""
         error = error_rate(confidence)
         value = self.value
-        spread, pooled, bounded = self._spread()
+        spread, pooled, bounded = self.spread()
         if bounded or spread is None:
             cost = log(2 / error)
             low, high = -inf, inf
@@ -326,7 +339,7 @@ class _Combination:
     def p_value(self) -> float:
         """The smallest error rate at which the interval excludes 0."""
         value = self.value
-        spread, pooled, bounded = self._spread()
+        spread, pooled, bounded = self.spread()
         # The side on which 0 lies, as a mean above what was seen.
         side = _Group.lower if value > 0 else _Group.upper
         if value == 0:
@@ -343,7 +356,7 @@ class _Combination:
             return plain
         return max(plain, t_p_value(sqrt(spread.degrees * expm1(exponent)), spread.degrees))
 
-    def _spread(self) -> tuple[_Spread | None, Sequence[_Group], bool]:
+    def spread(self) -> tuple[Spread | None, Sequence[_Group], bool]:
         """The spread, if known, of which groups, and whether the interval must be bounded."""
         known = [(spread, each) for each in self.pooled if (spread := _spread_of(each))]
         for spread, groups in known:
@@ -353,7 +366,7 @@ class _Combination:
         return *(known[0] if known else (None, self.groups)), finite
 
 
-def _spread_of(groups: Sequence[_Group]) -> _Spread | None:
+def _spread_of(groups: Sequence[_Group]) -> Spread | None:
     """The spread of a weighted sum of means; ``None`` where that of some group is unknown."""
     sizes = np.array([len(group.values) for group in groups])
     if np.min(sizes) < 2 or any(is_constant(group.values, group.support) for group in groups):
@@ -371,7 +384,7 @@ def _spread_of(groups: Sequence[_Group]) -> _Spread | None:
     fourth = sum(float(np.sum(each**2)) for each in squares)
     # Equally distant values carry the spread alike, up to rounding.
     carriers = min(variance**2 / fourth, degrees + 1) * (1 + 1e-9)
-    return _Spread(scale * sqrt(variance), degrees, carriers)
+    return Spread(scale * sqrt(variance), degrees, carriers)
 
 
 _SIDES = _Group.lower, _Group.upper

@@ -119,8 +119,8 @@ def _lowest(scaled: FloatArray, target: float, *, ever: bool) -> float:
     searched for among multiples of 2^-30, by false position (the Illinois variant) as long as
     capitals are known, and by halving otherwise.
     """
-    enough, grid = target * (1 + SLACK), 2**HALVINGS
-    low, high = 0, grid
+    enough, grid = target * (1 + SLACK), float(2**HALVINGS)
+    low, high = 0, 2**HALVINGS
     above = below = inf  # by which factors, as logarithms, capitals differ from what is asked for
     side, error = 0, float(np.std(scaled)) / sqrt(len(scaled))
     guesses = [(float(np.mean(scaled)) - errors * error) * grid for errors in (2.0, 4.0)]
@@ -140,7 +140,7 @@ def _lowest(scaled: FloatArray, target: float, *, ever: bool) -> float:
             low, above, below, side = middle, abs(excess), below / (1 + (side == 1)), 1
         else:
             high, below, above, side = middle, abs(excess), above / (1 + (side == -1)), -1
-    return low / grid
+    return float(low / grid)
 
 
 def _has_won(scaled: FloatArray, against: float, enough: float, *, ever: bool) -> bool:

@@ -6,7 +6,6 @@ with, and what it is not, is in ``docs/cluster.md``.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -14,7 +13,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -22,12 +21,9 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from omnimeter.contract import InvalidInputError, OmnimeterError
-from omnimeter.execution.units import Receipt, Unit, carry_out
+from omnimeter.execution.pool import tail_of
+from omnimeter.execution.units import Executor, Receipt, Tell, Unit, carry_out, unfinished
 from omnimeter.execution.workers import TRIES
-from omnimeter.results import files
-
-TAIL = 4000
-"""Bytes of error output that are kept of a worker that died."""
 
 GRACE = 20.0
 """Seconds that workers get to store what they have when a campaign is interrupted."""
@@ -39,12 +35,8 @@ LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Ray's switch for clusters of several machines. Without them it uses the loopback address only,
 on Linux as well; with them it listens on all addresses of the machine, whatever it is told."""
 
-Tell = Callable[[Receipt], None]
 
-
-def ray_executor(
-    workers: int | None = None, address: str | None = None
-) -> Callable[[Sequence[Unit], Tell], None]:
+def ray_executor(workers: int | None = None, address: str | None = None) -> Executor:
     """An executor whose units are tasks of Ray.
 
     Args:
@@ -87,21 +79,25 @@ def _with_ray(ray: Any, units: Sequence[Unit], tell: Tell, ahead: int) -> None:
                 tell(ray.get(done))
             except died as error:
                 deaths[unit.key] += 1
-                if deaths[unit.key] < TRIES:
-                    pending[task.remote(unit)] = unit
+                if not (left := unfinished([unit])):  # it died before it could tell
+                    tell(Receipt(unit.key, 0, 0.0))
+                elif deaths[unit.key] < TRIES:
+                    pending[task.remote(left[0])] = left[0]
                     continue
-                why = f"Its worker died {TRIES} times, the last time by a {type(error).__name__}."
-                tell(quarantine(unit, why, tail_of(_error_log(unit))))
+                else:
+                    why = f"Its worker died {TRIES} times, the last time by a "
+                    why, tail = f"{why}{type(error).__name__}.", tail_of(error_log(unit))
+                    tell(Receipt(unit.key, 0, 0.0, "quarantined", (), why, tail))
             except errors.RayTaskError as error:
                 raise error.cause from None
-            _error_log(unit).unlink(missing_ok=True)
+            error_log(unit).unlink(missing_ok=True)
     except errors.RaySystemError as error:
         message = f"The Ray cluster is gone ({first_line(error)})."
         advice = "What is finished is stored: run the same command again."
         raise OmnimeterError(message, advice) from error
     finally:
-        for left in pending:  # a unit under way stores what it has
-            ray.cancel(left)
+        for each in pending:  # a unit under way stores what it has
+            ray.cancel(each)
         if pending:
             ray.wait(list(pending), num_returns=len(pending), timeout=GRACE)
 
@@ -111,7 +107,7 @@ def _ray_task(unit: Unit) -> Receipt:
     os.environ.pop("RAY_AUTH_TOKEN", None)  # no agent inherits it
     # By which a task is cancelled; a command that was started in the background ignores it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    log = _error_log(unit)
+    log = error_log(unit)
     log.parent.mkdir(parents=True, exist_ok=True)
     sys.stderr.flush()
     before, mine = os.dup(2), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -127,7 +123,7 @@ def _ray_task(unit: Unit) -> Receipt:
 
 @contextmanager
 def _local_cluster(workers: int | None) -> Iterator[Any]:
-    """Ray on this machine: on the loopback address, with a secret token, telling nobody."""
+    """Ray on this machine: on the loopback address, with a secret token and no statistics."""
     if "ray" in sys.modules and os.environ.get(LOOPBACK) != "0":
         raise InvalidInputError(
             "Ray was imported before, so that it would listen on all addresses of this machine.",
@@ -198,35 +194,9 @@ def _token() -> str:
     return secrets.token_hex(32)
 
 
-def _error_log(unit: Unit) -> Path:
-    return home_of(unit) / "cluster" / f"{unit.key}.err"
-
-
-def home_of(unit: Unit) -> Path:
-    """The directory of the campaign that a unit belongs to, or of its only evaluation."""
-    evaluation = Path(unit.directory)
-    return evaluation.parent.parent if evaluation.parent.name == "evaluations" else evaluation
-
-
-def quarantine(unit: Unit, reason: str, tail: str) -> Receipt:
-    """Keep that a unit is not tried again; removing the file allows it again."""
-    path = home_of(unit) / "quarantine" / f"{unit.key}.json"
-    files.make_directory(path.parent)
-    told = {"agents": [agent.label for agent in unit.agents], "reason": reason, "tail": tail}
-    where = {"evaluation": Path(unit.directory).name, "first": unit.first}
-    files.write(path, json.dumps({**where, **told}, indent=2).encode())
-    return Receipt(unit.key, 0, 0.0, "quarantined", reason)
-
-
-def tail_of(path: Path, offset: int = 0) -> str:
-    """The end of a file, or of what comes after an offset."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(offset, size - TAIL))
-            return file.read(TAIL).decode(errors="replace").strip()
-    except OSError:
-        return ""
+def error_log(unit: Unit) -> Path:
+    """The file of the error output of a unit's worker, in the campaign."""
+    return Path(unit.directory).parent.parent / "cluster" / f"{unit.key}.err"
 
 
 def first_line(error: BaseException) -> str:

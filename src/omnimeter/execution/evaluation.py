@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from math import inf
 from operator import itemgetter
 from time import monotonic, perf_counter
@@ -31,9 +32,11 @@ from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.exercise import is_own_fault
 from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.protocol import Memory
+from omnimeter.execution.journaling import Journaling
 from omnimeter.execution.pool import Loading, Preparing, Task, Work, worker_pool
 from omnimeter.execution.preparing import Prepared, known
 from omnimeter.execution.workers import (
+    PAST,
     TRIES,
     Finished,
     Isolation,
@@ -46,7 +49,15 @@ from omnimeter.execution.workers import (
     make_agent,
     run_of,
 )
-from omnimeter.protocols.evaluation import STOPPED, Evaluation, Result, judge
+from omnimeter.protocols.evaluation import (
+    FAULT_LIMIT,
+    STOPPED,
+    Evaluation,
+    Result,
+    judge,
+    stopped_at,
+)
+from omnimeter.results.journal import Journals
 
 FLUSH_SECONDS = 1.0
 """What was finished since the last shard is written at least this often, as outcomes come in."""
@@ -54,11 +65,17 @@ FLUSH_SECONDS = 1.0
 SHARD = 4096
 """Outcomes in one shard at the most."""
 
+CHECKED = 256
+"""Exercises that are drawn before anything is run, to see whether that can be done."""
+
 SLICE = 2048
 """Exercises of an agent in one slice at the most."""
 
-COMPILED_SLICE, SLOW_SLICE = 4_000_000, 200_000
+COMPILED_SLICE, SLOW_SLICE = 4_000_000, 20_000
 """Interactions in a slice: of agents that run compiled, and of others."""
+
+SLOW_SLICES = 16
+"""Into so many slices at least the exercises of an agent are cut that does not run compiled."""
 
 
 class Observer:
@@ -95,6 +112,11 @@ class Store(StructuralType):
         """How often exercises were begun, by their keys, as far as that was kept."""
         ...
 
+    @property
+    def journals(self) -> Journals | None:
+        """The journals of exercises under way, if there can be any."""
+        ...
+
 
 def check(evaluation: Evaluation) -> None:
     """Find out beforehand whether everything can be made: the test, its exercises, the agents.
@@ -108,8 +130,8 @@ def check(evaluation: Evaluation) -> None:
         announce(f"Parts may change without a new digest: {unknown}.", warn=True)
     for agent in evaluation.agents:
         proposed = protocol.propose(agent, [])
-        if agent != evaluation.agents[0]:  # one look at all that is drawn is enough
-            proposed = proposed[:1]
+        # Of the first agent some are drawn, to see whether they can be; others get the same ones.
+        proposed = proposed[: CHECKED if agent == evaluation.agents[0] else 1]
         for member in {agent, *(each for exercise in proposed for each in exercise.joint)}:
             if not is_isolated(member, Isolation.AUTO):  # no untrusted code is loaded here
                 with suppress(BrokenPartError):  # its exercises end in faults
@@ -156,6 +178,7 @@ class Run:
 
     Attributes:
         complete: Whether all exercises are done.
+        faults: How many exercises have ended in faults.
     """
 
     def __init__(
@@ -170,12 +193,15 @@ class Run:
         self.evaluation = evaluation
         self.protocol = evaluation.make_protocol()
         self.complete = False
+        self.faults = 0
         self._writer = writer
+        self._journals = writer.journals if writer else None
+        self._going_on: set[str] = set()  # the exercises that had a journal at first
         self._options = options
         self._observer = observer or Observer()
         self._part, self._work = part, work
         self._sliced = self.protocol.fixed and self.protocol.memory == "fresh"
-        self._place: dict[Spec, int] = {}  # the first exercise of each agent's next slice
+        self._ahead: dict[Spec, deque[range]] = {}  # the slices that each agent has not begun
         # What is finished: of a test that adapts, or where nothing is stored, as objects.
         self._holds = writer is None or not self._sliced
         self._finished: dict[Spec, list[Outcome]] = {agent: [] for agent in evaluation.agents}
@@ -185,7 +211,7 @@ class Run:
         self._checked: set[Spec] = set()  # agents of which an exercise was run again
         self._earlier: dict[str, int] = {}  # how often exercises were begun by earlier runs
         self._again: dict[str, Exercise] = {}  # those that the infrastructure spoilt then
-        self._rows = _FaultRows(options.fault_limit)
+        self._rows = _FaultRows(options.fault_limit, fixed=self._sliced)
         self._flushed = monotonic()
 
     @property
@@ -215,7 +241,7 @@ class Run:
                     if new := {agent: e for agent, e in exercises.items() if agent not in ready}:
                         self._load(new, work)
                         prepared |= self._prepared(new, work)
-                        for _ in work(self._wanted(warm_ups(new, payoff))):
+                        for _ in work(self._wanted(warm_ups(new, payoff), counts=False)):
                             pass  # what they do does not count
                         ready |= new.keys()
                         last = perf_counter()
@@ -254,6 +280,7 @@ class Run:
         if self._writer is None:
             return
         self._earlier = dict(self._writer.begun())
+        self._going_on = self._journals.keys() if self._journals else set()
         self._stored = self._writer.outcomes().by_agent(self.evaluation.agents)
         for agent, done in self._stored.items():
             if self._holds:
@@ -263,6 +290,10 @@ class Run:
                 self._again[key] = outcome.exercise
                 self._earlier[key] = max(outcome.attempts, self._earlier.get(key, 0))
             self._rows.take_up(agent, done)
+            if self._journals and self._going_on:  # stored, but the journal was not removed
+                again = (done.faults == INFRASTRUCTURE) & (done.attempts < TRIES)
+                over = {f"{key:016x}" for key in done.keys[~again].tolist()}
+                self._journals.remove(over & self._going_on)
             spoilt = np.array([int(key, 16) for key in self._again], dtype=np.uint64)
             if len(known := done.where(~np.isin(done.keys, spoilt))):
                 self._observer.finished(agent, known)
@@ -293,22 +324,32 @@ class Run:
         for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):
             pass
 
-    def _wanted(self, portions: Iterable[Job]) -> Iterator[Job]:
+    def _wanted(self, portions: Iterable[Job], counts: bool = True) -> Iterator[Job]:
         """The jobs without exercises of agents that were stopped, and with what is known here."""
+        journaled = counts and self._options.journal is not Journaling.NONE
+        journals = self._journals if journaled else None
         payoff, granted = self.protocol.describe().payoff, self.evaluation.privileged
         foreign = payoff is not None and ":" in payoff.id
         for job in portions:
             wanted = tuple(e for e in job.exercises if e.agent not in self._rows.stopped)
-            earlier = {e.key: self._earlier[e.key] for e in wanted if e.key in self._earlier}
+            earlier = {e.key: count for e in wanted if (count := self._begun(e.key))}
             if wanted:
                 job = replace(job, exercises=wanted, privileged=granted)  # noqa: PLW2901
-                yield replace(job, earlier=earlier, foreign=foreign)
+                yield replace(job, earlier=earlier, foreign=foreign, journals=journals)
+
+    def _begun(self, key: str) -> int:
+        """How often an exercise was begun before; one with a journal goes on, as the same try."""
+        if self._journals and key in self._going_on and key not in self._again:
+            attempt = self._journals.attempt(key)
+            return self._earlier.get(key, 0) if attempt is None else attempt - 1
+        return self._earlier.get(key, 0)
 
     def _begin(self, job: Task[Finished]) -> None:
         """Keep that exercises of untrusted agents are begun, whatever ends this process then."""
         if self._writer and any(is_isolated(agent, Isolation.AUTO) for agent in job.agents):
             assert isinstance(job, Job)  # nothing else is begun
-            self._writer.begin([exercise.key for exercise in job.exercises])
+            keys = [exercise.key for exercise in job.exercises]
+            self._writer.begin(key for key in keys if not (job.journals and key in job.journals))
 
     def _prepared(
         self, proposed: Mapping[Spec, Sequence[Exercise]], work: Work
@@ -352,13 +393,18 @@ class Run:
 
     def _add(self, outcome: Outcome, trace: Trace | None, elapsed: float) -> None:
         if outcome.exercise.budget.wall_limit is not None:
-            outcome = replace(outcome, remarks={**outcome.remarks, "elapsed": elapsed})
+            remarks = {**outcome.remarks}
+            remarks["elapsed"] = elapsed + remarks.pop(PAST, 0.0)
+            outcome = replace(outcome, remarks=remarks)
         if self.protocol.memory == "fresh":
             outcome = self._rows.add(outcome)
+        self.faults += outcome.fault is not None
         self._again.pop(outcome.exercise.key, None)
         self._waiting.append((outcome, trace))
         self._missing[outcome.exercise.agent] -= 1
-        if len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS:
+        late = len(self._waiting) >= SHARD or monotonic() - self._flushed > FLUSH_SECONDS
+        # A test in real time could propose other exercises if it had to wait for the same one.
+        if late or (self._journals and outcome.exercise.key in self._journals):
             self._flush()
 
     def _flush(self) -> None:
@@ -370,6 +416,9 @@ class Run:
         if ready and self._writer:
             kept = {o.exercise.key: trace for o, trace in ready if trace is not None}
             self._writer.append([outcome for outcome, _ in ready], kept)
+            if self._journals:
+                over = {o.exercise.key for o, _ in ready if not _is_begun_again(o)}
+                self._journals.remove(over & self._journals.keys())
         # Not before they are stored: Ctrl-C may come at any time.
         self._waiting = early
         done: dict[Spec, list[Outcome]] = {}
@@ -414,22 +463,41 @@ class Run:
         proposed = {}
         for agent, done in self._stored.items():
             exercises = self.protocol.propose(agent, [])
-            stop = len(exercises) if self._part is None else min(self._part.stop, len(exercises))
-            start = 0 if self._part is None else self._part.start
-            first = self._place.get(agent, start)
-            size = slice_size(exercises[start], self._options) if start < stop else 1
-            while first < stop and agent not in proposed and agent not in self._rows.stopped:
-                last = min(first + size, stop)
-                own = done.where((done.numbers >= first) & (done.numbers < last))
-                if len(own) < last - first:
+            if agent not in self._ahead:
+                cut = slices(exercises, self._options) if self._part is None else [self._part]
+                self._ahead[agent] = deque(cut)
+            ahead = self._ahead[agent]
+            while ahead and agent not in proposed and agent not in self._rows.stopped:
+                part = ahead.popleft()
+                own = done[slice(*np.searchsorted(done.numbers, [part.start, part.stop]).tolist())]
+                if len(own) < len(part):
                     finished = set(own.keys.tolist())
-                    given = list(exercises[first:last])
-                    self._rows.expect(agent, given)
+                    given = list(exercises[part.start : part.stop])
                     if left := [each for each in given if int(each.key, 16) not in finished]:
                         proposed[agent] = left
-                first = last
-            self._place[agent] = first
         return proposed
+
+
+def slices(exercises: Sequence[Exercise], options: Options) -> list[range]:
+    """The slices in which an agent takes its exercises: each is a second's work or so.
+
+    They depend on the test and the agent, and not on the number of processes.
+    """
+    if not len(exercises):
+        return []
+    first, total = exercises[0], len(exercises)
+    length = max(1, first.budget.max_interactions)
+    if batch_size(first, options) > 1:
+        size = max(1, min(SLICE, COMPILED_SLICE // length))
+    else:
+        size = max(1, min(SLICE, SLOW_SLICE // length, -(-total // SLOW_SLICES)))
+    return [range(start, min(start + size, total)) for start in range(0, total, size)]
+
+
+def _is_begun_again(outcome: Outcome) -> bool:
+    """Whether an exercise that the infrastructure spoilt can be had anew: see ``_spoilt``."""
+    spoilt = outcome.fault is not None and not is_own_fault(outcome)
+    return spoilt and outcome.attempts < TRIES
 
 
 def _updated(known: list[Outcome], new: Sequence[Outcome]) -> list[Outcome]:
@@ -440,69 +508,71 @@ def _updated(known: list[Outcome], new: Sequence[Outcome]) -> list[Outcome]:
     return known
 
 
-def slice_size(exercise: Exercise, options: Options) -> int:
-    """How many exercises like this one an agent takes in a slice, a piece of work of some seconds.
-
-    It depends on the test and the agent alone, and not on the number of processes.
-    """
-    slow = batch_size(exercise, options.isolation) == 1
-    interactions = SLOW_SLICE if slow else COMPILED_SLICE
-    return max(1, min(SLICE, interactions // max(1, exercise.budget.max_interactions)))
-
-
 class _FaultRows:
     """Stops agents after so many faults of their own in a row, in the order of exercise numbers.
 
     That order does not depend on when exercises are done. One that is not done yet interrupts a
-    row, and a fault of the infrastructure does not count. The outcome that completes a row has the
-    remark ``stopped``, so that a record tells it without the options of a run.
+    row, and a fault of the infrastructure does not count. A record tells it by remarks, without the
+    options of a run (``omnimeter.protocols.evaluation.stopped_at``).
 
     Attributes:
         stopped: The agents that take no more exercises.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, fixed: bool) -> None:
         self.stopped: set[Spec] = set()
-        self._limit = limit
-        self._orders: dict[Spec, list[tuple[int, str]]] = {}
-        self._faulty: dict[str, bool] = {}  # exercises that ended in faults: in one of the agent's
+        self._limit, self._fixed = limit, fixed
+        self._orders: dict[Spec, list[int]] = {}  # of a test that adapts
+        # The exercises that ended in faults, by their numbers, and whether in one of the agent's.
+        self._faulty: dict[Spec, dict[int, bool]] = defaultdict(dict)
 
     def take_up(self, agent: Spec, outcomes: Outcomes) -> None:
         """What an agent has done in earlier runs, perhaps under another limit."""
         faulty = outcomes.where(outcomes.faults != 0)
-        pairs = zip(faulty.keys.tolist(), faulty.own_faults.tolist(), strict=True)
-        self._faulty |= {f"{key:016x}": own for key, own in pairs}
-        if any(limit >= self._limit for limit, _ in outcomes.remarks(STOPPED)):
+        own = faulty.own_faults.tolist()
+        self._faulty[agent] |= dict(zip(faulty.numbers.tolist(), own, strict=True))
+        stop = stopped_at(outcomes)
+        if stop is not None and stop.limit >= self._limit:
             self.stopped.add(agent)
 
-    def expect(self, agent: Spec, exercises: Sequence[Exercise]) -> None:
-        """Among which exercises an agent's row is looked for: a round, or a slice."""
-        self._orders[agent] = sorted((each.number, each.key) for each in exercises)
+    def expect(self, agent: Spec, exercises: Iterable[Exercise]) -> None:
+        """Among which exercises of a test that adapts an agent's row is looked for."""
+        self._orders[agent] = sorted(each.number for each in exercises)
 
     def add(self, outcome: Outcome) -> Outcome:
-        """Take up an outcome; with a remark if it completes a row."""
-        exercise = outcome.exercise
-        if outcome.fault is not None:
-            self._faulty[exercise.key] = is_own_fault(outcome)
+        """Take up an outcome; with a remark if it is the agent's own fault, or completes a row."""
+        agent, number = outcome.exercise.agent, outcome.exercise.number
+        faulty = self._faulty[agent]
+        if outcome.fault is None:
+            faulty.pop(number, None)
+            return outcome
+        faulty[number] = is_own_fault(outcome)
+        if not faulty[number]:
+            return outcome
+        before: Iterable[int]
+        after: Iterable[int]
+        if self._fixed:
+            before, after = range(number - 1, -1, -1), count(number + 1)
+            remark = {FAULT_LIMIT: self._limit}
         else:
-            self._faulty.pop(exercise.key, None)
-        if not is_own_fault(outcome) or exercise.agent in self.stopped:
+            order = self._orders[agent]
+            place = bisect_left(order, number)
+            before, after = order[:place][::-1], order[place + 1 :]
+            remark = {STOPPED: self._limit}
+        whole = 1 + self._row(faulty, before) + self._row(faulty, after) >= self._limit
+        if not self._fixed and (not whole or agent in self.stopped):
             return outcome
-        order = self._orders.get(exercise.agent, [])
-        place = bisect_left(order, (exercise.number, exercise.key))
-        row = 1 + self._faults(order[place + 1 :]) + self._faults(order[:place][::-1])
-        if row < self._limit:
-            return outcome
-        self.stopped.add(exercise.agent)
-        return replace(outcome, remarks={**outcome.remarks, STOPPED: self._limit})
+        if whole:
+            self.stopped.add(agent)
+        return replace(outcome, remarks={**outcome.remarks, **remark})
 
-    def _faults(self, order: Iterable[tuple[int, str]]) -> int:
-        """How many faults of its own come first."""
+    def _row(self, faulty: Mapping[int, bool], numbers: Iterable[int]) -> int:
+        """How many faults of the agent's own come first."""
         faults = 0
-        for _, key in order:
-            if key not in self._faulty or faults >= self._limit:
+        for number in numbers:
+            if number not in faulty or faults >= self._limit:
                 break
-            faults += self._faulty[key]
+            faults += faulty[number]
         return faults
 
 
@@ -538,7 +608,7 @@ def jobs(
             runs = list(_grouped(alike, run_of))
             longest = max(alike, key=lambda exercise: exercise.budget.max_interactions)
             fair = max(1, len(runs) // (4 * options.workers))
-            size = min(fair, batch_size(longest, options.isolation))
+            size = min(fair, batch_size(longest, options))
             for first in range(0, len(runs), size):
                 work = tuple(chain.from_iterable(runs[first : first + size]))
                 portions.append((first / len(runs), work))
@@ -565,7 +635,7 @@ def warm_ups(proposed: Mapping[Spec, Sequence[Exercise]], payoff: Payoff) -> Ite
     for first, *others in proposed.values():
         if (limit := first.budget.wall_limit) is not None:
             budget = Budget(interactions=1, wall_limit=limit * (1 + len(others)))
-            yield Job((replace(first, budget=budget),), payoff, keep=False)
+            yield Job((replace(first, budget=budget),), payoff, keep=False, warm_up=True)
 
 
 def _wall_limit(exercise: Exercise) -> float:

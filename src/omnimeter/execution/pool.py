@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
 import os
 import pickle
 import signal
@@ -480,6 +481,7 @@ def serve() -> None:
     tasks: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_receive, args=(channel, tasks), daemon=True).start()
     load_files(files)
+    gc.freeze()  # all that was imported stays, and need not be looked at again and again
     channel.send(None)
     runner = runner_for(options)
     try:

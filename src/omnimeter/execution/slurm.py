@@ -15,27 +15,38 @@ import signal
 import socket
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import canonical_json
-from omnimeter.execution.cluster import home_of, quarantine, tail_of
-from omnimeter.execution.pool import Preparing
-from omnimeter.execution.units import Receipt, Unit, carry_out, unfinished, units_of
-from omnimeter.execution.workers import TRIES
-from omnimeter.protocols import Evaluation
-from omnimeter.results import files
-from omnimeter.results.store import Record
+from omnimeter.execution.pool import TAIL, Preparing
+from omnimeter.execution.units import (
+    Receipt,
+    Unit,
+    carry_out,
+    evaluation_of,
+    quarantine,
+    quarantine_file,
+    unfinished,
+)
+from omnimeter.execution.workers import TRIES, Options
+from omnimeter.results import Record, files
+from omnimeter.results.files import read_error, write_errors
 
 UNFINISHED = 75
 """Exit code of an array task that has units left and is to be queued again (EX_TEMPFAIL)."""
+
+REMIND = 10.0
+"""Seconds after which a worker is interrupted again that goes on."""
 
 REPLACED = 50
 """How often an array task starts its worker."""
@@ -101,15 +112,17 @@ class Collected:
     """What became of the array jobs of a campaign.
 
     Attributes:
-        units: How many units there are.
-        finished: How many of them are.
-        quarantined: Those that were put into quarantine now.
+        units: How many units were submitted last.
+        finished: How many of them are finished.
+        given_up: How many of them are in quarantine.
+        quarantined: Those that were put there now.
         active: The states of tasks that wait or run, by job and task.
         ended: The last output of tasks that ended and left units unfinished, by its file.
     """
 
     units: int
     finished: int
+    given_up: int = 0
     quarantined: tuple[Receipt, ...] = ()
     active: Mapping[str, str] = field(default_factory=dict)
     ended: Mapping[str, str] = field(default_factory=dict)
@@ -117,14 +130,14 @@ class Collected:
 
 def slurm_submit(
     directory: Path,
-    groups: Sequence[Group] = (),
+    groups: Sequence[Group],
     settings: Settings = Settings(),  # noqa: B008 - a frozen value
 ) -> list[str]:
     """Submit what is unfinished as array jobs; their tasks call ``work``.
 
     Args:
         directory: The campaign, on a file system that the nodes share.
-        groups: Units with their limits; without them all units, with the limits of the cluster.
+        groups: Units with their limits.
         settings: How they are submitted.
 
     Returns:
@@ -140,11 +153,11 @@ def slurm_submit(
             "Wait for them, or end them with scancel.",
         )
     jobs: list[dict[str, Any]] = []
-    for group in groups or [Group("all", _units(directory))]:
+    for group in groups:
         if not re.fullmatch(r"[\w.-]+", group.name):
             advice = "Use letters, digits, dots and hyphens."
             raise InvalidInputError(f"The group {group.name!r} cannot be a file name.", advice)
-        left = _unfinished(group.units)
+        left = _unfinished(directory, group.units)
         if not left:
             continue
         limits: dict[Phase, Resources] = {"online": group.online}
@@ -155,9 +168,8 @@ def slurm_submit(
         for phase, resources in limits.items():
             parts = min(settings.tasks, len(left) if phase == "online" else preparing)
             name = f"{group.name}-{phase}"
-            plan = {"units": [unit.key for unit in left], "warning": settings.warning}
             files.make_directory(directory / "cluster")
-            files.write(_plan_file(directory, name), canonical_json(plan).encode())
+            _write_plan(directory, name, left, settings.warning)
             script = directory / "cluster" / f"{name}.sh"
             files.write(script, _script(directory, name, parts, resources, settings).encode())
             wait = [f"--dependency=afterany:{after}"] if after else []
@@ -168,7 +180,7 @@ def slurm_submit(
     return [job["job"] for job in jobs]
 
 
-def work(directory: Path, part: int, parts: int, group: str | None = None) -> int:
+def work(directory: Path, part: int, parts: int, group: str) -> int:
     """Be one task of an array job: do the units of a part that are unfinished.
 
     Ends early when it is warned (SIGUSR1) that its time is nearly over: after the unit that is
@@ -178,55 +190,77 @@ def work(directory: Path, part: int, parts: int, group: str | None = None) -> in
         directory: The campaign.
         part: Which part, from 0.
         parts: How many parts there are.
-        group: What was submitted, as ``slurm_submit`` names it; by default all units.
+        group: What was submitted, as its script names it.
 
     Returns:
-        0 if the part is done or in quarantine, 75 if it has to go on.
+        0 if the part is finished or in quarantine, 75 if it has to go on.
     """
     directory = Path(directory).resolve()
-    units, warning = _units(directory), 60
-    if group is not None:
-        plan = json.loads(_plan_file(directory, group).read_bytes())
-        chosen, warning = set(plan["units"]), plan["warning"]
-        units = [unit for unit in units if unit.key in chosen]
-    warned: list[int] = []
-
-    def warn(number: int, frame: object) -> None:  # noqa: ARG001 - as the system calls it
-        if not warned:
-            warned.append(number)
-            last = Timer(warning / 2, os.kill, (os.getpid(), signal.SIGINT))
-            last.daemon = True
-            last.start()
-
-    signal.signal(signal.SIGUSR1, warn)
-    if group is not None and group.endswith("-offline"):
-        for agent, preparation, unit in _preparations(units)[part::parts]:
+    units, warning = _read_plan(directory, group)
+    warned = Warned(warning / 2)
+    try:
+        if group.endswith("-offline"):
+            for agent, preparation, unit in _preparations(units)[part::parts]:
+                if warned:
+                    return UNFINISHED
+                Preparing(agent, preparation, unit.options).prepare()
+            return 0
+        for number, unit in enumerate(_unfinished(directory, units[part::parts])):
+            attempts = Attempts(directory, unit)
+            if attempts.deaths >= TRIES:
+                attempts.give_up()
+                continue
             if warned:
                 return UNFINISHED
-            Preparing(agent, preparation, unit.options).prepare()
-        return 0
-    left = []
-    for unit in _unfinished(units[part::parts]):
-        if _deaths(unit) >= TRIES:
-            _quarantine_dead(unit)
-        else:
-            left.append(unit)
-    for number, unit in enumerate(left):
-        if warned:
-            return UNFINISHED
-        _note(unit, "begun", log=_own_log(), offset=_size(_own_log()), task=_own_task())
-        receipt = carry_out(unit)
-        print(f"{unit.key} {receipt.outcome}: {receipt.finished} in {receipt.seconds:.1f} s")
-        if receipt.outcome == "done":
-            _attempts(unit).unlink(missing_ok=True)
-            continue
-        if receipt.outcome == "interrupted":
+            attempts.begin()
+            receipt = carry_out(unit)
+            print(f"{unit.key} {receipt.outcome}: {receipt.finished} in {receipt.seconds:.1f} s")
+            if receipt.outcome == "done":
+                attempts.path.unlink(missing_ok=True)
+                continue
             # It had all the time of a task and finished no exercise in it: that is no better than
             # a death, and would go on for ever.
             futile = bool(warned) and number == 0 and receipt.finished == 0
-            _note(unit, "futile" if futile else "interrupted")
+            attempts.note("futile" if futile else "interrupted")
             return UNFINISHED
+    except KeyboardInterrupt:  # in an offline phase, or between two units
+        return UNFINISHED
+    finally:
+        warned.end()
     return 0
+
+
+class Warned:
+    """Whether this process was warned (SIGUSR1) that its time is nearly over.
+
+    Some seconds after the warning it is interrupted, as by Ctrl-C, and again until it listens: an
+    interruption that comes in a callback is lost.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._late, self._over = seconds, False, Event()
+        self._reminder = Thread(target=self._remind, daemon=True)
+        signal.signal(signal.SIGUSR1, self._warn)
+
+    def __bool__(self) -> bool:
+        return self._reminder.ident is not None
+
+    def end(self) -> None:
+        """From now on, it is not interrupted any more."""
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        self._over.set()
+
+    def _warn(self, number: int, frame: object) -> None:  # noqa: ARG002 - as the system calls it
+        if self._late:
+            raise KeyboardInterrupt
+        if not self:
+            self._reminder.start()
+
+    def _remind(self) -> None:
+        delay = self._seconds
+        while not self._over.wait(delay):
+            self._late, delay = True, REMIND
+            os.kill(os.getpid(), signal.SIGUSR1)  # a shell's background ignores SIGINT
 
 
 def collect(directory: Path) -> Collected:
@@ -235,24 +269,25 @@ def collect(directory: Path) -> Collected:
     It can be called at any time, also while they run.
     """
     directory = Path(directory).resolve()
-    active, units = _active(directory), _units(directory)
-    left = _unfinished(units)
-    dead = [each for each in left if _deaths(each) >= TRIES and _last_task(each) not in active]
-    quarantined = tuple(_quarantine_dead(unit) for unit in dead)
-    unclear = {unit.key for unit in left} - {receipt.unit for receipt in quarantined}
-    ended = {}
+    active, quarantined, ended = _active(directory), list[Receipt](), dict[str, str]()
+    every: dict[str, Unit] = {}
     for job in _jobs(directory):
-        plan = json.loads(_plan_file(directory, job["group"]).read_bytes())
-        chosen = set(plan["units"])
-        keys = [unit.key for unit in units if unit.key in chosen]
+        units, _ = _read_plan(directory, job["group"])
+        every |= {unit.key: unit for unit in units}
+        left = {unit.key for unit in _unfinished(directory, units)}
         for part in range(job["parts"]):
-            log = directory / "cluster" / f"{job['group']}-{part}.log"
-            if f"{job['job']}_{part}" not in active and unclear.intersection(
-                keys[part :: job["parts"]]
-            ):
-                ended[str(log)] = tail_of(log)
-    finished = len(units) - len(left)
-    return Collected(len(units), finished, quarantined, active, ended)
+            if f"{job['job']}_{part}" in active or job["group"].endswith("-offline"):
+                continue
+            own = [unit for unit in units[part :: job["parts"]] if unit.key in left]
+            dead = [each for each in own if Attempts(directory, each).deaths >= TRIES]
+            quarantined += [Attempts(directory, unit).give_up() for unit in dead]
+            if len(dead) < len(own):
+                log = directory / "cluster" / f"{job['group']}-{part}.log"
+                ended[str(log)] = _tail(log)
+    left = {unit.key for unit in unfinished(every.values())}
+    given_up = sum(quarantine_file(directory, every[key]).exists() for key in left)
+    finished = len(every) - len(left)
+    return Collected(len(every), finished, given_up, tuple(quarantined), active, ended)
 
 
 def _script(
@@ -301,21 +336,15 @@ exit $code
 
 def _preparations(units: Sequence[Unit]) -> list[tuple[Spec, Preparation, Unit]]:
     """The offline phases that units ask for, each once, with the first unit that does."""
-    found: dict[tuple[Spec, Preparation], Unit] = {}
-    evaluations: dict[str, Evaluation] = {}
-    seen = set()
+    phases: dict[tuple[Spec, Preparation], Unit] = {}
+    protocols = {each: evaluation_of(Record(each)).make_protocol() for each in _places(units)}
     for unit in units:
-        if unit.directory not in evaluations:
-            record = Record(unit.directory)
-            made = Evaluation.from_json(record.spec, unit.directory).with_seed(record.seed)
-            evaluations[unit.directory] = made
-        for agent in unit.agents:
-            if (unit.directory, agent) not in seen:
-                seen.add((unit.directory, agent))
-                for exercise in evaluations[unit.directory].make_protocol().propose(agent, [])[:1]:
+        if unit.first == 0:  # agents that prepare something take all their exercises in one unit
+            for agent in unit.agents:
+                for exercise in protocols[unit.directory].propose(agent, [])[:1]:
                     if exercise.preparation is not None:
-                        found.setdefault((agent, exercise.preparation), unit)
-    return [(agent, preparation, unit) for (agent, preparation), unit in found.items()]
+                        phases.setdefault((agent, exercise.preparation), unit)
+    return [(agent, preparation, unit) for (agent, preparation), unit in phases.items()]
 
 
 def _active(directory: Path) -> dict[str, str]:
@@ -350,82 +379,121 @@ def _run(*command: str) -> str:
     return done.stdout
 
 
-def _units(directory: Path) -> list[Unit]:
-    """The units of a campaign, or of an evaluation, always in the same order."""
-    if (directory / "evaluations").is_dir():
-        return [u for each in sorted((directory / "evaluations").iterdir()) for u in units_of(each)]
-    return units_of(directory)
+def _places(units: Sequence[Unit]) -> list[str]:
+    return list(dict.fromkeys(unit.directory for unit in units))
 
 
-def _unfinished(units: Sequence[Unit]) -> list[Unit]:
+def _unfinished(directory: Path, units: Sequence[Unit]) -> list[Unit]:
     """The units that are neither finished nor in quarantine."""
-    left = unfinished(units)
-    return [u for u in left if not (home_of(u) / "quarantine" / f"{u.key}.json").exists()]
+    return [u for u in unfinished(units) if not quarantine_file(directory, u).exists()]
 
 
 def _plan_file(directory: Path, group: str) -> Path:
     return directory / "cluster" / f"{group}.json"
 
 
-def _attempts(unit: Unit) -> Path:
-    """Where the attempts of a unit that is not finished are noted."""
-    return home_of(unit) / "attempts" / unit.key
+def _write_plan(directory: Path, group: str, units: Sequence[Unit], warning: int) -> None:
+    """Write down what an array job does; evaluations, agents and options are there once."""
+    places = {each: n for n, each in enumerate(_places(units))}
+    agents = {each: n for n, each in enumerate(dict.fromkeys(a for u in units for a in u.agents))}
+    options = {each: n for n, each in enumerate(dict.fromkeys(u.options for u in units))}
+    rows = [
+        [places[u.directory], [agents[a] for a in u.agents], u.first, u.last, options[u.options]]
+        for u in units
+    ]
+    content = {
+        "warning": warning,
+        "evaluations": [os.path.relpath(each, directory) for each in places],
+        "agents": [agent.to_json() for agent in agents],
+        "options": [asdict(each) for each in options],
+        "units": rows,
+    }
+    files.write(_plan_file(directory, group), json.dumps(content).encode())
 
 
-def _note(unit: Unit, event: str, **details: object) -> None:
-    """Add a line on an attempt; one write, which the system does not divide."""
-    path = _attempts(unit)
-    path.parent.mkdir(exist_ok=True)
-    line = json.dumps({"event": event, "host": socket.gethostname(), "pid": os.getpid(), **details})
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+def _read_plan(directory: Path, group: str) -> tuple[list[Unit], float]:
+    """The units of an array job, and how long before its end a task is warned.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    path = _plan_file(directory, group)
     try:
-        os.write(descriptor, f"\n{line}".encode())
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        content = json.loads(path.read_bytes())
+        agents = [Spec.from_json(each) for each in content["agents"]]
+        options = TypeAdapter(list[Options]).validate_python(content["options"])
+        units = [
+            Unit(
+                os.path.normpath(directory / content["evaluations"][place]),
+                tuple(agents[each] for each in members),
+                first,
+                last,
+                options[chosen],
+            )
+            for place, members, first, last, chosen in content["units"]
+        ]
+        return units, float(content["warning"])
+    except OSError as error:
+        raise read_error(error, path) from error
+    except (ValueError, KeyError, TypeError, IndexError, InvalidInputError) as error:
+        advice = "Submit the campaign again."
+        raise StoreError(f"{path} is not as it was written ({error}).", advice) from error
 
 
-def _noted(unit: Unit) -> list[dict[str, Any]]:
-    """The lines on the attempts of a unit; one that was cut off is none."""
-    notes = []
-    with suppress(FileNotFoundError):
-        for line in _attempts(unit).read_text(encoding="utf-8", errors="replace").split("\n"):
-            with suppress(ValueError):
-                notes.append(json.loads(line))
-    return notes
+class Attempts:
+    """The attempts at a unit that is not finished, as lines of a file; no task ends unnoticed.
 
+    Attributes:
+        path: The file; there is none where there was no attempt.
+    """
 
-def _deaths(unit: Unit) -> int:
-    """How many attempts ended neither with a result nor by an interruption."""
-    events = Counter(note["event"] for note in _noted(unit))
-    return events["begun"] - events["interrupted"]
+    def __init__(self, directory: Path, unit: Unit) -> None:
+        self._directory, self._unit = directory, unit
+        self.path = directory / "attempts" / unit.key
 
+    def begin(self) -> None:
+        """Note that the unit is begun by this process, before it is."""
+        log = os.environ.get("OMNIMETER_LOG", "")
+        size = os.path.getsize(log) if os.path.exists(log) else 0
+        task = os.environ.get("OMNIMETER_TASK", "")
+        host, pid = socket.gethostname(), os.getpid()
+        self.note("begun", task=task, host=host, pid=pid, log=log, offset=size)
 
-def _last_task(unit: Unit) -> str:
-    """The array task that began a unit last."""
-    return next((note["task"] for note in reversed(_noted(unit)) if note["event"] == "begun"), "")
+    def note(self, event: str, **details: object) -> None:
+        """Add a line by one write, which the system does not divide."""
+        files.make_directory(self.path.parent)
+        with write_errors(self.path), self.path.open("ab", buffering=0) as file:
+            file.write(b"\n" + json.dumps({"event": event, **details}).encode())
+            os.fsync(file.fileno())
 
+    def _notes(self, *events: str) -> list[dict[str, Any]]:
+        notes = []
+        with suppress(FileNotFoundError):
+            for line in self.path.read_bytes().split(b"\n"):
+                with suppress(ValueError):  # a killed worker did not write all of it
+                    notes.append(json.loads(line))
+        return [note for note in notes if note["event"] in events]
 
-def _quarantine_dead(unit: Unit) -> Receipt:
-    """Put a unit into quarantine that was begun too often without an end."""
-    notes = [note for note in _noted(unit) if note["event"] in {"begun", "futile"}]
-    begun = [note for note in notes if note["event"] == "begun"][-1]
-    if notes[-1]["event"] == "futile":
-        reason = "No exercise of it was finished in the whole time of a task. Give it more minutes."
-    else:
+    @property
+    def deaths(self) -> int:
+        """How many attempts ended neither with a result nor by an interruption."""
+        return len(self._notes("begun")) - len(self._notes("interrupted"))
+
+    def give_up(self) -> Receipt:
+        """Give the unit up; if the file in the quarantine is removed, it is tried again."""
+        last, begun = self._notes("begun", "futile")[-1], self._notes("begun")[-1]
         reason = f"Its worker died {TRIES} times, the last time in task {begun['task'] or '?'}."
-    receipt = quarantine(unit, reason, tail_of(Path(begun["log"]), begun["offset"]))
-    _attempts(unit).unlink(missing_ok=True)
-    return receipt
+        if last["event"] == "futile":
+            reason = "A task has not time enough for an exercise of it. Give it more minutes."
+        tail, unit = _tail(Path(begun["log"]), begun["offset"]), self._unit
+        quarantine(self._directory, unit, reason, tail)
+        self.path.unlink(missing_ok=True)
+        return Receipt(unit.key, 0, 0.0, "quarantined", (), reason, tail)
 
 
-def _own_task() -> str:
-    return os.environ.get("OMNIMETER_TASK", "")
-
-
-def _own_log() -> str:
-    return os.environ.get("OMNIMETER_LOG", os.devnull)
-
-
-def _size(path: str) -> int:
-    return os.stat(path).st_size if os.path.exists(path) else 0
+def _tail(path: Path, offset: int = 0) -> str:
+    """The end of a log, of what was written after an offset."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(offset)
+        return file.read()[-TAIL:].decode(errors="replace").strip()
+    return ""

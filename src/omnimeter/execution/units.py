@@ -6,24 +6,28 @@ what is finished is not run again, and shards are named by what they hold.
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from omnimeter.contract import Outcome, Outcomes, Protocol, Spec, Trace
+from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
 from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.spec import fingerprint
-from omnimeter.execution.evaluation import Run, slice_size
+from omnimeter.execution.evaluation import Run, slices
 from omnimeter.execution.pool import WorkerPool, worker_pool
-from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, runner_for
-from omnimeter.protocols.evaluation import STOPPED, Evaluation
-from omnimeter.results import Record, Writer
+from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated, runner_for
+from omnimeter.protocols.evaluation import Evaluation, stopped_at
+from omnimeter.results import files
+
+if TYPE_CHECKING:
+    from omnimeter.results import Record
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Receipt:
         finished: Exercises that were committed by this attempt.
         seconds: How long it took.
         outcome: Whether it is over.
+        shards: The shards that this attempt wrote.
+        faults: How many of these exercises ended in faults.
         reason: Why it was quarantined.
         tail: The end of the error output of its worker then.
     """
@@ -70,8 +76,10 @@ class Receipt:
     finished: int
     seconds: float
     outcome: Literal["done", "interrupted", "quarantined"] = "done"
+    shards: tuple[str, ...] = ()
     reason: str = ""
     tail: str = ""
+    faults: int = 0
 
 
 Tell = Callable[[Receipt], None]
@@ -85,15 +93,18 @@ def evaluation_of(record: Record) -> Evaluation:
 
 
 def units_of(directory: Path) -> list[Unit]:
-    """The units of a stored evaluation: the same whoever asks, and whatever is finished.
+    """The units of a stored evaluation: always the same, whatever is finished."""
+    from omnimeter.results import Record
 
-    Agents take turns, so that an interrupted evaluation has had about the same share of each.
-    """
     return units_in(evaluation_of(Record(directory)), directory)
 
 
 def units_in(evaluation: Evaluation, directory: Path, options: Options | None = None) -> list[Unit]:
-    """The units of an evaluation that is, or is going to be, in a directory."""
+    """The units of an evaluation that is, or is going to be, in a directory.
+
+    Agents take turns, so that an interrupted evaluation has had about the same share of each. Those
+    in processes of their own come one after the other, so that these can be kept.
+    """
     protocol, where = evaluation.make_protocol(), str(directory.absolute())
     options = options or Options()
     units: list[tuple[float, Unit]] = []
@@ -105,10 +116,10 @@ def units_in(evaluation: Evaluation, directory: Path, options: Options | None = 
         if not total or not _is_sliced(protocol) or exercises[0].preparation is not None:
             units.append((0.0, Unit(where, agents, options=options)))
             continue
-        size = slice_size(exercises[0], options)
-        for start in range(0, total, size):
-            unit = Unit(where, agents, start, min(start + size, total), options)
-            units.append((start / total, unit))
+        kept = any(is_isolated(agent, options.isolation) for agent in agents)
+        for part in slices(exercises, options):
+            unit = Unit(where, agents, part.start, part.stop, options)
+            units.append((1.0 if kept else part.start / total, unit))
     return [unit for _, unit in sorted(units, key=lambda pair: pair[0])]
 
 
@@ -122,6 +133,8 @@ def unfinished(units: Iterable[Unit]) -> list[Unit]:
     Raises:
         StoreError: An evaluation cannot be read.
     """
+    from omnimeter.results import Record
+
     by_directory: dict[str, list[Unit]] = {}
     for unit in units:
         by_directory.setdefault(unit.directory, []).append(unit)
@@ -131,10 +144,12 @@ def unfinished(units: Iterable[Unit]) -> list[Unit]:
         protocol = evaluation_of(record).make_protocol()
         agents = dict.fromkeys(agent for unit in own for agent in unit.agents)
         done = record.outcomes().by_agent(agents)
+        stops = {agent: stopped_at(outcomes) for agent, outcomes in done.items()}
         for unit in own:
             outcomes = [_within(done[agent], unit) for agent in unit.agents]
             if any(
-                _is_left(protocol, unit, agent, each)
+                ((stop := stops[agent]) is None or unit.first <= stop.number)
+                and _is_left(protocol, unit, agent, each)
                 for agent, each in zip(unit.agents, outcomes, strict=True)
             ):
                 shards = {shard for each in outcomes for shard in each.shards}
@@ -154,22 +169,9 @@ def _is_left(protocol: Protocol, unit: Unit, agent: Spec, done: Outcomes) -> boo
     spoilt = np.any((done.faults == INFRASTRUCTURE) & (done.attempts < TRIES))
     if unit.last is not None and len(done) >= unit.last - unit.first:
         return bool(spoilt)
-    if done.remarks(STOPPED):
+    if stopped_at(done):
         return False
     return bool(spoilt or unit.last is not None or len(protocol.propose(agent, done)))
-
-
-class _Counted(Writer):
-    """A writer that counts the outcomes that it is given."""
-
-    finished = 0
-
-    def append(
-        self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
-    ) -> None:
-        every = list(outcomes)
-        super().append(every, traces)
-        self.finished += len(every)
 
 
 def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
@@ -182,18 +184,42 @@ def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
     Raises:
         OmnimeterError: Something cannot be made, or cannot be stored.
     """
-    begun, writer = monotonic(), _Counted(unit.directory, unit.shards)
+    from omnimeter.results import Writer
+
+    begun, writer = monotonic(), Writer(unit.directory, unit.shards)
     evaluation = replace(evaluation_of(writer), agents=unit.agents)
     part = None if unit.last is None else range(unit.first, unit.last)
     options = replace(unit.options, workers=1)
     outcome: Literal["done", "interrupted"] = "done"
     with worker_pool(options, runner) as work:
+        run = Run(evaluation, writer, options, part=part, work=work)
         try:
-            for _ in Run(evaluation, writer, options, part=part, work=work):
+            for _ in run:
                 pass
         except KeyboardInterrupt:
             outcome = "interrupted"
-    return Receipt(unit.key, writer.finished, monotonic() - begun, outcome)
+    finished, seconds = sum(writer.written.values()), monotonic() - begun
+    written = tuple(writer.written)
+    return Receipt(unit.key, finished, seconds, outcome, written, faults=run.faults)
+
+
+def quarantine_file(directory: Path, unit: Unit) -> Path:
+    """The file that keeps a unit of a campaign from being tried again, if it is there."""
+    return directory / "quarantine" / f"{unit.key}.json"
+
+
+def quarantine(directory: Path, unit: Unit, reason: str, tail: str) -> None:
+    """Write down why a unit of a campaign is not tried again, and the end of its error output."""
+    content = {
+        "evaluation": Path(unit.directory).name,
+        "agents": [agent.label for agent in unit.agents],
+        "first": unit.first,
+        "reason": reason,
+        "tail": tail,
+    }
+    path = quarantine_file(directory, unit)
+    files.make_directory(path.parent)
+    files.write(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def this_process(units: Sequence[Unit], tell: Tell) -> None:
@@ -205,13 +231,46 @@ def this_process(units: Sequence[Unit], tell: Tell) -> None:
     for options, own in _by_options(units):
         runner = runner_for(options)
         try:
-            for unit in own:
+            wanted = _Wanted(own)
+            for unit in wanted:
                 receipt = carry_out(unit, runner)
+                wanted.tell(receipt)
                 tell(receipt)
                 if receipt.outcome == "interrupted":
                     raise KeyboardInterrupt
         finally:
             runner.close()
+
+
+class _Wanted(Iterator[Unit]):
+    """Units, without those after the exercise at which an agent was stopped meanwhile."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._units, self._by_key = iter(units), {unit.key: unit for unit in units}
+        self._faulty: dict[tuple[str, Spec], list[Outcome]] = {}
+        self._stops: dict[tuple[str, Spec], int] = {}
+
+    def tell(self, receipt: Receipt) -> None:
+        """What became of a unit: the faults of several may be one row."""
+        if not receipt.faults:
+            return
+        from omnimeter.results import Record
+
+        unit = self._by_key[receipt.unit]
+        done = Record(unit.directory, receipt.shards).outcomes()
+        for agent, outcomes in done.by_agent(unit.agents).items():
+            place = unit.directory, agent
+            known = self._faulty.setdefault(place, [])
+            known += outcomes.where(outcomes.faults != 0)
+            if stop := stopped_at(Outcomes(known)):
+                self._stops[place] = stop.number
+
+    def __next__(self) -> Unit:
+        while True:
+            unit = next(self._units)
+            stops = [self._stops.get((unit.directory, agent)) for agent in unit.agents]
+            if any(stop is None or unit.first <= stop for stop in stops):
+                return unit
 
 
 def _by_options(units: Sequence[Unit]) -> Iterator[tuple[Options, list[Unit]]]:
@@ -254,7 +313,7 @@ class _Task:
         if self.died + 1 < TRIES:
             return [], [_Task(left[0], self.died + 1)]
         reason = f"{end.message} That was the end of {TRIES} workers in a row."
-        return [Receipt(self.unit.key, 0, 0.0, "quarantined", reason, end.output)], []
+        return [Receipt(self.unit.key, 0, 0.0, "quarantined", (), reason, end.output)], []
 
 
 def processes(workers: int) -> Executor:
@@ -269,7 +328,9 @@ def processes(workers: int) -> Executor:
             for options, own in _by_options(units):
                 pool = WorkerPool(replace(options, workers=min(workers, len(own))), Path(logs))
                 try:
-                    for receipt in pool.work(map(_Task, own)):
+                    wanted = _Wanted(own)
+                    for receipt in pool.work(map(_Task, wanted)):
+                        wanted.tell(receipt)
                         tell(receipt)
                 finally:
                     pool.dismiss()

@@ -34,6 +34,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.protocol import Memory
+from omnimeter.execution.journaling import JournaledAgent, Journaling
 from omnimeter.execution.preparing import Prepared, computation, machine, prior_of
 from omnimeter.interaction import run
 from omnimeter.interaction.adapters import adapt
@@ -42,14 +43,19 @@ from omnimeter.interaction.handles import (
     AgentFault,
     AgentHandle,
     agent_error,
+    costly_of,
     restore,
     view_of,
 )
 from omnimeter.interaction.loop import build, seated
 from omnimeter.interaction.process import AgentProcess, Limits
 from omnimeter.interaction.sandbox import Sandbox, Sandboxing, contains, sandbox_for
+from omnimeter.results.journal import Journal, Journals
 
 Finished = tuple[Outcome, Trace | None]
+
+NOT_ASKED = Fault(FaultKind.INFRASTRUCTURE, "Costly agents are not asked for what does not count.")
+"""Stands in the results of a costly agent's warm-up."""
 
 QUICK = 10.0
 """Seconds that an exercise may take to be run again, to see whether its agent is reproducible."""
@@ -68,6 +74,9 @@ TRIES = 3
 
 LONGEST_TIMER = 1e8
 """Seconds that a timer of the system can be set to at the most."""
+
+PAST = "past"
+"""The remark on an outcome with the seconds of its answers that were taken from a journal."""
 
 MARGIN = 60.0
 """Seconds beyond its limit after which an exercise is ended from outside. Starting an agent's
@@ -133,20 +142,23 @@ def make_agent(spec: Spec) -> Agent:
     return adapt(make(Kind.AGENT, spec))
 
 
-def batch_size(exercise: Exercise, isolation: Isolation) -> int:
+def batch_size(exercise: Exercise, options: Options) -> int:
     """How many runs like that of this exercise make a job of about a tenth of a second.
 
     Only compiled ones are quick enough for more than one.
     """
-    members = agents_of(exercise)
-    if any(is_isolated(member, each) for member in members for each in (isolation, Isolation.AUTO)):
+    members, every = agents_of(exercise), (options.isolation, Isolation.AUTO)
+    if any(is_isolated(member, each) for member in members for each in every):
         return 1  # nor is untrusted code loaded here
+    if options.journal is Journaling.ALL:
+        return 1
     environment_class = make_environment_class(exercise.environment_class)
     try:
         agents = [make_agent(member) for member in members]
-    except BrokenPartError:  # which its exercises are going to say
+        costly = any(map(costly_of, agents))
+    except (BrokenPartError, AgentFault):  # which its exercises are going to say
         return 1
-    if not can_run_compiled(environment_class, agents, exercise):
+    if costly or not can_run_compiled(environment_class, agents, exercise):
         return 1
     work = sum(getattr(agent, "work", 1) for agent in agents)
     interactions = max(1, exercise.budget.max_interactions * work)
@@ -194,14 +206,19 @@ class ExerciseRunner:
         sandboxing: Sandboxing = Sandboxing.AUTO,
         hidden: tuple[str, ...] = (),
         privileged: bool = True,
+        journal: Journaling = Journaling.AUTO,
     ) -> None:
         self.isolation = isolation
         self.limits = limits or Limits()
+        self._journal = journal
+        self._job: Job | None = None  # the present one
         self._sandboxing, self._hidden = sandboxing, hidden
         self._privileged = privileged  # whether all views are granted
         self._prepared = prepared  # by the agent of the present job
         self._processes: dict[Spec, AgentProcess] = {}
         self._views: dict[tuple[Spec, Spec], str | None] = {}  # privileged ones, by class and agent
+        self._costly: dict[Spec, bool] = {}
+        self._past = 0.0  # seconds of the present exercise from before an interruption
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
     def close(self, keep: Sequence[Spec] = ()) -> None:
@@ -227,7 +244,7 @@ class ExerciseRunner:
         carried = job.memory == "carried"
         if (job.prepared and job.prepared.digest) != (self._prepared and self._prepared.digest):
             self.close()  # an agent's process has taken up something else
-        self._prepared, self._privileged = job.prepared, job.privileged
+        self._prepared, self._privileged, self._job = job.prepared, job.privileged, job
         if carried:
             self.close()
             self._carried = {}
@@ -250,13 +267,20 @@ class ExerciseRunner:
                 self._carried = None
 
     def _finished(self, exercises: Sequence[Exercise], job: Job) -> Generator[Finished, None, None]:
+        if job.warm_up and any(map(self._is_costly, job.agents)):
+            for exercise in exercises:
+                yield job.outcome(exercise, failed(NOT_ASKED)), None
+            return
         for _, alike in groupby(exercises, lambda exercise: exercise.environment_class):
             record, before = job.keep or job.check is not None, monotonic()
             for outcome, trace in self.outcomes(tuple(alike), job.payoff, record=record):
                 checked = outcome
                 if job.earlier:
                     checked = replace(outcome, attempts=job.attempts(outcome.exercise))
-                if outcome.exercise.key == job.check and monotonic() - before < QUICK:
+                again = outcome.exercise.key == job.check and not any(
+                    map(self._is_costly, job.agents)
+                )
+                if again and monotonic() - before < QUICK:
                     checked = self._compared(checked, trace)
                 yield checked, trace if job.keep else None
 
@@ -314,17 +338,64 @@ class ExerciseRunner:
         runs = [[each] for each in exercises]
         if first.joint:
             runs = [list(group) for _, group in groupby(exercises, run_of)]
-        made = make_environment_class(first.environment_class)
-        traces = run(
-            made,
-            [partial(self._handle, spec) for spec in specs],
-            [group[0] for group in runs],
-            record=record,
-            refused=() if self._privileged else made.privileged,
-        )
+        made, self._past = make_environment_class(first.environment_class), 0.0
+        refused = () if self._privileged else made.privileged
+        if any(map(self._is_journaled, specs)):
+            traces = self._journaled(made, [group[0] for group in runs], record, refused)
+        else:
+            traces = run(
+                made,
+                [partial(self._handle, spec) for spec in specs],
+                [group[0] for group in runs],
+                record=record,
+                refused=refused,
+            )
         for group, of_run in zip(runs, traces, strict=True):
             for exercise in group:
                 yield of_run[specs.index(exercise.agent)]
+
+    def _journaled(
+        self,
+        environment_class: EnvironmentClass,
+        exercises: Sequence[Exercise],
+        record: bool,
+        refused: Sequence[str],
+    ) -> Iterator[list[Trace]]:
+        """The traces of some exercises, one after the other, each with its journals."""
+        assert self._job is not None  # see _is_journaled
+        for exercise in exercises:
+            handles: list[Agent | AgentHandle] = []
+            for spec in agents_of(exercise):
+                handle = self._handle(spec)
+                if self._is_journaled(spec):
+                    own = exercise.for_agent(spec)
+                    handle = JournaledAgent(handle, partial(self._job.open_journal, own))
+                handles.append(handle)
+            kept = [each for each in handles if isinstance(each, JournaledAgent)]
+            try:
+                (traces,) = run(
+                    environment_class, handles, [exercise], record=record, refused=refused
+                )
+            finally:
+                for each in kept:
+                    each.close()
+            self._past = max(each.past_ns for each in kept) / 1e9
+            yield traces
+
+    def _is_journaled(self, agent: Spec) -> bool:
+        """Whether what an agent answers is journaled in the present job."""
+        if self._job is None or self._job.journals is None:
+            return False
+        return self._journal is Journaling.ALL or self._is_costly(agent)
+
+    def _is_costly(self, agent: Spec) -> bool:
+        """Whether an agent says that its answers are costly."""
+        if agent not in self._costly:
+            try:
+                self._costly[agent] = costly_of(self._handle(agent))
+            except AgentFault:  # an agent that cannot be made: its exercises are going to say so
+                self._costly[agent] = False
+        return self._costly[agent]
 
     def outcomes(
         self, exercises: Sequence[Exercise], payoff: Payoff, *, record: bool = False
@@ -335,6 +406,8 @@ class ExerciseRunner:
             if is_isolated(exercise.agent, self.isolation):
                 contained = {"sandbox": self.sandbox.mechanism.value}
                 outcome = replace(outcome, remarks={**outcome.remarks, **contained})
+            if self._past and exercise.budget.wall_limit is not None:
+                outcome = replace(outcome, remarks={**outcome.remarks, PAST: self._past})
             if self._privileged and (view := self._privileged_view(exercise)):
                 outcome = replace(outcome, remarks={**outcome.remarks, "privileged": view})
             yield outcome, trace
@@ -470,6 +543,7 @@ class Options:
         sandboxing: Whether the processes of agents are contained.
         fault_limit: After how many faults of its own in a row an agent takes no more exercises.
         hidden: Folders that no agent in a process of its own may see, beside the cache.
+        journal: Whose exercises are journaled, where results are stored.
     """
 
     workers: int = 1
@@ -478,6 +552,7 @@ class Options:
     sandboxing: Sandboxing = Sandboxing.AUTO
     fault_limit: int = 10
     hidden: tuple[str, ...] = ()
+    journal: Journaling = Journaling.AUTO
 
     @property
     def sandbox(self) -> Sandbox:
@@ -492,7 +567,9 @@ class Options:
 def runner_for(options: Options) -> ExerciseRunner:
     """What runs exercises in this process."""
     contained = options.sandboxing, options.hidden
-    return ExerciseRunner(options.isolation, options.limits, None, *contained)
+    return ExerciseRunner(
+        options.isolation, options.limits, None, *contained, journal=options.journal
+    )
 
 
 @dataclass(frozen=True)
@@ -530,7 +607,9 @@ class Job:
     same way is remarked, and nothing else of it counts. ``prepared`` is what its agent prepared in
     an offline phase. ``earlier`` says how often exercises were begun before, by their keys, and
     ``foreign`` whether the payoff comes from a file or a module. ``privileged`` says whether views
-    that tell what others have to find out are granted; only evaluations refuse them.
+    that tell what others have to find out are granted; only evaluations refuse them. ``journals``
+    are those of exercises under way, and ``warm_up`` says that nothing of it counts: costly agents
+    are not asked.
     """
 
     exercises: tuple[Exercise, ...]
@@ -542,6 +621,8 @@ class Job:
     privileged: bool = True
     earlier: Mapping[str, int] = field(default_factory=dict)
     foreign: bool = False
+    journals: Journals | None = None
+    warm_up: bool = False
 
     @property
     def agents(self) -> tuple[Spec, ...]:
@@ -579,6 +660,11 @@ class Job:
     def attempts(self, exercise: Exercise) -> int:
         """How often an exercise was begun, this time included."""
         return self.earlier.get(exercise.key, 0) + 1
+
+    def open_journal(self, exercise: Exercise) -> Journal:
+        """The journal of one of its exercises."""
+        assert self.journals is not None
+        return self.journals.open(exercise.key, self.attempts(exercise))
 
     def carry_out(self, runner: ExerciseRunner) -> Iterator[Finished]:
         """Each finished exercise, in order."""

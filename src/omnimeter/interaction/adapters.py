@@ -60,7 +60,7 @@ class FunctionAgent(Agent):
     """A function of the observation, or of the reward and the observation."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+        self._function, self.costly = function, _is_costly(function)
         self._wants_reward = _wants_reward(function)
 
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
@@ -79,10 +79,12 @@ class _ActingAgent(FunctionAgent):
         except Exception:  # a third party's property may raise anything
             view = None
         self.view = view if isinstance(view, str) else None  # else it means something different
+        self.costly = _is_costly(thing)
         self._begin = getattr(thing, "begin", None)
         self._finish = getattr(thing, "finish", None)
         self._prepare = getattr(thing, "prepare", None)
         self._restore = getattr(thing, "restore", None)
+        self._recall = getattr(thing, "recall", None)
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
         if self._begin is not None:
@@ -91,6 +93,10 @@ class _ActingAgent(FunctionAgent):
     def finish(self, reward: float, observation: Observation) -> None:
         if self._finish is not None:
             self._finish(reward, observation)
+
+    def recall(self, reward: float, observation: Observation, action: int) -> None:
+        if self._recall is not None:
+            self._recall(reward, observation, action)
 
     def prepare(self, prior: Prior, rng: np.random.Generator) -> Mapping[str, Any]:
         return {} if self._prepare is None else self._prepare(prior, rng)
@@ -108,7 +114,7 @@ class _PredictingAgent(Agent):
     """
 
     def __init__(self, policy: Any) -> None:
-        self._policy = policy
+        self._policy, self.costly = policy, _is_costly(policy)
         try:
             parameters = dict(inspect.signature(policy.predict).parameters)
         except (TypeError, ValueError):  # some functions that are not written in Python do not say
@@ -134,6 +140,14 @@ class _PredictingAgent(Agent):
         if isinstance(answer, tuple) and not isinstance(answer, Move) and len(answer) == 2:
             answer, self._state = answer
         return _single(answer)
+
+
+def _is_costly(thing: Any) -> bool:
+    """Whether an object says that its answers are costly."""
+    try:
+        return getattr(thing, "costly", False) is True  # else it means something different
+    except Exception:  # a third party's property may raise anything
+        return False
 
 
 def _wants_reward(function: Callable[..., Any]) -> bool:

@@ -98,6 +98,20 @@ def view_of(agent: Agent | AgentHandle) -> str | None:
     return read_view(given)
 
 
+def costly_of(agent: Agent | AgentHandle) -> bool:
+    """Whether an agent says that its answers are costly.
+
+    Raises:
+        AgentFault: Asking for it raises an exception.
+    """
+    if isinstance(agent, AgentHandle):
+        return agent.costly
+    try:
+        return bool(agent.costly)
+    except BaseException as error:
+        raise raised_error("saying whether it is costly", error) from error
+
+
 def invalid_action(given: object, actions: int) -> AgentFault:
     """The fault of an answer that is not an action."""
     return agent_error(
@@ -145,10 +159,18 @@ class AgentHandle(ABC):
     transport: int = 0
     """Nanoseconds of a message to the agent and its answer, which are not its own time."""
 
+    replayed: bool = False
+    """Whether the last answer was given before an interruption, and its time has passed then."""
+
     @property
     @abstractmethod
     def view(self) -> str | None:
         """The view that the agent asks for."""
+
+    @property
+    def costly(self) -> bool:
+        """Whether the agent says that its answers are costly."""
+        return False
 
     def calibrate(self, space: Space) -> None:
         """Measure ``transport`` for such observations, before an exercise where time counts."""
@@ -170,6 +192,9 @@ class AgentHandle(ABC):
         and the time need not be measured.
         """
 
+    def recall(self, reward: float, observation: Observation, action: int) -> None:
+        """Tell the agent of an interaction from before an interruption, with what it answered."""
+
     @abstractmethod
     def finish(self, reward: float, observation: Observation) -> None:
         """Give the agent the last reward and observation."""
@@ -187,6 +212,10 @@ class LocalAgent(AgentHandle):
     def view(self) -> str | None:  # noqa: D102 - see AgentHandle
         return view_of(self._agent)
 
+    @property
+    def costly(self) -> bool:  # noqa: D102 - see AgentHandle
+        return costly_of(self._agent)
+
     def begin(self, briefing: Briefing, seed: int) -> None:  # noqa: D102 - see AgentHandle
         try:
             self._agent.begin(briefing, seed_for(self._agent, seed))
@@ -201,6 +230,12 @@ class LocalAgent(AgentHandle):
             raise raised_error("acting", error) from error
         elapsed = 0 if left is None else perf_counter_ns() - before
         return (_NO_ANSWER if answer is None else answer), elapsed
+
+    def recall(self, reward: float, observation: Observation, action: int) -> None:  # noqa: D102
+        try:
+            self._agent.recall(reward, observation, action)
+        except BaseException as error:
+            raise raised_error("recalling", error) from error
 
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see AgentHandle
         try:

@@ -27,6 +27,7 @@ from omnimeter.interaction.adapters import adapt
 from omnimeter.interaction.handles import (
     AgentFault,
     LocalAgent,
+    costly_of,
     prepared_by,
     restore,
     view_of,
@@ -70,14 +71,16 @@ class Host:
                 return {"type": "fault", "message": error.fault.message, "detail": detail}
             return {"type": "refused", "message": error.message, "advice": error.advice}
 
-    def _done(self, message: Message) -> Message:
+    def _done(self, message: Message) -> Message:  # noqa: PLR0911 - one for each request
         match message["type"]:
             case "hello":
                 sys.path[:] = message["path"]  # modules are imported from where the harness does
                 _limit(message["memory_mb"])
-                return {"type": "hello", "wire": wire.VERSION, "view": True, "prepare": True}
+                known = {"view": True, "prepare": True, "recall": True}
+                return {"type": "hello", "wire": wire.VERSION, **known}
             case "view":
-                return {"type": "view", "view": view_of(_made(message))}
+                made = _made(message)
+                return {"type": "view", "view": view_of(made), "costly": costly_of(made)}
             case "prepare":
                 return self._prepare(message)
             case "begin":
@@ -87,6 +90,11 @@ class Host:
                 observation = observation_from_json(message["observation"])
                 answer, _ = self._agent.ask(message["reward"], observation, None)
                 return wire.move_to_json(answer, self._actions)
+            case "recall":
+                assert self._agent is not None  # begun
+                observation = observation_from_json(message["observation"])
+                self._agent.recall(message["reward"], observation, message["action"])
+                return {"type": "recalled"}
             case _:
                 agent, self._agent = self._agent, None
                 if agent is not None:  # gone if it failed after its time was over

@@ -250,6 +250,10 @@ class KernelAgent(Agent):
             delay = max(0, delay) + nanoseconds(self.pace)
         return Move(action, delay / 1e9) if delay > 0 else action
 
+    def recall(self, reward: float, observation: Observation, action: int) -> None:  # noqa: ARG002
+        """Learn and draw as before the interruption: kernels would answer the same again."""
+        self.act(reward, observation)
+
     def finish(self, reward: float, observation: Observation) -> None:  # noqa: D102 - see Agent
         self._seen[:] = observation
         if self.kernels.finish is not None:

@@ -385,6 +385,8 @@ class _Participant:
         answer: object = None
         if left > 0 or conditions.wall_deadline == FOREVER:
             answer, elapsed = self._ask(self._reward, self.observation, left)
+            if self._handle.replayed:
+                conditions.pass_by(elapsed)
             if elapsed > left and conditions.wall_deadline != FOREVER:
                 answer = None
         if answer is None:  # the exercise was over before there was an answer
@@ -392,7 +394,10 @@ class _Participant:
             return left + 1
         self._chosen, declared = read_move(answer, actions)
         if declared:
-            self._handle.wait(max(0, min(declared, left - elapsed)))
+            waited = max(0, min(declared, left - elapsed))
+            self._handle.wait(waited)
+            if self._handle.replayed:
+                conditions.pass_by(waited)
         return elapsed + declared
 
     def receive(self, now: int, reward: float, observation: Observation) -> None:
@@ -471,6 +476,11 @@ class _Conditions:
         self.wall_deadline = (
             FOREVER if limit is None else time.perf_counter_ns() + nanoseconds(limit)
         )
+
+    def pass_by(self, nanoseconds: int) -> None:
+        """Count real time that passed before an interruption."""
+        if self.wall_deadline != FOREVER:
+            self.wall_deadline -= nanoseconds
 
     def left(self, now: int, spent: int, count: int) -> int:
         """How long a busy agent can be waited for until its exercise is over without it."""

@@ -368,7 +368,8 @@ class AgentProcess(AgentHandle):
         self._loading = False  # whether it is only to be seen that there is such an agent
         self._can_name_view = False  # what the process said when it was greeted
         self._can_prepare = False
-        self._view: tuple[str | None] | None = None  # known once it was asked for
+        self._can_recall = False
+        self._said: tuple[str | None, bool] | None = None  # its view, and whether it is costly
         self._start_ns = self._own_ns = 0  # of the present exercise, and how much was its own
 
     def __enter__(self) -> Self:
@@ -396,16 +397,29 @@ class AgentProcess(AgentHandle):
         Raises:
             AgentFault: It cannot even be asked.
         """
-        if self._view is None:
+        return self._asked()[0]
+
+    @property
+    def costly(self) -> bool:
+        """Whether the agent says that its answers are costly; its program need not know of it.
+
+        Raises:
+            AgentFault: It cannot even be asked.
+        """
+        return self._asked()[1]
+
+    def _asked(self) -> tuple[str | None, bool]:
+        """What the agent says of itself before any exercise."""
+        if self._said is None:
             self._have_process()
-            view = None
+            view, costly = None, False
             if self._can_name_view:
                 message = {"type": "view", "agent": self.spec.to_json()}
                 limit = self.limits.seconds_to_begin
                 reply = self._request("view", message, limit, "to name its view")
-                view = read_view(reply.get("view"))
-            self._view = (view,)
-        return self._view[0]
+                view, costly = read_view(reply.get("view")), reply.get("costly") is True
+            self._said = view, costly
+        return self._said
 
     def load(self) -> None:
         """Find out whether there is such an agent, before it takes any exercise.
@@ -488,6 +502,11 @@ class AgentProcess(AgentHandle):
         self._expect("move", reply)
         return wire.answer_from_json(reply), charged(after - before, self.transport)
 
+    def recall(self, reward: float, observation: Observation, action: int) -> None:  # noqa: D102
+        if self._can_recall:
+            message = {**wire.percept_to_json("recall", reward, observation), "action": action}
+            self._request("recalled", message, self.limits.seconds_per_action, "to recall")
+
     def calibrate(self, space: Space) -> None:
         """Let a no-op agent in the same kind of process answer some messages; once is enough."""
         length = 0 if space.single else 1 << (len(space.sizes) - 1).bit_length()
@@ -536,6 +555,7 @@ class AgentProcess(AgentHandle):
                 raise self._failed(f"does not speak version {wire.VERSION} of the wire format")
             self._can_name_view = reply.get("view") is True
             self._can_prepare = reply.get("prepare") is True
+            self._can_recall = reply.get("recall") is True
             self._restored = False
         except AgentFault as trouble:
             self._end()

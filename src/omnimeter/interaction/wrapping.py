@@ -85,13 +85,13 @@ def wrap_agent(
 
 
 class _Offline(Agent):
-    """Leaves the offline phase and the view to the agent inside."""
+    """Leaves to the agent inside the offline phase, the view, and whether it is costly."""
 
     def __init__(
         self, inner: Any, outer: OuterKernels, outer_state: Callable[[Briefing], State]
     ) -> None:
         self.inner, self.outer, self.outer_state = inner, outer, outer_state
-        self.view = inner.view
+        self.view, self.costly = inner.view, inner.costly
 
     def prepare(self, prior: Prior, rng: np.random.Generator) -> Mapping[str, Any]:
         return dict(self.inner.prepare(prior, rng))
@@ -123,17 +123,15 @@ class _Wrapper(_Offline):
         state = contiguous(self.outer_state(briefing))
         self._space = briefing.space
         self._observation, self._seen = np.zeros((2, len(briefing.space.sizes)), dtype=np.int64)
+        self._actions, self._state = briefing.actions, state
         self._lent = Lent(outer_entries, self.outer, state, self._observation, self._seen)
         seed_state(state, rng)
         self._lent.entries.begin(self._lent.loan)
         self.inner.begin(briefing, rng)
 
     def act(self, reward: float, observation: Observation) -> int | Move:
-        given, seen = self._given(reward, observation)
+        given, seen = self._adjusted(reward, observation)
         entries, loan = self._lent.entries, self._lent.loan
-        while (what := entries.request(loan)) >= 0:
-            if not self.inner.adjust(what, entries.amount(loan)):
-                raise ValueError(f"{type(self.inner).__name__} cannot be adjusted")
         answer: int | Move = self.inner.act(given, seen)
         action, declared = answer if isinstance(answer, Move) else (answer, None)
         if not isinstance(action, int | np.integer) or action < 0:
@@ -146,11 +144,32 @@ class _Wrapper(_Offline):
         own = nanoseconds(declared) if valid and declared is not None else 0
         return Move(changed, (own + delay) / 1e9 if valid else declared)
 
+    def recall(self, reward: float, observation: Observation, action: int) -> None:
+        given, seen = self._adjusted(reward, observation)
+        entries, loan = self._lent.entries, self._lent.loan
+        before = [array.copy() for array in self._state]
+        for own in range(self._actions if action >= 0 else 0):
+            if entries.action(loan, own)[0] == action:  # which the agent inside has answered
+                self.inner.recall(given, seen, own)
+                return
+            for array, copy in zip(self._state, before, strict=True):
+                array[:] = copy
+        self.inner.recall(given, seen, action)
+
     def finish(self, reward: float, observation: Observation) -> None:
         self.inner.finish(*self._given(reward, observation))
 
     def adjust(self, what: int, amount: float) -> bool:
         return bool(self.inner.adjust(what, amount))
+
+    def _adjusted(self, reward: float, observation: Observation) -> tuple[float, Observation]:
+        """What the agent inside is given, after it was adjusted."""
+        given = self._given(reward, observation)
+        entries, loan = self._lent.entries, self._lent.loan
+        while (what := entries.request(loan)) >= 0:
+            if not self.inner.adjust(what, entries.amount(loan)):
+                raise ValueError(f"{type(self.inner).__name__} cannot be adjusted")
+        return given
 
     def _given(self, reward: float, observation: Observation) -> tuple[float, Observation]:
         self._observation[:] = observation

@@ -261,6 +261,7 @@ class Anytime(DrawnProtocol):
     """
 
     max_rounds: int
+    indivisible = "all repetitions together have one length, and advance side by side"
 
     def __init__(
         self,

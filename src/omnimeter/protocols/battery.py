@@ -151,6 +151,8 @@ class Battery(FixedProtocol):
             exercises in order).
     """
 
+    grows = "tests"
+
     def __init__(
         self,
         battery: SpecLike,

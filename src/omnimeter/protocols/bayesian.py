@@ -91,6 +91,8 @@ class BayesianRL(FixedProtocol):
         seed: The root of all random numbers.
     """
 
+    grows = "exercises"
+
     def __init__(
         self,
         environment_class: SpecLike,
@@ -118,6 +120,9 @@ class BayesianRL(FixedProtocol):
             Kind.ENVIRONMENT, environment_class if prior is None else prior
         )
         self.exercises = self.mdps * trajectories
+        if trajectories > 1:
+            self.grows = ""
+            self.indivisible = "the second trajectories begin where the MDPs end"
         self.gamma, self.trajectories, self.noise = gamma, trajectories, noise
         self._horizon, self._error = interactions, truncation_error
         default = {"id": "discounted-sum-v1", "parameters": {"gamma": gamma}}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, TypeVar
+from math import inf
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,7 +19,11 @@ T = TypeVar("T")
 
 STOPPED = "stopped"
 """The remark on the outcome after which an agent took no more exercises: after how many faults of
-its own in a row."""
+its own in a row. Where exercises are fixed, each such fault says ``FAULT_LIMIT`` instead."""
+
+FAULT_LIMIT = "fault_limit"
+"""The remark on a fault of the agent's own: how many of them in a row are its last. Exercises may
+be taken at the same time elsewhere; those after such a row do not count (``stopped_at``)."""
 
 
 @lru_cache(maxsize=4)
@@ -125,7 +130,10 @@ class Result:
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
     """Score what each agent has done so far, in whatever order it was done."""
-    ordered = {agent: Outcomes.of(done).in_order() for agent, done in outcomes.items()}
+    ordered = {
+        agent: _that_count(protocol, Outcomes.of(done).in_order())
+        for agent, done in outcomes.items()
+    }
     support = protocol.bounds()
     if support is not None:  # and what a class that breaks its own range paid beyond it
         paid = [payoffs for done in ordered.values() if len(payoffs := done.payoffs[done.paid])]
@@ -146,16 +154,11 @@ def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], comple
         design=protocol.describe(),
         exhausted=tuple(agent for agent, done in ordered.items() if protocol.is_exhausted(done)),
         stopped={
-            agent: limit
+            agent: stop.limit
             for agent, done in ordered.items()
-            if (limit := _fault_limit(done)) and _left(protocol, agent, done)
+            if (stop := stopped_at(done)) and _left(protocol, agent, done)
         },
     )
-
-
-def _fault_limit(outcomes: Outcomes) -> int:
-    """After how many faults in a row the agent of some outcomes was stopped; 0 if it was not."""
-    return max((int(limit) for limit, _ in outcomes.remarks(STOPPED)), default=0)
 
 
 def _left(protocol: Protocol, agent: Spec, outcomes: Outcomes) -> bool:
@@ -165,11 +168,57 @@ def _left(protocol: Protocol, agent: Spec, outcomes: Outcomes) -> bool:
     return any(int(each.key, 16) not in done for each in proposed)
 
 
+class Stop(NamedTuple):
+    """The number of the exercise that was an agent's last, and after how many faults in a row."""
+
+    number: int
+    limit: int
+
+
+def stopped_at(outcomes: Outcomes) -> Stop | None:
+    """Where the agent of some outcomes was stopped because of faults of its own, if it was.
+
+    They count in the order of the numbers of exercises, whenever these were done. An exercise that
+    is not done interrupts a row, and a fault of the infrastructure does not count.
+    """
+    told = outcomes.remarks(STOPPED)
+    stops = [Stop(int(outcomes.numbers[rows].min()), int(limit)) for limit, rows in told]
+    own, row, last = outcomes.own_faults, 0, None
+    if len(limits := outcomes.remarks(FAULT_LIMIT)) and own.any():
+        limit_of = {row: int(limit) for limit, rows in limits for row in rows.tolist()}
+        numbers = outcomes.numbers
+        spared = set(numbers[(outcomes.faults != 0) & ~own].tolist())
+        for place in sorted(np.flatnonzero(own).tolist(), key=lambda place: int(numbers[place])):
+            number = int(numbers[place])
+            joined = last is not None and all(k in spared for k in range(last + 1, number))
+            row, last = row + 1 if joined else 1, number
+            if row >= limit_of.get(place, inf):
+                stops.append(Stop(number, row))
+                break
+    return min(stops, default=None)
+
+
+def _that_count(protocol: Protocol, outcomes: Outcomes) -> Outcomes:
+    """The outcomes that count: of an agent that was stopped, those up to then."""
+    stop = stopped_at(outcomes) if protocol.fixed else None
+    return outcomes if stop is None else outcomes.where(outcomes.numbers <= stop.number)
+
+
 def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:
     """What stored outcomes say, without running anything."""
     protocol = evaluation.make_protocol()
     by_agent = Outcomes.of(outcomes).by_agent(evaluation.agents)
-    complete = not any(
-        protocol.propose(agent, done) for agent, done in by_agent.items() if not _fault_limit(done)
-    )
-    return judge(protocol, by_agent, complete)
+    return judge(protocol, by_agent, is_complete(protocol, by_agent))
+
+
+def is_complete(protocol: Protocol, outcomes: Mapping[Spec, Outcomes]) -> bool:
+    """Whether no agent has anything left to do."""
+    return not any(_is_unfinished(protocol, agent, done) for agent, done in outcomes.items())
+
+
+def _is_unfinished(protocol: Protocol, agent: Spec, outcomes: Outcomes) -> bool:
+    """Whether an agent has exercises to take, up to where it was stopped if it was."""
+    stop, numbers = stopped_at(outcomes), outcomes.numbers
+    if stop is None:
+        return bool(len(protocol.propose(agent, outcomes)))
+    return protocol.fixed and len(np.unique(numbers[numbers < stop.number])) < stop.number

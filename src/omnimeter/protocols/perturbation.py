@@ -160,6 +160,8 @@ class Perturbation(FixedProtocol):
         seed: The root of all randomness.
     """
 
+    grows = "exercises"
+
     def __init__(
         self,
         environment_class: SpecLike,

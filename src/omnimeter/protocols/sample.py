@@ -468,6 +468,8 @@ class Sample(FixedProtocol):
         precision: Half the length of the interval at which an agent has taken enough exercises.
     """
 
+    grows = "exercises"
+
     def __init__(
         self,
         environment_class: SpecLike,
@@ -500,6 +502,9 @@ class Sample(FixedProtocol):
         self.memory = memory
         self.precision = precision
         self.fixed = precision is None
+        if precision is not None:
+            self.grows = ""
+            self.indivisible = "a precision decides how many exercises an agent takes"
         self.exercises = exercises
         self.budget = Budget(interactions, seconds)
         kind = clock or ("virtual" if seconds is None else "wall")

@@ -87,6 +87,9 @@ class Universal(Sample):
     expected to get 0 (``False``); ``None`` where that does not matter.
     """
 
+    grows = ""
+    indivisible = "the order of different environments depends on how many there are"
+
     def __init__(
         self,
         environment_class: SpecLike,

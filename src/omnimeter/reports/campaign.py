@@ -11,7 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import combinations, groupby
+from functools import partial
+from itertools import groupby
 from math import ceil, inf, isfinite
 from pathlib import Path
 from statistics import fmean
@@ -39,8 +40,6 @@ from omnimeter.estimation import (
     regression,
     regression_band,
     repeated_measures,
-    stratified_difference,
-    stratified_test,
 )
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.reports import figures, summary
@@ -49,11 +48,12 @@ from omnimeter.reports.comparisons import (
     Comparison,
     Sample,
     Verdict,
-    in_both,
+    comparison_of,
     matching_rows,
+    pairs_of,
     sample_of,
-    verdict_of,
-    watched_difference,
+    strata_in,
+    watched_over,
 )
 from omnimeter.reports.figures import CurveFigure, Figure, LearningSums, Scale, Step, curve_of
 from omnimeter.reports.scores import (
@@ -401,7 +401,8 @@ class _Gathered:
         self._members = members
         self._agents = list(dict.fromkeys(a for m in members for a in m.evaluation.agents))
         self._design, self._adjusted = Design(), False
-        self._support: tuple[float, float] | None = None
+        self._parts = 1
+        self._supports: list[tuple[float, float] | None] = []
         self._scored: dict[str, list[tuple[Score | None, bool]]] = defaultdict(list)
         # Those of each evaluation that has begun, in order; with the points of single exercises.
         self._samples: list[dict[Spec, Sample]] = []
@@ -435,9 +436,8 @@ class _Gathered:
         seed = record.seed if given is None and complete else given
         self._seeds += [] if seed is None else [seed]
         self._design, self._adjusted = result.design, is_adjusted(result)
-        if result.support is not None:
-            ends = [result.support, *([self._support] if self._support else [])]
-            self._support = min(low for low, _ in ends), max(high for _, high in ends)
+        self._parts = 1 if result.values else result.design.parts
+        self._supports.append(result.support)
         for agent, done in result.outcomes.items():
             finished = len(done)
             left = member.expected is None or finished < member.expected
@@ -639,6 +639,14 @@ class _Gathered:
         return x, y, np.concatenate([np.empty(0, np.int64), *groups])
 
     @property
+    def _support(self) -> tuple[float, float] | None:
+        """Between which numbers every payoff lies, where that is known under all seeds."""
+        known = [each for each in self._supports if each is not None]
+        if not known or len(known) < len(self._supports):
+            return None
+        return min(low for low, _ in known), max(high for _, high in known)
+
+    @property
     def _bins(self) -> list[tuple[float, float]]:
         if not hasattr(self, "_known_bins"):
             self._known_bins = bins_of([x for each in self._points for x, _, _ in each.values()])
@@ -650,66 +658,31 @@ class _Gathered:
         chosen = next((row for row in scored if not row.eligibility.own_faults), None)
         if chosen is None:
             return []
-        pairs = len(list(combinations(scored, 2)))
-        confidence = 1 - ERROR_RATE / max(1, pairs)
-        sequential = self._design.precision is not None
-        compared = []
-        for row in scored:
-            if row is chosen:
-                continue
-            shared = self._strata(row.agent, chosen.agent)
-            count = sum(map(len, shared[0]))
-            estimate = None
-            if count:
-                estimate = stratified_difference(*shared, confidence, self._support)
-            low, high, p_value, verdict = None, None, None, Verdict.TOO_FEW
-            if row.eligibility.own_faults:
-                verdict = Verdict.FAULTY
-            elif sequential:
-                estimate = self._watched(row.agent, chosen.agent, confidence)
-                if estimate is not None:
-                    low, high = estimate.low, estimate.high
-                    verdict = verdict_of(low, high)
-            elif estimate is not None and count > 1:
-                low, high = estimate.low, estimate.high
-                p_value = min(1.0, pairs * stratified_test(*shared, self._support))
-                verdict = verdict_of(low, high)
-            compared.append(
-                Comparison(
-                    row.agent,
-                    chosen.agent,
-                    None if estimate is None else estimate.value,
-                    low,
-                    high,
-                    count,
-                    p_value,
-                    verdict,
-                    self._design.unit,
-                    pairs,
-                    estimate is not None and estimate.bounded,
-                    None,
-                    (row.eligibility.mark, chosen.eligibility.mark),
-                )
+        pairs = len(scored) * (len(scored) - 1) // 2
+        return [
+            comparison_of(
+                (row.agent, chosen.agent),
+                self._strata(row.agent, chosen.agent),
+                self._support,
+                max(1, pairs),
+                (row.eligibility.mark, chosen.eligibility.mark),
+                unit=self._design.unit,
+                faulty=row.eligibility.own_faults > 0,
+                sequential=self._design.precision is not None,
+                watched=None,
+                always=partial(watched_over, self._results, row.agent, chosen.agent),
             )
-        return compared
+            for row in scored
+            if row is not chosen
+        ]
 
     def _strata(self, agent: Spec, other: Spec) -> tuple[list[FloatArray], list[FloatArray]]:
         """The values of two agents in what both finished, by seed and part of the test."""
-        parts = 1 if self._adjusted or self._design.unit == REPETITION else self._design.parts
-        ours: list[FloatArray] = []
-        theirs: list[FloatArray] = []
-        for each in self._samples:
-            if agent in each and other in each:
-                mine, other_side = in_both(each[agent], each[other], parts)
-                ours += [values for values in mine if len(values)]
-                theirs += [values for values in other_side if len(values)]
-        return ours, theirs
-
-    def _watched(self, agent: Spec, other: Spec, confidence: float) -> Estimate | None:
-        """The difference where a precision decided: intervals that hold whenever one stops."""
-        known = [watched_difference(each, agent, other, confidence) for each in self._results]
-        sure = [each for each in known if each is not None]
-        return combined_mean(sure) if sure and len(sure) == len(known) else None
+        return strata_in(
+            pairs_of(each[agent], each[other], self._parts)
+            for each in self._samples
+            if agent in each and other in each
+        )
 
     def _table(self, agents: Sequence[Spec]) -> FloatArray:
         """The values of some agents in all that each of them finished: a row for each exercise."""

@@ -195,7 +195,7 @@ def means_in_bins(
         if inside.any():
             at, values = complexities[inside], payoffs[inside]
             if group is not None:
-                at, values = (_group_means(group[inside], column) for column in (at, values))
+                at, values = (group_means(group[inside], column) for column in (at, values))
             estimate = mean(values, support=support)
             low, high = (estimate.low, estimate.high) if estimate.count > 1 else (None, None)
             complexity = float(np.mean(at))
@@ -204,7 +204,7 @@ def means_in_bins(
     return tuple(means)
 
 
-def _group_means(group: IntArray, values: FloatArray) -> FloatArray:
+def group_means(group: IntArray, values: FloatArray) -> FloatArray:
     """The mean of the values of each group, in the order of the groups' numbers."""
     _, places, counts = np.unique(group, return_inverse=True, return_counts=True)
     return np.bincount(places, weights=values) / counts

@@ -294,21 +294,23 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
         "ranking": [row.label for row in rows.values() if row.rank is not None],
         **({"warning": result.design.warning} if result.design.warning else {}),
         "scores": [_score_json(rows[agent], result) for agent in result.scores],
-        "comparisons": [
-            {
-                "agent": each.agent.label,
-                "reference": each.reference.label,
-                "difference": finite(each.difference),
-                "interval": [finite(each.low), finite(each.high)],
-                "count": each.count,
-                "simultaneous": each.simultaneous,
-                "bounded": each.bounded,
-                "p_value": each.p_value,
-                "verdict": str(each.verdict),
-                **({} if each.watched is None else {"watched": finite(each.watched)}),
-            }
-            for each in comparisons(result, reference)
-        ],
+        "comparisons": [comparison_json(each) for each in comparisons(result, reference)],
+    }
+
+
+def comparison_json(each: Comparison) -> dict[str, Any]:
+    """A comparison for a program."""
+    return {
+        "agent": each.agent.label,
+        "reference": each.reference.label,
+        "difference": finite(each.difference),
+        "interval": [finite(each.low), finite(each.high)],
+        "count": each.count,
+        "simultaneous": each.simultaneous,
+        "bounded": each.bounded,
+        "p_value": each.p_value,
+        "verdict": str(each.verdict),
+        **({} if each.watched is None else {"watched": finite(each.watched)}),
     }
 
 

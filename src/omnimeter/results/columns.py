@@ -19,7 +19,7 @@ from omnimeter.contract import Exercise, Outcome, Outcomes, Spec
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.outcomes import COLUMNS, ENDINGS, FAULTS
-from omnimeter.results import shards, tables
+from omnimeter.results import sealing, tables
 from omnimeter.results.files import Key, Layout
 
 _GROUPS_KEPT = 4  # row groups that objects were made from last
@@ -40,12 +40,18 @@ def places_among(texts: Sequence[Any], known: dict[Any, int]) -> IntArray:
     return np.array([known.setdefault(each, len(known)) for each in texts], dtype=np.int64)
 
 
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece."""
+    piece = column.combine_chunks()
+    return pa.concat_arrays(piece.chunks) if isinstance(piece, pa.ChunkedArray) else piece
+
+
 def _encoded(column: pa.ChunkedArray) -> tuple[list[Any], IntArray]:
     """The different values of a column, and the place of each row's among them."""
     chunk = pc.dictionary_encode(column).combine_chunks()
     if isinstance(chunk, pa.ChunkedArray):  # without any row
         return [], np.empty(0, dtype=np.int64)
-    places = chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    places = np.where(tables.valid_of(chunk), tables.numbers_of(chunk.indices), -1)
     return chunk.dictionary.to_pylist(), places
 
 
@@ -105,9 +111,9 @@ class Columns:
             path = layout.outcome_shard(name)
             try:
                 table, footer = tables.read_outcome_columns(path, key, whole=damaged is not None)
-                with shards.decoding_errors(path):
+                with sealing.decoding_errors(path):
                     parts.append(more._arrays(table, footer))
-            except shards.DamagedShardError as error:
+            except sealing.DamagedShardError as error:
                 if damaged is None:
                     raise
                 damaged[path] = error
@@ -116,22 +122,24 @@ class Columns:
             remarks += table["remarks"].chunks
             more.shards.append(name)
             more.merged[name] = set(footer.get("merged", ()))
-            if footer["version"] < shards.SCHEMA_VERSION:
+            if footer["version"] < sealing.SCHEMA_VERSION:
                 more.older.add(name)
+            del table
+            pa.default_memory_pool().release_unused()
         # Column by column, so that there are never two copies of all.
         more.arrays = {
             column: np.concatenate([part.pop(column) for part in parts])
             for column in ([*parts[0]] if parts else ())
         }
         more.remarks = pa.chunked_array(remarks, pa.string())
+        pa.default_memory_pool().release_unused()
         return more
 
     def _arrays(self, table: pa.Table, footer: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         """The arrays of one shard."""
 
         def numbers(name: str) -> NDArray[Any]:
-            column = table[name]
-            return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False))
+            return np.array(tables.numbers_of(table[name].combine_chunks()))
 
         count = len(table)
         self.groups.append(np.concatenate([[0], np.cumsum(footer["rows"], dtype=np.int64)]))
@@ -148,6 +156,7 @@ class Columns:
         endings, ending = _encoded(table["ending"])
         ends = np.array([*map(ENDINGS.index, endings)], dtype=np.int8)
         payoff = table["payoff"].combine_chunks()
+        paid = tables.valid_of(payoff)
         return {
             "shard": np.full(count, len(self.shards), dtype=np.int32),
             "row": np.arange(count, dtype=np.int32),
@@ -157,8 +166,8 @@ class Columns:
             "key": tables.key_codes(table["key"]),
             "instance": tables.key_codes(table["instance_key"]),
             "complexity": numbers("complexity"),
-            "payoff": np.asarray(payoff.to_numpy(zero_copy_only=False), dtype=np.float64),
-            "paid": np.asarray(payoff.is_valid().to_numpy(zero_copy_only=False)),
+            "payoff": np.where(paid, tables.numbers_of(payoff), np.nan),
+            "paid": paid,
             "interactions": numbers("interactions"),
             "total": numbers("total"),
             "last_time": numbers("last_time"),
@@ -184,6 +193,35 @@ class Columns:
     def superseded(self) -> set[str]:
         """The shards whose outcomes are in merged ones too: something had come between."""
         return {*self.shards} & {name for names in self.merged.values() for name in names}
+
+    def table(
+        self, layout: Layout, key: Key | None, rows: IntArray, names: Sequence[str]
+    ) -> tuple[pa.Table, list[str]]:
+        """Some columns of some rows, in their order, and the kinds of exercises that they name.
+
+        Only the row groups that they are in are read; the column ``kind`` is always there.
+        """
+        parts, places, kinds = [], [], dict[str, int]()
+        names = list(dict.fromkeys((*names, "kind")))
+        in_shards = self.arrays["shard"][rows]
+        for shard in np.unique(in_shards).tolist():
+            path = layout.outcome_shard(self.shards[shard])
+            own = np.flatnonzero(in_shards == shard)
+            within, starts = self.arrays["row"][rows[own]], self.groups[shard]
+            groups, group = np.unique(
+                np.searchsorted(starts, within, side="right") - 1, return_inverse=True
+            )
+            # Where each of these groups begins when only they are read.
+            begins = np.cumsum(np.append(0, np.diff(starts)[groups]))
+            table, footer = tables.read_outcome_columns(path, key, names, groups.tolist())
+            part = table.take(pa.array(within - starts[groups][group] + begins[group]))
+            kind = places_among(footer["kinds"], kinds)[tables.numbers_of(_one(part["kind"]))]
+            where = part.schema.get_field_index("kind")
+            column = pa.array(kind.astype(np.int32))
+            parts.append(part.set_column(where, tables.OUTCOME_SCHEMA.field("kind"), column))
+            places.append(own)
+        order = np.argsort(np.concatenate(places))
+        return pa.concat_tables(parts).take(pa.array(order)), list(kinds)
 
 
 class Objects:
@@ -218,13 +256,19 @@ class Objects:
                     made[place] = outcome
         return [each for each in made if each is not None]
 
+    def table(
+        self, columns: Columns, rows: IntArray, names: Sequence[str]
+    ) -> tuple[pa.Table, list[str]]:
+        """Some columns of some rows, and their kinds of exercises."""
+        return columns.table(self._layout, self._key, rows, names)
+
     def _in_group(
         self, columns: Columns, rows: IntArray, shard: str, group: int, places: IntArray
     ) -> list[Outcome]:
         """The outcomes of some rows, which are at some places of one row group."""
         try:
             table, kinds = self._group(shard, group)
-        except shards.MissingShardError:
+        except sealing.MissingShardError:
             return self._elsewhere(columns, rows)
         if places.max() >= len(table):
             return self._elsewhere(columns, rows)
@@ -240,22 +284,22 @@ class Objects:
             self._moved = self._again()
         order = np.argsort(self._moved.keys)
         places = np.searchsorted(self._moved.keys[order], keys)
-        found = order[np.minimum(places, len(order) - 1)] if len(order) else order
+        matches = order[np.minimum(places, len(order) - 1)] if len(order) else order
         if not (
-            len(found)
-            and np.array_equal(self._moved.keys[found], keys)
-            and np.array_equal(self._moved.attempts[found], attempts)
+            len(matches)
+            and np.array_equal(self._moved.keys[matches], keys)
+            and np.array_equal(self._moved.attempts[matches], attempts)
         ):
             message = f"Outcomes in {self._layout.outcomes} were removed while they were read."
             raise StoreError(message, "Read the evaluation again.")
-        return self._moved.objects(found)
+        return self._moved.objects(matches)
 
     def _group(self, shard: str, group: int) -> tuple[pa.Table, list[Exercise]]:
         if (shard, group) not in self._groups:
             path = self._layout.outcome_shard(shard)
             names = tables.OUTCOME_SCHEMA.names
             table, footer = tables.read_outcome_columns(path, self._key, names, [group])
-            with shards.decoding_errors(path):
+            with sealing.decoding_errors(path):
                 kinds = [self._kind(each) for each in footer["kinds"]]
             self._groups[shard, group] = table, kinds
             if len(self._groups) > _GROUPS_KEPT:
@@ -298,18 +342,31 @@ class StoredOutcomes(Outcomes):
         texts = self.columns.remarks.take(pa.array(self.rows))
         with_it = pc.match_substring(texts, json.dumps(name)).fill_null(False)
         rows = np.flatnonzero(with_it.to_numpy())
-        found: dict[str, tuple[Any, list[int]]] = {}
+        by_value: dict[str, tuple[Any, list[int]]] = {}
         for row, text in zip(rows.tolist(), texts.take(pa.array(rows)).to_pylist(), strict=True):
             data = json.loads(text)
             if name in data:
-                found.setdefault(repr(data[name]), (data[name], []))[1].append(row)
-        return [(value, np.array(where)) for value, where in found.values()]
+                by_value.setdefault(repr(data[name]), (data[name], []))[1].append(row)
+        return [(value, np.array(where)) for value, where in by_value.values()]
 
     def distinct_exercises(self) -> list[Exercise]:  # noqa: D102 - see Outcomes
         if not len(self):
             return []
         _, first = np.unique(self.columns.arrays["kind"][self.rows], return_index=True)
         return [each.exercise for each in self.objects(np.sort(first))]
+
+    def remark_texts(self) -> list[str | None]:  # noqa: D102 - see Outcomes
+        texts: list[str | None] = self.columns.remarks.take(pa.array(self.rows)).to_pylist()
+        return texts
+
+    def classes(self) -> list[tuple[Spec, IntArray]]:  # noqa: D102 - see Outcomes
+        rows: dict[Spec, list[IntArray]] = {}
+        kinds = self.columns.arrays["kind"][self.rows] if len(self) else self.rows
+        names = list(self.columns.kinds)
+        for kind in np.unique(kinds).tolist():
+            spec = tables.exercise_of_kind(names[kind]).environment_class
+            rows.setdefault(spec, []).append(np.flatnonzero(kinds == kind))
+        return [(spec, np.sort(np.concatenate(where))) for spec, where in rows.items()]
 
     def by_agent(self, agents: Iterable[Spec]) -> dict[Spec, Outcomes]:  # noqa: D102 - see Outcomes
         places = self.columns.arrays["agent"][self.rows] if len(self) else self.rows
@@ -323,6 +380,15 @@ class StoredOutcomes(Outcomes):
 
     def take(self, rows: IntArray) -> Self:  # noqa: D102 - see Outcomes
         return type(self)(self.columns, self.rows[rows], self._made)
+
+    def table(self, rows: IntArray, names: Sequence[str]) -> tuple[pa.Table, list[str]]:
+        """Some columns of some rows as they are in shards, and their kinds of exercises."""
+        return self._made.table(self.columns, self.rows[rows], names)
+
+    def label(self, row: int) -> str:
+        """The label of the agent in a row."""
+        labels = {place: label for (label, _), place in self.columns.agents.items()}
+        return labels[int(self.columns.arrays["agent"][self.rows[row]])]
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -69,13 +69,28 @@ def write(path: Path, content: bytes, mode: int = 0o666) -> None:
     Raises:
         StoreError: It could not be written; no part of it is left.
     """
+    with writing(path, mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A file to write piece by piece; it has its name, and survives a crash, when this ends.
+
+    Args:
+        path: The file.
+        mode: Who may read and write it, as far as the user's mask lets them.
+
+    Raises:
+        StoreError: It could not be written; no part of it is left.
+    """
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     with write_errors(path):
         try:
             # Made anew, so that a link that lies there under its name is not followed.
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             with os.fdopen(os.open(unfinished, flags, mode), "wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             unfinished.replace(path)
@@ -83,7 +98,7 @@ def write(path: Path, content: bytes, mode: int = 0o666) -> None:
             with suppress(OSError):
                 unfinished.unlink()
             raise
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:
@@ -100,10 +115,11 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
         missing = [each for each in (path, *path.parents) if not each.exists()]
         path.mkdir(mode=mode, parents=True, exist_ok=True)
         for each in missing:
-            _sync_directory(each.parent)
+            sync_directory(each.parent)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Flush to the disk which files there are in a directory."""
     if os.name == "nt":  # a directory cannot be opened there, and a rename needs no such call
         return
     descriptor = os.open(directory, os.O_RDONLY)
@@ -132,6 +148,7 @@ class Layout:
         provenance: The directory with one file for each time that the evaluation was written.
         traces: The directory of the shards of traces, each named like its shard of outcomes.
         begun: The keys of exercises of untrusted agents, written when they are begun.
+        journal: The directory of the journals of exercises that are under way.
     """
 
     def __init__(self, root: Path) -> None:
@@ -144,6 +161,7 @@ class Layout:
         self.outcomes = root / "outcomes"
         self.traces = root / "traces"
         self.begun = root / "begun"
+        self.journal = root / "journal"
 
     def outcome_shard(self, name: str) -> Path:
         """The file of a shard of outcomes."""
@@ -267,26 +285,26 @@ def refuse_links(layout: Layout) -> None:
         StoreError: A file or a directory is a symbolic link.
     """
     own = (layout.key, layout.seed, layout.spec, layout.begun, layout.lock)
-    for path in (*own, layout.provenance, layout.outcomes, layout.traces):
+    for path in (*own, layout.provenance, layout.outcomes, layout.traces, layout.journal):
         if path.is_symlink():
             message = f"{path} is a symbolic link, and nothing is written through one."
             raise StoreError(message, "Put the file itself there, or choose another --out.")
 
 
 @contextmanager
-def locked(layout: Layout, patience: float = 0) -> Iterator[None]:
+def locked(layout: Layout, timeout: float = 0) -> Iterator[None]:
     """Hold the lock of an evaluation, or fail if another process holds it.
 
     The operating system releases the lock when its holder dies; the lock file stays.
 
     Args:
         layout: The evaluation.
-        patience: For how many seconds to wait for it.
+        timeout: For how many seconds to wait for it.
 
     Raises:
         StoreError: Another process holds it.
     """
-    lock = FileLock(layout.lock, timeout=patience, thread_local=False)
+    lock = FileLock(layout.lock, timeout=timeout, thread_local=False)
     with write_errors(layout.lock):
         try:
             lock.acquire()

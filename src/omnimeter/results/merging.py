@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from omnimeter.contract import Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.spec import fingerprint
-from omnimeter.results import files, shards, tables
-from omnimeter.results.columns import Columns, StoredOutcomes, places_among
+from omnimeter.results import files, sealing, tables
+from omnimeter.results.columns import Columns, StoredOutcomes
 from omnimeter.results.files import Key, Layout, write_errors
 from omnimeter.results.traces import encode_traces, read_traces, stored_traces
 
@@ -87,7 +86,7 @@ def _rewrite_older_traces(layout: Layout, key: Key, outcomes: StoredOutcomes) ->
     for shard in layout.trace_shards():
         path = layout.trace_shard(shard)
         stored = stored_traces(path, key)
-        if stored.version < shards.SCHEMA_VERSION:
+        if stored.version < sealing.SCHEMA_VERSION:
             attempts = dict(zip(stored.names, stored.attempts.tolist(), strict=True))
             own = {
                 (each, attempts[each]): trace
@@ -156,8 +155,8 @@ def _merge_outcomes(layout: Layout, key: Key, outcomes: StoredOutcomes) -> bool:
         return bool(left_over)
     # In the order of their first outcomes, so that what is read together lies together.
     rows = outcomes.rows
-    found, first = np.unique(columns.arrays["shard"][rows], return_index=True)
-    order = [*found[np.argsort(first)].tolist()]
+    places, first = np.unique(columns.arrays["shard"][rows], return_index=True)
+    order = [*places[np.argsort(first)].tolist()]
     order += [shard for shard in range(len(columns.shards)) if shard not in set(order)]
     chosen = [shard for shard in order if columns.shards[shard] in small]
     weight = [max(n / MERGED, size / MERGED_BYTES) for n, size in zip(counts, sizes, strict=True)]
@@ -173,7 +172,7 @@ def _merge_group(
     names = {columns.shards[shard] for shard in group}
     chosen = rows[np.isin(columns.arrays["shard"][rows], group)]
     if len(chosen):
-        table, kinds = _gathered(layout, key, columns, chosen)
+        table, kinds = columns.table(layout, key, chosen, tables.OUTCOME_SCHEMA.names)
         earlier = set[str]().union(*(columns.merged[name] for name in names))
         merged, content = tables.encode_outcomes(table, kinds, key, names | earlier)
         files.write(layout.outcome_shard(merged), content)
@@ -185,22 +184,3 @@ def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
         with write_errors(path):
             path.unlink(missing_ok=True)
-
-
-def _gathered(
-    layout: Layout, key: Key, columns: Columns, rows: IntArray
-) -> tuple[pa.Table, list[str]]:
-    """The table of some rows, in their order, and its kinds of exercises."""
-    parts, places, kinds = [], [], dict[str, int]()
-    in_shards = columns.arrays["shard"][rows]
-    for shard in np.unique(in_shards).tolist():
-        path = layout.outcome_shard(columns.shards[shard])
-        table, footer = tables.read_outcome_columns(path, key, tables.OUTCOME_SCHEMA.names)
-        own = np.flatnonzero(in_shards == shard)
-        part = table.take(pa.array(columns.arrays["row"][rows[own]]))
-        kind = places_among(footer["kinds"], kinds)[part["kind"].to_numpy()].astype(np.int32)
-        place = part.schema.get_field_index("kind")
-        parts.append(part.set_column(place, tables.OUTCOME_SCHEMA.field("kind"), pa.array(kind)))
-        places.append(own)
-    order = np.argsort(np.concatenate(places))
-    return pa.concat_tables(parts).take(pa.array(order)), list(kinds)

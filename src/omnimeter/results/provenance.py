@@ -178,7 +178,9 @@ def check_same(layout: Layout, spec: Mapping[str, Any]) -> None:
         differences[3:] = ["and more"]
     raise StoreError(
         f"{layout.root} holds another evaluation: {'; '.join(differences)}.",
-        "Choose another directory with --out, or give the same settings to continue this one.",
+        "Choose another directory with --out, or give the same settings to continue this one. "
+        "Further agents or exercises of the same test and seed are put together afterwards: "
+        f"omnimeter report {layout.root} NEW --out FILE.",
     )
 
 

@@ -17,9 +17,10 @@ from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import canonical_json, fingerprint
-from omnimeter.results import files, merging, shards, tables
+from omnimeter.results import files, merging, sealing, tables
 from omnimeter.results.columns import Columns, Objects, StoredOutcomes
 from omnimeter.results.files import Layout, read_error, write_errors
+from omnimeter.results.journal import Journals
 from omnimeter.results.provenance import (
     check_same,
     current_provenance,
@@ -100,7 +101,7 @@ class Record:
             try:
                 self._columns = self._columns.extended(self._layout, new, self._key, damaged)
                 break
-            except shards.MissingShardError:  # merged since the directory was read
+            except sealing.MissingShardError:  # merged since the directory was read
                 if turn == _TRIES:
                     raise
         self._known = StoredOutcomes(self._columns, self._last_attempts(), self._made)
@@ -189,9 +190,9 @@ class Record:
                         names = {f"{key:016x}" for key in stored.keys[chosen].tolist()}
                         yield from read_traces(path, self._key, names, budget)
                         wanted[places[chosen]] = False
-                except shards.MissingShardError:
+                except sealing.MissingShardError:
                     complete = False
-                except shards.DamagedShardError as error:
+                except sealing.DamagedShardError as error:
                     if not self._skips:
                         raise
                     self.damaged[path] = error
@@ -238,13 +239,30 @@ class Writer(Record):
     Args:
         path: The directory of the evaluation.
         shards: As for ``Record``: those with exercises that this writer may be given again.
+
+    Attributes:
+        written: The shards that it has written, each with how many outcomes are in it.
     """
 
     def __init__(self, path: str | PathLike[str], shards: Collection[str] | None = None) -> None:
         super().__init__(path, shards)
+        self.written: dict[str, int] = {}
         self._closed = False
         self._stored = np.sort(self.outcomes().keys)
         self._added: set[int] = set()
+
+    def keep_provenance(self, made: Iterable[Mapping[str, Any]]) -> None:
+        """Write down how outcomes were made that are stored here and were made elsewhere.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        known = self.provenance()
+        numbers = [int(p.stem) for p in self._layout.provenance_files() if p.stem.isdecimal()]
+        new = [dict(each) for each in made if dict(each) not in known]
+        for number, each in enumerate(new, max(numbers, default=0) + 1):
+            content = json.dumps(each, indent=2, sort_keys=True) + "\n"
+            files.write(self._layout.provenance / f"{number:04d}.json", content.encode())
 
     def append(
         self, outcomes: Iterable[Outcome], traces: Mapping[str, Trace] | None = None
@@ -301,12 +319,18 @@ class Writer(Record):
         if self._only is not None:
             self._only.add(shard)
         self._added.update(codes[key] for key in new)
+        self.written[shard] = len(new)
 
     def _has(self, code: int) -> bool:
         place = int(np.searchsorted(self._stored, np.uint64(code)))
         return code in self._added or (
             place < len(self._stored) and int(self._stored[place]) == code
         )
+
+    @property
+    def journals(self) -> Journals:
+        """The journals of exercises that are under way."""
+        return Journals(str(self._layout.journal.absolute()))
 
     def begin(self, keys: Iterable[str]) -> None:
         """Keep that exercises are begun now, so that later attempts are known as such.

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from omnimeter.contract import Ending, Exercise, Fault, Instance, Outcome
-from omnimeter.results import shards
+from omnimeter.results import sealing
 from omnimeter.results.files import Key, shard_name
 
 GROUP = 4096
@@ -83,10 +83,10 @@ def outcome_table(outcomes: Iterable[Outcome]) -> tuple[pa.Table, list[str]]:
     faults = [each.fault for each in outcomes]
     columns = {
         "key": [each.key for each in exercises],
-        "agent": [_valid_text(each.label) for each in agents],
-        "agent_id": [_valid_text(each.id) for each in agents],
+        "agent": [valid_text(each.label) for each in agents],
+        "agent_id": [valid_text(each.id) for each in agents],
         "agent_key": [each.key for each in agents],
-        "class_id": [_valid_text(each.environment_class.id) for each in exercises],
+        "class_id": [valid_text(each.environment_class.id) for each in exercises],
         "instance_key": [each.instance.key for each in exercises],
         "complexity": [each.complexity for each in exercises],
         "number": [each.number for each in exercises],
@@ -98,7 +98,7 @@ def outcome_table(outcomes: Iterable[Outcome]) -> tuple[pa.Table, list[str]]:
         "end_ns": [each.end_ns for each in outcomes],
         "ending": [each.ending.value for each in outcomes],
         "fault_kind": [None if each is None else str(each.kind) for each in faults],
-        "fault_message": [None if each is None else _valid_text(each.message) for each in faults],
+        "fault_message": [None if each is None else valid_text(each.message) for each in faults],
         "fault": [None if each is None else json.dumps(each.to_json()) for each in faults],
         "remarks": [json.dumps(each.remarks) if each.remarks else None for each in outcomes],
         "attempts": [each.attempts for each in outcomes],
@@ -107,6 +107,27 @@ def outcome_table(outcomes: Iterable[Outcome]) -> tuple[pa.Table, list[str]]:
     }
     arrays = [pa.array(columns[each.name], each.type) for each in OUTCOME_SCHEMA]
     return pa.Table.from_arrays(arrays, schema=OUTCOME_SCHEMA), list(kinds)
+
+
+def numbers_of(array: pa.Array) -> NDArray[Any]:
+    """The numbers in an array; anything where one is missing.
+
+    Arrow's own ``to_numpy`` loads pandas where it is installed: 70 MB and a third of a second.
+    """
+    _, values = array.buffers()
+    if values is None:
+        return np.empty(0, dtype=array.type.to_pandas_dtype())
+    numbers = np.frombuffer(values, dtype=array.type.to_pandas_dtype())
+    return numbers[array.offset : array.offset + len(array)]
+
+
+def valid_of(array: pa.Array) -> NDArray[np.bool_]:
+    """Which values of an array are not missing."""
+    bits = array.buffers()[0]
+    if bits is None:
+        return np.ones(len(array), dtype=np.bool_)
+    unpacked = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
+    return unpacked[array.offset : array.offset + len(array)].astype(np.bool_)
 
 
 def key_codes(texts: pa.ChunkedArray) -> NDArray[np.uint64]:
@@ -139,7 +160,7 @@ def encode_outcomes(
     footer: dict[str, Any] = {"kinds": list(kinds), "rows": [*map(len, groups)]}
     if names := sorted({*merged} - {name}):
         footer["merged"] = names
-    return name, shards.encode(name, groups, OUTCOME_SCHEMA, footer, key, _REPEATED)
+    return name, sealing.encode(name, groups, OUTCOME_SCHEMA, footer, key, _REPEATED)
 
 
 def _groups(table: pa.Table) -> list[pa.Table]:
@@ -171,8 +192,8 @@ def read_outcome_columns(
     Raises:
         StoreError: The shard cannot be read, or is not as it was written.
     """
-    with shards.open_shard(path, key) as shard:
-        if shard.version < shards.SCHEMA_VERSION:
+    with sealing.open_shard(path, key) as shard:
+        if shard.version < sealing.SCHEMA_VERSION:
             table, kinds = _of_older(shard)  # which have one row group
             footer = {"version": shard.version, "kinds": kinds, "rows": [len(table)]}
             return table.select(names), footer
@@ -181,10 +202,10 @@ def read_outcome_columns(
         return shard.read(names, groups), shard.footer
 
 
-def _of_older(shard: shards.Shard) -> tuple[pa.Table, list[str]]:
+def _of_older(shard: sealing.Shard) -> tuple[pa.Table, list[str]]:
     """The outcomes of a shard of format 1 or 2, as a table of this format."""
     rows: list[dict[str, Any]] = shard.file.read(use_threads=False).to_pylist()
-    if shards.digest(json.dumps(rows).encode()) != shard.footer["notes"]["digest"]:
+    if sealing.digest(json.dumps(rows).encode()) != shard.footer["notes"]["digest"]:
         raise ValueError("its rows do not match their digest")
     outcomes = []
     for row in rows:
@@ -237,6 +258,6 @@ def exercise_of_kind(kind: str) -> Exercise:
     return Exercise.from_json({**json.loads(kind), "instance": {"data": {}}, "number": 0})
 
 
-def _valid_text(text: str) -> str:
+def valid_text(text: str) -> str:
     """The text without what UTF-8 cannot encode; the exact text is in the JSON columns."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from omnimeter.contract import Budget, Ending, Fault, Trace
 from omnimeter.contract.agent import IntArray
-from omnimeter.results import shards
+from omnimeter.results import sealing
 from omnimeter.results.files import Key
 from omnimeter.results.tables import key_codes
 
@@ -72,7 +72,7 @@ def encode_traces(
     tables = [_table(group) for group in groups]
     dictionaries, encodings = _encodings(tables[0])
     footer = {"merged": sorted(merged)} if merged else {}
-    return shards.encode(name, tables, TRACE_SCHEMA, footer, key, dictionaries, encodings)
+    return sealing.encode(name, tables, TRACE_SCHEMA, footer, key, dictionaries, encodings)
 
 
 def _arrays(trace: Trace) -> list[str]:
@@ -167,10 +167,10 @@ class StoredTraces(NamedTuple):
 
 def stored_traces(path: Path, key: Key | None) -> StoredTraces:
     """What a shard of traces holds."""
-    with shards.open_shard(path, key) as shard:
+    with sealing.open_shard(path, key) as shard:
         version = shard.version
-        if version < shards.SCHEMA_VERSION:
-            begun = shards.attempts_of_older(shard)
+        if version < sealing.SCHEMA_VERSION:
+            begun = sealing.attempts_of_older(shard)
             names = [head["key"] for head in shard.footer["notes"]["traces"]]
             attempts = np.array([begun[each] for each in names], dtype=np.int64)
             codes = np.array([int(each, 16) for each in names], dtype=np.uint64)
@@ -194,8 +194,8 @@ def read_traces(
         wanted: The keys of those that are wanted.
         budget: The budget of an exercise: what was planned is not in the first traces.
     """
-    with shards.open_shard(path, key) as shard:
-        if shard.version < shards.SCHEMA_VERSION:
+    with sealing.open_shard(path, key) as shard:
+        if shard.version < sealing.SCHEMA_VERSION:
             yield from _older_traces(shard, wanted, budget)
             return
         for group in range(shard.file.metadata.num_row_groups):
@@ -250,7 +250,7 @@ def _array_of(column: pa.ChunkedArray) -> Callable[[int], NDArray[Any] | None]:
 
 
 def _older_traces(
-    shard: shards.Shard, wanted: Collection[str], budget: Callable[[str], Budget] | None
+    shard: sealing.Shard, wanted: Collection[str], budget: Callable[[str], Budget] | None
 ) -> Iterator[tuple[str, Trace]]:
     names = ["reward", "time", "action", "observation", *_DURATIONS]
     for group, head in enumerate(shard.footer["notes"]["traces"]):
@@ -288,6 +288,6 @@ def _older_trace(head: Mapping[str, Any], rows: pa.Table) -> Trace:
     arrays = [trace.rewards, trace.times, trace.actions, trace.observations]
     arrays += [trace.wall_ns, trace.cpu_ns]
     pieces = (array.tobytes() for array in arrays if array is not None)
-    if shards.digest(*pieces) != head["digest"]:
+    if sealing.digest(*pieces) != head["digest"]:
         raise ValueError(f"the rows of exercise {head['key']} do not match their digest")
     return trace

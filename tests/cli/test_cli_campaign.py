@@ -80,6 +80,16 @@ def test_the_example_is_a_plan_and_is_not_overwritten(omnimeter: Callable[..., T
     assert code == 4
 
 
+@pytest.mark.slow
+def test_the_example_runs_in_under_a_minute(omnimeter: Callable[..., Typed]) -> None:
+    omnimeter("campaign", "new", "mine.toml")
+    begun = time.monotonic()
+    code, out, _ = omnimeter("campaign", "run", "mine.toml")
+    assert code == 0
+    assert "Complete: 14 evaluations" in out
+    assert time.monotonic() - begun < 60
+
+
 def test_run_status_results_and_export(omnimeter: Callable[..., Typed]) -> None:
     code, out, _ = omnimeter("campaign", "run", "study.toml")
     assert code == 0
@@ -97,7 +107,7 @@ def test_run_status_results_and_export(omnimeter: Callable[..., Typed]) -> None:
     assert [row["evaluations"] for row in rows] == [2, 2, 2]
     same = list(csv.DictReader(io.StringIO(omnimeter("campaign", "results", "study", "--csv")[1])))
     assert [float(row["value"]) for row in same] == [row["value"] for row in rows]
-    assert f"{rows[0]['low']:.3f}".replace("-", "−") in out
+    assert f"{rows[0]['low']:.3f}".replace("-", "\N{MINUS SIGN}") in out
     code, out, _ = omnimeter("campaign", "export", "study", "--out", "o.parquet")
     assert (code, out) == (0, "24 rows: o.parquet\n")
     assert pyarrow.parquet.read_table("o.parquet").num_rows == 24

@@ -1,0 +1,705 @@
+"""Two agents: whether they differ, on what, by how much, and how many more exercises decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omnimeter.contract import InvalidInputError, Outcomes, Spec
+from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.estimation import (
+    Estimate,
+    Needed,
+    SignedRank,
+    combined_mean,
+    pairs_needed,
+    probability_of_improvement,
+    stratified_difference,
+    stratified_test,
+    wilcoxon,
+)
+from omnimeter.protocols import Result
+from omnimeter.reports.comparisons import (
+    ERROR_RATE,
+    Comparison,
+    Verdict,
+    comparisons_over,
+    paired,
+    strata_of,
+    support_of,
+    verdict_of,
+)
+from omnimeter.reports.scores import (
+    EXERCISE,
+    complexity_bins,
+    group_means,
+    repetition_count,
+)
+from omnimeter.reports.summary import comparison_sentence
+from omnimeter.reports.tables import Cell, Table, finite
+from omnimeter.reports.text import (
+    counted,
+    decimals,
+    grouped,
+    interval,
+    listed,
+    number,
+    p_value,
+)
+
+SHOWN = 5
+"""How many of the exercises in which two agents differ most are shown."""
+
+
+class Taken(NamedTuple):
+    """A test that both agents took.
+
+    Attributes:
+        name: What it is called; empty where there is one only.
+        results: Its results, one for each seed.
+    """
+
+    name: str
+    results: Sequence[Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The difference in some of the exercises.
+
+    Attributes:
+        kind: What they have in common: ``test``, ``class``, ``complexity`` or ``part``.
+        name: Which of these it is.
+        difference: The mean of one agent's payoffs minus the other's.
+        low: The lower end of the interval, which holds for all lines at once; ``None`` for a single
+            exercise.
+        high: The upper end.
+        count: How many exercises, or repetitions, both finished.
+        p_value: The smallest error rate, for all lines at once, at which the interval excludes 0.
+        verdict: What this shows.
+    """
+
+    kind: str
+    name: str
+    difference: float
+    low: float | None
+    high: float | None
+    count: int
+    p_value: float | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """An exercise, or a repetition, in which two agents differ much.
+
+    Attributes:
+        test: In which test, where there are several.
+        seed: Under which seed, where there are several that are not secret.
+        number: Its number.
+        environment_class: The label of the class; empty for a repetition.
+        complexity: The complexity of the environment; ``None`` for a repetition.
+        instance: The key of the environment; empty for a repetition.
+        first: What the agent got.
+        second: What the reference got.
+    """
+
+    test: str
+    seed: int | None
+    number: int
+    environment_class: str
+    complexity: float | None
+    instance: str
+    first: float
+    second: float
+
+    @property
+    def difference(self) -> float:
+        """By how much the agent was better."""
+        return self.first - self.second
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """All that is known of the difference between two agents.
+
+    Attributes:
+        overall: The mean difference with its interval and verdict: a single comparison that was
+            chosen beforehand. Of several tests, each has the same weight.
+        tests: In how many tests both were compared.
+        seeds: Under how many seeds each test was taken at most.
+        reason: Why there is no overall difference, a clause; mostly empty.
+        wins: In how many exercises the agent got more.
+        ties: In how many both got the same.
+        losses: In how many the reference got more.
+        improvement: The probability that the agent gets more; ties count half.
+        typical: The typical difference (Hodges and Lehmann), with Wilcoxon's signed-rank test.
+        needed: How many exercises would show the difference.
+        breakdown: The difference by test, class, complexity and part of the test. All its intervals
+            hold at once.
+        extremes: Where both differ most.
+    """
+
+    overall: Comparison
+    tests: int = 1
+    seeds: int = 1
+    reason: str = ""
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    improvement: Estimate | None = None
+    typical: SignedRank | None = None
+    needed: Needed | None = None
+    breakdown: tuple[Line, ...] = ()
+    extremes: tuple[Extreme, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the agent is shown to be better or worse than the reference."""
+        return self.overall.verdict
+
+    def __str__(self) -> str:
+        """All of it as text."""
+        tables = "\n\n".join(f"{heading}\n{table}" for heading, table in between_tables(self))
+        said = "\n".join(between_sentences(self)), tables, simultaneous_sentence(self)
+        return "\n\n".join(filter(None, said))
+
+
+def between(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Between:
+    """Compare two agents that were chosen beforehand.
+
+    Args:
+        tests: The tests, each under one seed or several.
+        agent: The one agent.
+        reference: The other one.
+
+    Raises:
+        InvalidInputError: They are the same, or both took part in no test.
+    """
+    if agent == reference:
+        message = f"{agent.label} cannot be compared with itself."
+        raise InvalidInputError(message, "Give two different agents.")
+    chosen = [
+        Taken(name, [r for r in results if {agent, reference} <= r.outcomes.keys()])
+        for name, results in tests
+    ]
+    chosen = [test for test in chosen if test.results]
+    if not chosen:
+        message = f"{agent.label} and {reference.label} took part in no test together."
+        raise InvalidInputError(message, "Compare two agents of the same test.")
+    results = [result for test in chosen for result in test.results]
+    sequential = any(result.design.precision is not None for result in results)
+    overall, reason = _overall(chosen, agent, reference)
+    said = Between(overall, len(chosen), max(len(test.results) for test in chosen), reason)
+    mine, other = (
+        np.concatenate([np.empty(0), *side]) for side in strata_of(results, agent, reference)
+    )
+    if overall.verdict is Verdict.FAULTY or len(mine) < 2:
+        return said
+    wins, losses = int((mine > other).sum()), int((mine < other).sum())
+    said = replace(said, wins=wins, ties=len(mine) - wins - losses, losses=losses)
+    if not reason:
+        said = replace(said, extremes=tuple(_extremes(chosen, agent, reference)))
+    if sequential:  # which no interval holds under but that of the overall difference
+        needed = Needed(len(mine), reason="a precision decided how many exercises there are")
+        return replace(said, needed=needed)
+    support = support_of(results)
+    needed = Needed(len(mine), reason=reason)
+    if not reason and _is_balanced(chosen, agent, reference):
+        needed = pairs_needed(*strata_of(results, agent, reference), support=support)
+    elif not reason:
+        needed = replace(needed, reason="the tests have different numbers of parts or seeds")
+    return replace(
+        said,
+        improvement=probability_of_improvement(mine, other),
+        typical=None if reason else wilcoxon(mine, other, support=support),
+        needed=needed,
+        breakdown=tuple(_lines(_groups(chosen, agent, reference, apart=bool(reason)))),
+    )
+
+
+def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comparison, str]:
+    """The mean difference over tests, and why there is none."""
+    results = [result for test in tests for result in test.results]
+    none = Comparison(
+        agent, reference, None, None, None, 0, None, Verdict.TOO_FEW, results[0].design.unit
+    )
+    if len(tests) == 1:
+        # Against the reference alone: other agents of the test are no further comparisons.
+        return (_alone(tests[0].results, agent, reference) or none), ""
+    alone = [_alone(test.results, agent, reference) or none for test in tests]
+    count = sum(each.count for each in alone)
+    none = replace(none, count=count, marks=max((each.marks for each in alone), key=str))
+    if any(each.verdict is Verdict.FAULTY for each in alone):
+        return replace(none, verdict=Verdict.FAULTY), ""
+    scales = {(result.design.unit, result.design.payoff, result.support) for result in results}
+    if len(scales) > 1:
+        return none, "the tests are paid by different payoffs"
+    if any(each.difference is None or each.low is None or each.high is None for each in alone):
+        return none, "some test has too few exercises that both finished"
+    estimates = [
+        Estimate(e.difference, e.low, e.high, 1 - ERROR_RATE, e.count, bounded=e.bounded)
+        for e in alone
+        if e.difference is not None and e.low is not None and e.high is not None
+    ]
+    p = None
+    whole = combined_mean(estimates)
+    sequential = any(result.design.precision is not None for result in results)
+    if _is_balanced(tests, agent, reference) and not sequential:
+        strata, support = strata_of(results, agent, reference), support_of(results)
+        whole = stratified_difference(*strata, 1 - ERROR_RATE, support)
+        p = stratified_test(*strata, support)
+    return replace(
+        none,
+        difference=whole.value,
+        low=whole.low,
+        high=whole.high,
+        p_value=p,
+        verdict=verdict_of(whole.low, whole.high),
+        bounded=whole.bounded,
+    ), ""
+
+
+def _alone(results: Sequence[Result], agent: Spec, reference: Spec) -> Comparison | None:
+    """The comparison of two agents, were there no others in the test."""
+    two = [_only(result, (agent, reference)) for result in results]
+    return next((e for e in comparisons_over(two, reference) if e.agent == agent), None)
+
+
+def _only(result: Result, agents: Sequence[Spec]) -> Result:
+    """The same result of some agents only."""
+    return replace(
+        result,
+        scores={a: result.scores[a] for a in agents},
+        outcomes={a: result.outcomes[a] for a in agents},
+        values={a: result.values[a] for a in agents if a in result.values},
+        courses={a: result.courses[a] for a in agents if a in result.courses},
+    )
+
+
+def _is_balanced(tests: Sequence[Taken], agent: Spec, reference: Spec) -> bool:
+    """Whether all tests have as many strata, so that equal weights of strata are those of tests."""
+    return len({len(strata_of(test.results, agent, reference)[0]) for test in tests}) == 1
+
+
+class _Group(NamedTuple):
+    """The pairs of one line, by strata."""
+
+    kind: str
+    name: str
+    first: list[FloatArray]
+    second: list[FloatArray]
+    support: tuple[float, float] | None
+    unit: str
+
+
+class _Described(NamedTuple):
+    """The pairs of one result with what is known of each exercise."""
+
+    test: str
+    result: Result
+    numbers: IntArray
+    parts: IntArray
+    first: FloatArray
+    second: FloatArray
+    rows: IntArray
+    done: Outcomes
+
+
+def _described(test: Taken, agent: Spec, reference: Spec) -> Iterator[_Described]:
+    """The pairs of each seed of a test; ``rows`` are those of the agent's outcomes."""
+    for result in test.results:
+        pairs, done = paired(result, agent, reference), result.outcomes[agent]
+        rows = np.empty(0, np.int64)
+        if result.design.unit == EXERCISE:
+            order = np.argsort(done.numbers, kind="stable")
+            rows = order[np.searchsorted(done.numbers[order], pairs.numbers)]
+        numbers, parts, first, second = pairs
+        yield _Described(test.name, result, numbers, parts, first, second, rows, done)
+
+
+def _groups(
+    tests: Sequence[Taken], agent: Spec, reference: Spec, *, apart: bool
+) -> Iterator[_Group]:
+    """Every kind of groups that says something which no earlier kind says.
+
+    Args:
+        tests: The tests.
+        agent: The one agent.
+        reference: The other one.
+        apart: Whether differences of several tests have no common scale.
+    """
+    results = [result for test in tests for result in test.results]
+    support, unit = support_of(results), results[0].design.unit
+    if len(tests) > 1:
+        for name, own in tests:
+            strata = strata_of(own, agent, reference)
+            if strata[0]:
+                yield _Group("test", name, *strata, support_of(own), own[0].design.unit)
+    if apart:
+        return
+    if unit != EXERCISE:
+        yield from _repeated(results, agent, reference)
+        return
+    described = [each for test in tests for each in _described(test, agent, reference)]
+    known: list[IntArray] = []
+    for kind, wanted, labels in _kinds(described, several=len(tests) > 1):
+        names, codes = np.unique(np.concatenate(labels), return_inverse=True)
+        if len(names) < 2 or any(_same_groups(codes, other) for other in known):
+            continue
+        known.append(codes)
+        for name in [] if kind == "test" else wanted:  # tests are there already
+            first, second = [], []
+            for each, own in zip(described, labels, strict=True):
+                inside = own == name
+                if inside.any():
+                    starts = np.flatnonzero(np.diff(each.parts[inside])) + 1
+                    first += np.split(each.first[inside], starts)
+                    second += np.split(each.second[inside], starts)
+            if first:
+                yield _Group(kind, name, first, second, support, unit)
+
+
+def _kinds(
+    described: Sequence[_Described], *, several: bool
+) -> Iterator[tuple[str, Sequence[str], list[Any]]]:
+    """The ways to group exercises: the kind, the names in order, and that of each pair."""
+    classes = [_labels(each) for each in described]
+    if several:
+        tests = [np.full(len(each.rows), each.test) for each in described]
+        yield "test", [], tests
+    yield "class", list(dict.fromkeys(np.concatenate(classes).tolist())), classes
+    if len({spec.id for each in described for spec, _ in each.done.classes()}) == 1:
+        bins = complexity_bins(*(each.done for each in described))
+        names, tops = [_bin_name(*ends) for ends in bins], np.array([high for _, high in bins])
+        complexities = (each.done.complexities[each.rows] for each in described)
+        yield "complexity", names, [np.array(names)[np.searchsorted(tops, c)] for c in complexities]
+    if not several:
+        parts = [_part_names(each) for each in described]
+        yield "part", list(dict.fromkeys(np.concatenate(parts).tolist())), parts
+
+
+def _repeated(results: Sequence[Result], agent: Spec, reference: Spec) -> Iterator[_Group]:
+    """At each complexity, the means of the repetitions in which both came to it."""
+    if any(result.values and not repetition_count(result) for result in results):
+        return
+    every = [result.outcomes[who] for result in results for who in (agent, reference)]
+    if len({spec.id for done in every for spec, _ in done.classes()}) > 1:
+        return
+    bins = complexity_bins(*every)
+    groups = []
+    for low, high in bins:
+        sides: tuple[list[FloatArray], list[FloatArray]] = [], []
+        for result in results:
+            means = []
+            for who in (agent, reference):
+                done = result.outcomes[who]
+                inside = done.paid & (low <= done.complexities) & (done.complexities <= high)
+                repetition = done.numbers[inside] % repetition_count(result)
+                means.append((np.unique(repetition), group_means(repetition, done.payoffs[inside])))
+            _, ours, theirs = np.intersect1d(means[0][0], means[1][0], return_indices=True)
+            if len(ours):
+                sides[0].append(means[0][1][ours])
+                sides[1].append(means[1][1][theirs])
+        if sides[0]:
+            unit = results[0].design.unit
+            name = _bin_name(low, high)
+            groups.append(_Group("complexity", name, *sides, support_of(results), unit))
+    if len(groups) > 1:
+        yield from groups
+
+
+def _labels(pairs: _Described) -> Any:
+    """The label of the class of each pair."""
+    labels = np.full(len(pairs.done), "", dtype=object)
+    for spec, rows in pairs.done.classes():
+        labels[rows] = spec.label
+    return labels[pairs.rows].astype(str)
+
+
+def _part_names(pairs: _Described) -> Any:
+    """The name of the part of each pair."""
+    names = {part: f"part {part + 1}" for part in np.unique(pairs.parts).tolist()}
+    for part, label in zip(pairs.parts.tolist(), _labels(pairs).tolist(), strict=True):
+        names[part] = f"part {part + 1}: {label}"
+    return np.array([names[part] for part in pairs.parts.tolist()])
+
+
+def _bin_name(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _same_groups(one: IntArray, other: IntArray) -> bool:
+    """Whether two ways to group the same pairs are the same."""
+    both = np.unique(np.stack((one, other)), axis=1).shape[1]
+    return bool(both == len(np.unique(one)) == len(np.unique(other)))
+
+
+def _lines(groups: Iterator[_Group]) -> Iterator[Line]:
+    """The difference in each group; the error rate is divided among all of them (Bonferroni)."""
+    every = list(groups)
+    simultaneous = max(1, sum(sum(map(len, group.first)) > 1 for group in every))
+    for kind, name, first, second, support, _ in every:
+        count = sum(map(len, first))
+        estimate = stratified_difference(first, second, 1 - ERROR_RATE / simultaneous, support)
+        if count < 2:
+            ends = None, None, count, None, Verdict.TOO_FEW
+            yield Line(kind, name, estimate.value, *ends)
+            continue
+        p = min(1.0, simultaneous * stratified_test(first, second, support))
+        verdict = verdict_of(estimate.low, estimate.high)
+        yield Line(kind, name, estimate.value, estimate.low, estimate.high, count, p, verdict)
+
+
+def _extremes(tests: Sequence[Taken], agent: Spec, reference: Spec) -> list[Extreme]:
+    """The exercises with the largest differences."""
+    extremes: list[Extreme] = []
+    for test in tests:
+        several = len(test.results) > 1
+        for each in _described(test, agent, reference):
+            size = np.abs(each.first - each.second)
+            rows = np.argsort(-size, kind="stable")[:SHOWN]
+            done, by_exercise = each.done, len(each.rows) > 0
+            objects = done.objects(each.rows[rows]) if by_exercise else [None] * len(rows)
+            for row, outcome in zip(rows.tolist(), objects, strict=True):
+                if not size[row]:
+                    continue
+                exercise = None if outcome is None else outcome.exercise
+                seed = exercise.seed if exercise and several and each.result.complete else None
+                extremes.append(
+                    Extreme(
+                        each.test,
+                        seed,
+                        int(each.numbers[row]),
+                        exercise.environment_class.label if exercise else "",
+                        exercise.complexity if exercise else None,
+                        exercise.instance.key if exercise else "",
+                        float(each.first[row]),
+                        float(each.second[row]),
+                    )
+                )
+    return sorted(extremes, key=lambda extreme: -abs(extreme.difference))[:SHOWN]
+
+
+def between_sentences(said: Between) -> list[str]:
+    """What is known of the difference of two agents, in sentences."""
+    overall, unit = said.overall, said.overall.unit
+    agent, reference = overall.name, overall.reference_name
+    if said.reason:
+        sentences = [f"There is no overall difference: {said.reason}."]
+    else:
+        sentences = [comparison_sentence(overall)]
+    if said.tests > 1 or said.seeds > 1:
+        weighed = [counted(said.tests, "test")] * (said.tests > 1)
+        weighed += [counted(said.seeds, "seed")] * (said.seeds > 1)
+        same = "" if said.reason else ", each with the same weight"
+        sentences.append(f"Compared in {' under '.join(weighed)}{same}.")
+    pairs = said.wins + said.ties + said.losses
+    if pairs:
+        sentences.append(
+            f"{agent} did better in {grouped(said.wins)} of {counted(pairs, unit)}, {reference} in "
+            f"{grouped(said.losses)}; both got the same in {grouped(said.ties)}."
+        )
+    if said.improvement is not None:
+        shares = said.improvement.value, said.improvement.low, said.improvement.high
+        value, *ends = (f"{100 * share:.0f}" for share in shares)
+        sentences.append(
+            f"The probability that {agent} does better is {value} % (95 % interval "
+            f"{' to '.join(ends)} %; the same counts half)."
+        )
+    if said.typical is not None:
+        typical = said.typical
+        places = decimals((typical.value, typical.low, typical.high))
+        shown = p_value(typical.p_value)
+        sentences.append(
+            f"The typical difference is {number(typical.value, places, signed=True)} (Hodges and "
+            f"Lehmann, 95 % interval {interval(typical.low, typical.high, places, signed=True)}; "
+            f"Wilcoxon's signed-rank test: p {shown if shown.startswith('<') else f'= {shown}'})."
+        )
+    if overall.watched is not None:
+        places = decimals(overall.watched)
+        sentences.append(
+            "The interval that also holds if what was seen was the reason for stopping: "
+            f"{interval(*overall.watched, places, signed=True)}."
+        )
+    return sentences + needed_sentences(said)
+
+
+def needed_sentences(said: Between) -> list[str]:
+    """How many more exercises would decide it."""
+    needed, unit = said.needed, said.overall.unit
+    if needed is None:
+        return []
+    power = f"{100 * needed.power:g} %"
+    shown = said.verdict in (Verdict.BETTER, Verdict.WORSE)
+    sentences = []
+    if needed.total is None:
+        sentences.append(
+            f"How many {unit}s would show such a difference cannot be said: {needed.reason}."
+        )
+        if needed.low is not None:
+            sentences.append(
+                f"It would take {counted(needed.low, unit)} or more even if the difference were as "
+                "large as the interval allows."
+            )
+    else:
+        low = needed.total if needed.low is None else needed.low
+        span = f"95 % interval from {counted(low, unit)} on, without an end"
+        if needed.high is not None:
+            span = f"95 % interval {grouped(low)} to {counted(needed.high, unit)}"
+        total = counted(needed.total, unit)
+        if shown:
+            sentences.append(f"{total} show such a difference in {power} of evaluations ({span}).")
+        else:
+            more = counted(needed.more or 0, f"more {unit}")
+            sentences.append(
+                f"{more}, {total} in all, would show such a difference in {power} of evaluations "
+                f"({span})."
+            )
+    if needed.detectable is not None and not shown:
+        places = decimals([needed.detectable])
+        sentences.append(
+            f"As many {unit}s as these show a difference of "
+            f"{number(needed.detectable, places)} or more in {power} of evaluations."
+        )
+    return sentences
+
+
+HEADINGS = {
+    "test": "By test",
+    "class": "By environment class",
+    "complexity": "By complexity",
+    "part": "By part of the test",
+}
+
+
+def between_tables(said: Between) -> list[tuple[str, Table]]:
+    """The breakdown, a table for each kind, and where both differ most; with their headings."""
+    tables = []
+    for kind, heading in HEADINGS.items():
+        lines = [line for line in said.breakdown if line.kind == kind]
+        if lines:
+            tables.append((f"{heading}:", _breakdown_table(kind, lines, said)))
+    if said.extremes:
+        tables.append(("Where they differ most:", _extreme_table(said)))
+    return tables
+
+
+def simultaneous_sentence(said: Between) -> str:
+    """For how many intervals the confidence of the breakdown holds; empty without any."""
+    count = sum(line.low is not None for line in said.breakdown)
+    if count < 2:
+        return ""
+    kinds = dict.fromkeys(line.kind for line in said.breakdown)
+    return (
+        f"The {count} intervals by {listed(kinds)} hold all at once with a confidence of 95 %: the "
+        "error rate is divided among them."
+    )
+
+
+def _breakdown_table(kind: str, lines: Sequence[Line], said: Between) -> Table:
+    places = decimals(n for line in lines for n in (line.difference, line.low, line.high))
+    rows = []
+    for line in lines:
+        size = number(line.difference, places, signed=True)
+        ends = interval(line.low, line.high, places, signed=True)
+        finding = str(line.verdict).replace(EXERCISE, said.overall.unit)
+        rows.append(
+            (
+                Cell(line.name, {"kind": kind, "name": line.name}),
+                Cell(size, {"difference": line.difference}, "strong"),
+                Cell(ends, {"low": line.low, "high": line.high}),
+                Cell(str(line.count), {"count": line.count}),
+                Cell(p_value(line.p_value), {"p_value": line.p_value}),
+                Cell(finding, {"verdict": str(line.verdict)}, line.verdict.name.lower()),
+            )
+        )
+    ends = "Simultaneous 95 %" if len(said.breakdown) > 1 else "95 % interval"
+    headings = (kind.capitalize(), "Difference", ends, "In common", "p", "Verdict")
+    return Table(headings, tuple(rows))
+
+
+def _extreme_table(said: Between) -> Table:
+    extremes, unit = said.extremes, said.overall.unit
+    places = decimals(n for each in extremes for n in (each.first, each.second))
+    tests, seeds = (
+        any(getattr(each, name) for each in extremes) for name in ("test", "environment_class")
+    )
+    several = any(each.seed is not None for each in extremes)
+    headings = [unit.capitalize(), *["Test"] * tests, *["Seed"] * several]
+    headings += ["Class", "Complexity", "Environment"] * seeds
+    headings += [said.overall.agent.label, said.overall.reference.label, "Difference"]
+    rows = []
+    for each in extremes:
+        known = each.complexity
+        cells = [Cell(str(each.number), {"number": each.number})]
+        cells += [Cell(each.test, {"test": each.test})] * tests
+        cells += [Cell("" if each.seed is None else str(each.seed), {"seed": each.seed})] * several
+        if seeds:
+            cells += [
+                Cell(each.environment_class, {"environment_class": each.environment_class}),
+                Cell("" if known is None else f"{known:g}", {"complexity": known}),
+                Cell(each.instance, {"instance": each.instance}),
+            ]
+        cells += [
+            Cell(number(each.first, places), {"first": each.first}),
+            Cell(number(each.second, places), {"second": each.second}),
+            Cell(
+                number(each.difference, places, signed=True),
+                {"difference": each.difference},
+                "strong",
+            ),
+        ]
+        rows.append(tuple(cells))
+    return Table(tuple(headings), tuple(rows))
+
+
+def between_json(said: Between) -> dict[str, Any]:
+    """All of it for a program."""
+    overall = said.overall
+
+    def estimate(each: Estimate | None) -> dict[str, Any] | None:
+        if each is None:
+            return None
+        data = {"value": each.value, "interval": [each.low, each.high], "bounded": each.bounded}
+        if isinstance(each, SignedRank):
+            data |= {"statistic": each.statistic, "p_value": each.p_value}
+        return data
+
+    needed = None
+    if said.needed is not None:
+        data = asdict(said.needed)
+        needed = {**data, "more": said.needed.more, "interval": [data.pop("low"), data.pop("high")]}
+        needed = {name: value for name, value in needed.items() if name not in ("low", "high")}
+    whole: dict[str, Any] = finite(
+        {
+            "agent": overall.agent.label,
+            "reference": overall.reference.label,
+            "unit": overall.unit,
+            "tests": said.tests,
+            "seeds": said.seeds,
+            "difference": overall.difference,
+            "interval": [overall.low, overall.high],
+            "bounded": overall.bounded,
+            "p_value": overall.p_value,
+            "verdict": str(overall.verdict),
+            "reason": said.reason,
+            "count": overall.count,
+            **({} if overall.watched is None else {"watched": overall.watched}),
+            "wins": said.wins,
+            "ties": said.ties,
+            "losses": said.losses,
+            "probability_of_improvement": estimate(said.improvement),
+            "typical_difference": estimate(said.typical),
+            "needed": needed,
+            "simultaneous": sum(line.low is not None for line in said.breakdown),
+            "breakdown": [
+                {**asdict(line), "verdict": str(line.verdict)} for line in said.breakdown
+            ],
+            "extremes": [{**asdict(each), "difference": each.difference} for each in said.extremes],
+        }
+    )
+    return whole
