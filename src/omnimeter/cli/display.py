@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from omnimeter.contract import Protocol
     from omnimeter.execution import Observer
 
+
+SILENT = 2.0
+"""Seconds that something takes before its progress is shown."""
 
 PAUSE = 0.5
 """Seconds between two intervals of an agent that are computed for a display."""
@@ -79,6 +82,26 @@ def progress(*, hidden: bool = False) -> Iterator[Progress]:
     )
     with announced(bars.console, hidden=hidden), bars:
         yield bars
+
+
+@contextmanager
+def slow_progress(*, hidden: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """One bar on the standard error for work that takes longer than two seconds.
+
+    What it yields is told what is done, and how many steps of how many are over.
+    """
+    from time import monotonic
+
+    with progress(hidden=hidden) as shown:
+        task = shown.add_task("", total=None, note="", visible=False)
+        begun = monotonic()
+
+        def tell(doing: str, done: int, total: int) -> None:
+            late = monotonic() - begun > SILENT
+            shown.update(task, description=doing, completed=done, total=total, visible=late)
+
+        yield tell
+        shown.update(task, visible=False)
 
 
 @contextmanager
