@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """The version of the layout that this package writes."""
+
+MANY = 64
+"""Shards of an evaluation from which on they are merged when a run ends."""
 
 PAUSE = 1.0
 """Seconds between two times that the progress is written down."""
@@ -327,9 +330,11 @@ class Campaign:
         with self._locked():
             now = Progress()
             try:
+                begun = {self.directory(each) for each in self.entries if self._has_begun(each)}
                 units = self._begin()
                 given_up = {file.stem for file in self._quarantine().glob("*.json")}
                 left = [unit for unit in unfinished(units) if unit.key not in given_up]
+                left = self._reopened(left, begun)
                 by_key = {unit.key: unit for unit in left}
                 now = Progress(len(left), quarantined=len(given_up))
                 clock, written = TimeLeft(left), monotonic()
@@ -359,6 +364,7 @@ class Campaign:
                     (executor or EXECUTORS[self.plan.executor](self.workers))(left, tell)
                     given_up = {file.stem for file in self._quarantine().glob("*.json")}
                     left = [unit for unit in unfinished(left) if unit.key not in given_up]
+                    self._reopened([], self._scattered())
                 now = replace(now, seconds_left=None, complete=not left)
                 self._write_progress(now)
                 progress(now)
@@ -390,7 +396,7 @@ class Campaign:
         hidden = str(self.path.absolute())
         for entry in self.entries:
             directory, evaluation = self.directory(entry), entry.evaluation
-            if not Layout(directory).spec.exists():
+            if not self._has_begun(entry):
                 files.make_directory(directory.parent, mode=0o700)
                 drawn = secrets.randbits(63) if evaluation.needs_seed else None
                 with opened(evaluation, directory, drawn):
@@ -400,6 +406,28 @@ class Campaign:
                 options = replace(options, hidden=(*options.hidden, hidden))
                 units.append(replace(unit, options=options))
         return units
+
+    def _has_begun(self, entry: Entry) -> bool:
+        return Layout(self.directory(entry)).spec.exists()
+
+    def _reopened(self, left: list[Unit], begun: Set[Path]) -> list[Unit]:
+        """The units that are left, when the evaluations that go on have been opened.
+
+        That notes how they go on, and merges their shards.
+        """
+        wanted = {Path(unit.directory) for unit in left}
+        again = [each for each in self.entries if self.directory(each) in begun]
+        if left:
+            again = [each for each in again if self.directory(each).absolute() in wanted]
+        for entry in again:
+            with opened(entry.evaluation, self.directory(entry)):
+                pass
+        return unfinished(left) if again and left else left
+
+    def _scattered(self) -> set[Path]:
+        """The evaluations that are in many shards, because many workers wrote them."""
+        begun = (self.directory(each) for each in self.entries if self._has_begun(each))
+        return {each for each in begun if len(Layout(each).shards()) > MANY}
 
     def _quarantine(self) -> Path:
         return self.path / "quarantine"

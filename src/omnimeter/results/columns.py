@@ -187,6 +187,12 @@ class Columns:
         order = [ranks[own["agent"]], own["number"], own["key"], own["attempts"]]
         if _ordered(order):
             return np.arange(len(order[0]))
+        rank, number = order[0].astype(np.int64), own["number"]
+        if number.min() >= 0 and number.max() < 1 << 40:  # as mostly: both are one number
+            both = (rank << 40) | number
+            rows = np.argsort(both, kind="stable")
+            if (np.diff(both[rows]) > 0).all():
+                return rows
         return np.lexsort(order[::-1])
 
     @cached_property
