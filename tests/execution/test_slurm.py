@@ -8,13 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import scripted_slurm
+from array_jobs import begun, ended, really_collected, scontrol
 from campaign_samples import bayesian_campaign, expected, results_of, small_campaign, units_in
 from omnimeter import InvalidInputError, OmnimeterError
 from omnimeter.contract.errors import StoreError
@@ -27,30 +26,10 @@ from omnimeter.execution.slurm import (
     slurm_submit,
     work,
 )
-from private_network import PrivateNetwork, private_network, slurm, until, why_not
+from private_network import PrivateNetwork, until
 
 SUPPORT = Path(__file__).parent.parent / "support"
 TASK = (sys.executable, str(SUPPORT / "array_task.py"))
-
-
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of the scripted SLURM's jobs; its commands are on the path."""
-    folder, commands = tmp_path / "jobs", tmp_path / "commands"
-    folder.mkdir()
-    commands.mkdir()
-    for name in ("sbatch", "squeue", "scontrol"):
-        command = commands / name
-        command.write_text(
-            f'#!/bin/sh\nexec "{sys.executable}" "{scripted_slurm.__file__}" {name} "$@"\n'
-        )
-        command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
-    monkeypatch.setenv("SCRIPTED_SLURM", str(folder))
-    yield folder
-    for runner in folder.glob("*.runner"):
-        with suppress(ProcessLookupError):  # it has ended
-            os.killpg(int(runner.read_text()), signal.SIGKILL)
 
 
 def submit(directory: Path, **settings: object) -> list[str]:
@@ -59,21 +38,10 @@ def submit(directory: Path, **settings: object) -> list[str]:
     return slurm_submit(directory, [Group("all", units_in(directory))], given)
 
 
-def collected(directory: Path, seconds: float = 90) -> Collected:
+def collected(directory: Path) -> Collected:
     """What became of the jobs when all of them have ended."""
-    jobs = Path(os.environ["SCRIPTED_SLURM"])
-    until(lambda: not any(jobs.glob("*.state")), seconds, "the end of all jobs")
+    ended()
     return collect(directory)
-
-
-def begun(directory: Path) -> list[dict[str, object]]:
-    """The attempts that are under way or ended in a death, as they were noted."""
-    notes = []
-    for path in (directory / "attempts").glob("*"):
-        for line in path.read_text().split("\n"):
-            with suppress(ValueError):
-                notes.append(json.loads(line))
-    return [note for note in notes if note["event"] == "begun"]
 
 
 def test_tasks_share_the_units_and_the_results_are_those_of_one_process(
@@ -240,38 +208,6 @@ def test_a_task_needs_a_plan_that_is_whole(tmp_path: Path) -> None:
 
 
 # The real one
-
-
-@pytest.fixture
-def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateNetwork]:
-    """SLURM with one node, in a private network; its commands are on the path."""
-    if reason := why_not("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol"):
-        pytest.skip(reason)
-    folder = tmp_path / "slurm"
-    folder.mkdir()
-    with private_network(folder) as network, slurm(network, folder) as commands:
-        monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
-        yield network
-
-
-def scontrol(*words: str) -> None:
-    subprocess.run(["scontrol", *words], check=True, capture_output=True)
-
-
-def really_collected(study: Path) -> Collected:
-    """What became of the jobs; tasks that were queued again do not wait their two minutes."""
-    since: dict[str, float] = {}
-    end = time.monotonic() + 240
-    while active := collect(study).active:
-        assert time.monotonic() < end, active
-        for task, state in active.items():
-            if state != "PENDING":
-                since.pop(task, None)
-            elif time.monotonic() - since.setdefault(task, time.monotonic()) > 5:
-                scontrol("update", f"JobId={task}", "StartTime=now")
-                del since[task]
-        time.sleep(0.5)
-    return collect(study)
 
 
 @pytest.mark.slow
