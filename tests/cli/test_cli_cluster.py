@@ -288,18 +288,19 @@ def test_a_real_slurm_of_which_a_task_is_killed(
 def test_a_real_ray_of_which_a_worker_and_then_the_command_are_killed(
     network: PrivateNetwork, omnimeter: Callable[..., Typed]
 ) -> None:
+    file, study = Path("files.toml").absolute(), Path("study").absolute()  # it begins in /
     ray = ("--executor", "ray", "--workers", "2")
-    process = started(*network.enter(*RUN, "files.toml", "--out", "study", *ray))
+    process = started(*network.enter(*RUN, file, "--out", study, *ray))
     until(lambda: network.processes("ray::_ray_task"), 120, "tasks")
     network.run("kill", "-9", str(network.processes("ray::_ray_task")[0]))
     shards = Path("study/evaluations")
     until(lambda: list(shards.glob("*/outcomes/*.parquet")), 60, "an outcome")
-    inside = min(network.processes("omnimeter", "campaign", "run", "files.toml"))
+    inside = min(network.processes("omnimeter campaign run"))
     network.run("kill", "-9", str(inside))
     process.communicate(timeout=60)
     until(lambda: not network.processes("ray::_ray_task"), 60, "the end of tasks")
     assert not Campaign.open("study").status().complete
-    process = started(*network.enter(*RUN, "study", *ray))
+    process = started(*network.enter(*RUN, study, *ray))
     out, err = process.communicate(timeout=240)
     assert process.returncode == 3, err
     assert "Complete: 4 evaluations" in out

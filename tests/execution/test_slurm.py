@@ -89,6 +89,7 @@ def test_limits_are_those_of_the_group_and_the_phase(jobs: Path, tmp_path: Path)
     assert "done" not in log  # it only prepared
 
 
+@pytest.mark.slow
 def test_a_task_whose_worker_is_killed_goes_on(jobs: Path, tmp_path: Path) -> None:
     study = small_campaign(tmp_path / "study", seconds=0.1)
     submit(study, tasks=1)
@@ -100,6 +101,7 @@ def test_a_task_whose_worker_is_killed_goes_on(jobs: Path, tmp_path: Path) -> No
     assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
+@pytest.mark.slow
 def test_a_unit_whose_worker_dies_three_times_is_quarantined(
     jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +125,7 @@ def test_a_unit_whose_worker_dies_three_times_is_quarantined(
     assert results_of(study) == expected(tmp_path / "again")
 
 
+@pytest.mark.slow
 def test_a_warned_task_finishes_its_unit_and_goes_on_in_a_new_one(
     jobs: Path, tmp_path: Path
 ) -> None:
@@ -139,6 +142,7 @@ def test_a_warned_task_finishes_its_unit_and_goes_on_in_a_new_one(
     assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
+@pytest.mark.slow
 def test_a_task_that_is_queued_again_stores_what_it_has(jobs: Path, tmp_path: Path) -> None:
     study = small_campaign(tmp_path / "study", seconds=0.1)
     submit(study, tasks=1)
@@ -150,6 +154,7 @@ def test_a_task_that_is_queued_again_stores_what_it_has(jobs: Path, tmp_path: Pa
     assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
+@pytest.mark.slow
 def test_a_unit_that_no_task_has_time_for_is_quarantined(jobs: Path, tmp_path: Path) -> None:
     study = small_campaign(tmp_path / "study", 2.0, seeds=1, interactions=100)
     slurm_submit(study, [Group("all", units_in(study)[-1:])], Settings(1, 1, 1, command=TASK))
@@ -180,7 +185,6 @@ def test_active_jobs_are_not_submitted_twice(jobs: Path, tmp_path: Path) -> None
     with pytest.raises(InvalidInputError, match="2 tasks of this campaign still wait or run"):
         submit(study)
     assert collect(study).active.keys() == {"1_0", "1_1"}
-    collected(study)
 
 
 def test_without_slurm_it_is_said(

@@ -6,11 +6,9 @@ import inspect
 import os
 import re
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from omnimeter.contract import InvalidInputError
-from omnimeter.contract.errors import check_count
 from omnimeter.execution import units
 from omnimeter.execution.cluster import ray_executor
 from omnimeter.execution.slurm import Group, Resources, Settings
@@ -62,8 +60,8 @@ def slurm_settings(
     Raises:
         InvalidInputError: A value cannot be used.
     """
-    _check_counts({"tasks": tasks, "running": running, "warning": warning}, MOST_TASKS)
-    check_count(warning, "warning", 65_535)  # which SLURM keeps in two bytes
+    _check_counts({"tasks": tasks, "running": running}, MOST_TASKS)
+    _check_counts({"warning": warning}, 65_535)  # which SLURM keeps in two bytes
     if isinstance(options, str) or not isinstance(options, Sequence):
         message = f"options={shown(options)} cannot be used."
         raise InvalidInputError(message, 'Give a list: ["--partition=long"].')
@@ -113,10 +111,12 @@ def _check_counts(counts: dict[str, Any], most: int) -> None:
     for name, value in counts.items():
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, Integral):
+        if isinstance(value, bool) or not isinstance(value, int):
             message = f"{name}={shown(value)} cannot be used."
             raise InvalidInputError(message, "Give a whole number.")
-        check_count(int(value), name, most)
+        if not 1 <= value <= most:
+            message = f"{name}={value} cannot be used."
+            raise InvalidInputError(message, f"Give a number from 1 to {most:,}.")
 
 
 def settings_in(plan: Plan) -> Settings:
