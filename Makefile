@@ -79,6 +79,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/brl.py
 	$(BIN)/python benchmarks/variability.py
 	$(BIN)/python benchmarks/store.py
+	$(BIN)/python benchmarks/units.py
 	$(BIN)/python benchmarks/pworld.py
 	$(BIN)/python benchmarks/journal.py
 	$(BIN)/python benchmarks/perturbation.py

@@ -355,11 +355,11 @@ def test_export(study: Path, tmp_path: Path) -> None:
     table = pyarrow.parquet.read_table(tmp_path / "o.parquet")
     assert count == len(table) == sum(each.finished for each in campaign.status().agents)
     cups = [row for row in table.to_pylist() if row["test"] == "cups"]
-    assert {row["seed"] for row in cups} == {0, 1}
+    assert {row["seed"] for row in cups} == {"0", "1"}
     assert {row["evaluation"] for row in cups} == {"cups-seed-0", "cups-seed-1"}
     first = om.load(campaign.directory(campaign.entries[0]))
     payoffs = [each.payoff for each in first.outcomes[first.evaluation.agents[0]]]
-    same = [r for r in cups if r["seed"] == 0 and r["agent"] == "random-v1"]
+    same = [r for r in cups if r["seed"] == "0" and r["agent"] == "random-v1"]
     assert [row["payoff"] for row in same] == payoffs
     campaign.export(tmp_path / "o.csv")
     assert pyarrow.csv.read_csv(tmp_path / "o.csv").column("payoff").to_pylist()[:5] == [
@@ -367,9 +367,9 @@ def test_export(study: Path, tmp_path: Path) -> None:
     ]
     assert campaign.export(tmp_path / "t.data", "parquet", traces=True) == 2 * 3 * 5 * 20
     steps = pyarrow.parquet.read_table(tmp_path / "t.data").to_pylist()
-    key = cups[0]["key"]
-    rewards = [row["reward"] for row in steps if row["key"] == key]
-    assert sum(rewards) == cups[0]["total_reward"]
+    key = cups[0]["exercise"]
+    rewards = [row["reward"] for row in steps if row["exercise"] == key]
+    assert sum(rewards) == cups[0]["total"]
     with pytest.raises(InvalidInputError, match="no format 'txt'"):
         campaign.export(tmp_path / "o.txt")
     assert not list(tmp_path.glob("*.writing"))

@@ -270,10 +270,10 @@ def test_jobs_are_small_enough_to_show_progress_and_lose_little():
     def first(agent, **parameters):
         return evaluation(agent, **parameters).make_protocol().propose(agent, [])[0]
 
-    assert batch_size(first(RANDOM), Isolation.AUTO) == 64
-    assert batch_size(first(RANDOM, interactions=10**9), Isolation.AUTO) == 1
-    assert batch_size(first(RANDOM), Isolation.PROCESS) == 1
-    assert batch_size(first(RANDOM, clock="wall"), Isolation.AUTO) == 1
+    assert batch_size(first(RANDOM), Options(isolation=Isolation.AUTO)) == 64
+    assert batch_size(first(RANDOM, interactions=10**9), Options(isolation=Isolation.AUTO)) == 1
+    assert batch_size(first(RANDOM), Options(isolation=Isolation.PROCESS)) == 1
+    assert batch_size(first(RANDOM, clock="wall"), Options(isolation=Isolation.AUTO)) == 1
 
 
 def test_errors_reach_the_main_process_whole():

@@ -129,7 +129,7 @@ def test_how_many_more_decide_it():
     assert said.verdict is Verdict.NOT_SHOWN
     assert said.needed.more == said.needed.total - 30 > 0
     assert said.needed.high is None
-    assert f"{said.needed.more} more exercises, {said.needed.total} in all" in text(said)
+    assert f"{said.needed.more} more exercises, {said.needed.total} exercises in all" in text(said)
     assert "in all, would show such a difference in 80 % of evaluations" in text(said)
     assert "without an end" in text(said)
     assert "As many exercises as these show a difference of" in text(said)

@@ -22,15 +22,15 @@ class Still(Environment):
 
 
 class Deadly(EnvironmentClass):
-    """Ends the parent of its process in the exercises whose number is asked for.
+    """Ends the parent of its process whenever it builds an environment, so many times.
 
     Args:
-        times: How often, counted in a file.
-        file: The file.
+        counter: A file that counts how often, after "at:", so that it is no part of the class.
+        times: How often.
     """
 
     def __init__(self, counter: str, times: int = 1) -> None:
-        self.counter, self.times = counter, times
+        self.counter, self.times = counter.removeprefix("at:"), times
 
     def draw(self, rng, complexity=None):
         return Instance({"number": int(rng.integers(1000))})

@@ -6,14 +6,14 @@ import json
 import os
 import secrets
 import warnings
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -35,12 +35,10 @@ from omnimeter.contract import (
     InvalidInputError,
     OmnimeterError,
     Outcomes,
-    Score,
     Spec,
 )
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import JsonData
-from omnimeter.estimation import Estimate, combined_mean
 from omnimeter.execution import slurm
 from omnimeter.execution.units import (
     Executor,
@@ -57,6 +55,8 @@ if TYPE_CHECKING:
     from omnimeter.protocols import Result as Judged
     from omnimeter.reports import Comparison
     from omnimeter.reports.between import Between, Taken
+    from omnimeter.reports.campaign import CampaignScore, Member
+    from omnimeter.reports.campaign_page import Study
 
 FORMAT = 1
 """The version of the layout that this package writes."""
@@ -162,37 +162,6 @@ class Status(JsonData):
             return "not complete" if any(each.finished for each in self.agents) else "not begun"
         count = len(self.quarantined)
         return f"complete with {count} quarantined" if count else "complete"
-
-
-@dataclass(frozen=True)
-class ScoreRow(JsonData):
-    """The score of an agent in a test, over all seeds.
-
-    Attributes:
-        test: The test with its point in the grid.
-        environment_class: The label of the class; empty where there is none or are several.
-        agent: The label of the agent.
-        value: The mean of the scores under each seed.
-        low: The lower end of its 95 % interval.
-        high: The upper end.
-        evaluations: Of how many evaluations, one for each seed.
-        expected: How many there are in the plan.
-        exercises: Exercises with a payoff.
-        faults: How many exercises ended in faults, by their kinds.
-        complete: Whether all these evaluations are complete.
-    """
-
-    test: str
-    environment_class: str
-    agent: str
-    value: float | None
-    low: float | None
-    high: float | None
-    evaluations: int
-    expected: int
-    exercises: int
-    faults: Mapping[str, int] = field(default_factory=dict)
-    complete: bool = True
 
 
 class TimeLeft:
@@ -612,7 +581,7 @@ class Campaign:
                 raise StoreError(message, "Remove it: the unit is then tried again.") from error
             yield Quarantined(*said, str(file))
 
-    def results(self, *, trust: bool = False) -> list[ScoreRow]:
+    def results(self, *, trust: bool = False) -> list[CampaignScore]:
         """The score of each agent in each test, over all seeds, with its 95 % interval.
 
         Args:
@@ -622,16 +591,64 @@ class Campaign:
             StoreError: An evaluation is damaged.
             InvalidInputError: Code is named that is not trusted.
         """
-        scores: dict[tuple[str, str, str], list[tuple[Score | None, bool]]] = {}
-        for entry in self.entries:
-            directory = self.directory(entry)
-            stored = Layout(directory).spec.exists()
-            result = load(directory, trust=trust) if stored else None
-            for agent in entry.evaluation.agents:
-                row = scores.setdefault((entry.setting, entry.environment_class, agent.label), [])
-                score = None if result is None else result.scores[agent.label]
-                row.append((score, result is not None and result.complete))
-        return [_row(*names, scored) for names, scored in scores.items()]
+        from omnimeter.reports.campaign import campaign_scores
+
+        return campaign_scores(self._members, trust=trust)
+
+    def report(
+        self,
+        path: str | Path | None = None,
+        *,
+        trust: bool = False,
+        progress: Callable[[str, int, int], None] = lambda *_: None,
+    ) -> Path:
+        """Write the report: one HTML file, and folders ``latex`` and ``data`` beside it.
+
+        Args:
+            path: The file to write; by default ``report.html`` in the directory of the campaign.
+            trust: Import code that its tests name; see ``load``.
+            progress: Told what is done, and how many steps of how many are over.
+
+        Returns:
+            The page.
+
+        Raises:
+            StoreError: An evaluation is damaged, or a file cannot be written.
+            InvalidInputError: Code is named that is not trusted.
+        """
+        from omnimeter.reports.campaign_page import write_campaign_report
+
+        target = None if path is None else Path(path)
+        _, written = write_campaign_report(self.study, target, trust=trust, tell=progress)
+        return written["report"]
+
+    @property
+    def study(self) -> Study:
+        """The campaign as its report needs it."""
+        from omnimeter.reports.campaign_page import GivenUp, Study
+
+        given_up = [
+            GivenUp(each.evaluation, each.agents, each.reason, Path(each.file).name)
+            for each in self._given_up()
+        ]
+        about = self.plan.title, self.path, self._members
+        return Study(*about, given_up, self.plan.fingerprint)
+
+    @property
+    def _members(self) -> list[Member]:
+        from omnimeter.reports.campaign import Member
+
+        return [
+            Member(
+                entry.name,
+                self.directory(entry),
+                entry.evaluation,
+                entry.setting,
+                entry.environment_class,
+                entry.expected,
+            )
+            for entry in self.entries
+        ]
 
     def tests(self, *, trust: bool = False) -> list[Taken]:
         """Each test with its results so far, one for each seed; those not begun are left out.
@@ -711,58 +728,15 @@ class Campaign:
             InvalidInputError: There is no such format.
             StoreError: Something cannot be read or written.
         """
-        from omnimeter.api.export import write_tables
+        from omnimeter import results
 
         path = directory_of(path)
-        tables = (
-            (_described(entry), self.directory(entry))
-            for entry in self.entries
-            if Layout(self.directory(entry)).spec.exists()
-        )
-        return write_tables(tables, path, file_format or path.suffix[1:], traces=traces)
-
-
-def _described(entry: Entry) -> dict[str, Any]:
-    """The columns that say which evaluation it is."""
-    return {
-        "evaluation": entry.name,
-        "test": entry.test,
-        "environment_class": entry.environment_class,
-        "point": json.dumps(dict(entry.point)) if entry.point else "",
-        "seed": entry.evaluation.protocol.parameters.get("seed"),
-        "repetition": entry.repetition,
-    }
-
-
-def _row(
-    test: str, environment_class: str, agent: str, scored: Sequence[tuple[Score | None, bool]]
-) -> ScoreRow:
-    """The scores of an agent under each seed as one."""
-    scores = [score for score, _ in scored if score is not None]
-    estimates = [
-        Estimate(s.value, s.interval.low, s.interval.high, s.interval.confidence, s.count)
-        for s in scores
-        if s.value is not None and s.interval is not None
-    ]
-    faults = Counter[str]()
-    for score in scores:
-        faults.update(score.faults)
-    values = [score.value for score in scores if score.value is not None]
-    # An interval only where every value has one; all values count in the mean.
-    whole = combined_mean(estimates) if estimates and len(estimates) == len(values) else None
-    return ScoreRow(
-        test,
-        environment_class,
-        agent,
-        fmean(values) if values else None,
-        whole.low if whole else None,
-        whole.high if whole else None,
-        len(values),
-        len(scored),
-        sum(score.count for score in scores),
-        dict(faults),
-        all(complete for _, complete in scored),
-    )
+        kinds: dict[str, Literal["parquet", "csv"]] = {"parquet": "parquet", "csv": "csv"}
+        if (chosen := file_format or path.suffix[1:]) not in kinds:
+            message = f"There is no format {chosen!r}."
+            raise InvalidInputError(message, f"Known: {', '.join(kinds)}.")
+        table: Literal["traces", "outcomes"] = "traces" if traces else "outcomes"
+        return results.open(self.path).export(kinds[chosen], path, table)
 
 
 def campaign(given: str | Path, *, out: str | Path | None = None) -> Campaign:

@@ -203,14 +203,22 @@ def _chosen(
 def _of_ties(joined: Outcomes, rows: Any, groups: Any) -> Iterator[tuple[int, int]]:
     """Of each group of outcomes that agree, the one that is kept: its group and its row.
 
-    It depends on nothing but what the outcomes say.
+    It depends on nothing but what the outcomes say. Objects are only made where more than columns
+    and remarks could differ.
     """
-    triples = zip(groups.tolist(), rows.tolist(), joined.take(rows), strict=True)
-    for group, members in groupby(triples, key=lambda triple: int(triple[0])):
+    tied = joined.take(rows)
+    plain = (tied.faults == 0) & (tied.interactions > 0)
+    texts, open_rows = tied.remark_texts(), list[int]()
+    for group, members in groupby(range(len(rows)), key=lambda place: int(groups[place])):
         own = list(members)
-        if any(outcome != own[0][2] for _, _, outcome in own):
-            own.sort(key=lambda triple: _rank(triple[2]))
-        yield group, own[0][1]
+        if plain[own].all() and len({texts[place] for place in own}) == 1:
+            yield group, int(rows[own[0]])
+        else:
+            open_rows += own
+    chosen = np.array(open_rows, np.int64)
+    triples = zip(groups[chosen].tolist(), rows[chosen].tolist(), tied.take(chosen), strict=True)
+    for group, alike in groupby(triples, key=lambda triple: int(triple[0])):
+        yield group, min(alike, key=lambda triple: _rank(triple[2]))[1]
 
 
 def _rank(outcome: Outcome) -> tuple[bool, str]:

@@ -20,8 +20,9 @@ from omnimeter.cli.display import busy, console, print_json, progress
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnimeter.api.campaign import AgentStatus, Campaign, Progress, ScoreRow, Status
+    from omnimeter.api.campaign import AgentStatus, Campaign, Progress, Status
     from omnimeter.api.workload import Workload
+    from omnimeter.reports.campaign import CampaignScore
 
 HELP = "Campaigns: many agents, tests and seeds in one plan, which can be interrupted at any time."
 
@@ -505,7 +506,7 @@ def _of(count: int, expected: int) -> str:
     return str(count) if count == expected else f"{count} of {expected}"
 
 
-def _plain(row: ScoreRow) -> dict[str, Any]:
+def _plain(row: CampaignScore) -> dict[str, Any]:
     """All fields of a row, those with their default too."""
     return {name: getattr(row, name) for name in row.__dataclass_fields__}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from omnimeter.contract import Protocol
     from omnimeter.execution import Observer
 
+
+SILENT = 2.0
+"""Seconds that something takes before its progress is shown."""
 
 PAUSE = 0.5
 """Seconds between two intervals of an agent that are computed for a display."""
@@ -82,6 +85,26 @@ def progress(*, hidden: bool = False) -> Iterator[Progress]:
 
 
 @contextmanager
+def slow_progress(*, hidden: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """One bar on the standard error for work that takes longer than two seconds.
+
+    What it yields is told what is done, and how many steps of how many are over.
+    """
+    from time import monotonic
+
+    with progress(hidden=hidden) as shown:
+        task = shown.add_task("", total=None, note="", visible=False)
+        begun = monotonic()
+
+        def tell(doing: str, done: int, total: int) -> None:
+            late = monotonic() - begun > SILENT
+            shown.update(task, description=doing, completed=done, total=total, visible=late)
+
+        yield tell
+        shown.update(task, visible=False)
+
+
+@contextmanager
 def announced(out: Console, *, hidden: bool = False) -> Iterator[None]:
     """Say what is being compiled meanwhile."""
     if hidden:
@@ -112,38 +135,41 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
 
     from rich.markup import escape
 
-    from omnimeter.contract import Outcome, Spec
+    from omnimeter.contract import Outcome, Outcomes, Spec
+    from omnimeter.contract.outcomes import JoinedOutcomes
     from omnimeter.execution import Observer
     from omnimeter.reports.scores import eligibility_of
     from omnimeter.reports.text import interval, number
 
     class Bars(Observer):
         def started(self, agents: Sequence[Spec], expected: int | None) -> None:
-            self.outcomes: dict[Spec, list[Outcome]] = {agent: [] for agent in agents}
-            self.noted = dict.fromkeys(agents, 0.0)
+            self.parts: dict[Spec, list[Outcomes]] = {agent: [] for agent in agents}
+            self.next = dict.fromkeys(agents, 0.0)
             self.tasks = {}
             for agent in agents:
                 self.tasks[agent] = shown.add_task(self.name(agent), total=expected, note="")
 
         def name(self, agent: Spec) -> str:
             label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
-            return escape(label + eligibility_of(self.outcomes[agent]).mark)
+            return escape(label + eligibility_of(JoinedOutcomes(self.parts[agent])).mark)
 
         def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:
-            self.outcomes[agent].extend(outcomes)
+            self.parts[agent].append(Outcomes.of(outcomes))
             shown.update(self.tasks[agent], advance=len(outcomes))
-            if monotonic() - self.noted[agent] > PAUSE:
+            if monotonic() > self.next[agent]:
                 self.note(agent)
 
         def note(self, agent: Spec) -> None:
-            score = protocol.score(self.outcomes[agent])
+            begun = monotonic()
+            score = protocol.score(JoinedOutcomes(self.parts[agent]))
             note = "" if score.value is None else f"mean {number(score.value, 3, signed=True)}"
             if ends := score.parts.get("watched"):
                 note += f" (any time {interval(ends[0], ends[1], 3, signed=True)})"
             if faults := sum(score.faults.values()):
                 note += f" [red]{faults} faults[/red]"
             shown.update(self.tasks[agent], description=self.name(agent), note=note)
-            self.noted[agent] = monotonic()
+            # The score of very many takes longer, and is shown less often.
+            self.next[agent] = monotonic() + max(PAUSE, 20 * (monotonic() - begun))
 
     with progress(hidden=hidden) as shown:
         observer = Bars()

@@ -1,4 +1,4 @@
-"""``omnimeter report``: the page of a stored evaluation, or of several of the same test."""
+"""``omnimeter report``: the page of an evaluation, of several of one test, or of a campaign."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import busy, console, print_json
+from omnimeter.cli.display import busy, console, print_json, slow_progress
 from omnimeter.cli.scores import made_json, print_result, print_seed, print_warnings
 
 
@@ -16,7 +16,8 @@ def report(
     directories: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DIR", help="The directory of an evaluation, or several of the same test."
+            metavar="DIR",
+            help="The directory of an evaluation, several of the same test, or that of a campaign.",
         ),
     ],
     out: Annotated[
@@ -36,12 +37,16 @@ def report(
     Several evaluations of the same test become one: with the exercises and the agents of all. Its
     page needs --out.
 
-    Code that only the evaluation names is not imported without --trust.
+    That of a campaign comes with folders latex and data. Code that only the evaluation names is
+    not imported without --trust.
     """
     from omnimeter.api import load, merge
     from omnimeter.contract import InvalidInputError
     from omnimeter.reports import latex_table, result_json
 
+    if len(directories) == 1 and (directories[0] / "campaign.json").is_file():
+        _report_campaign(directories[0], out, payoff=payoff, latex=latex, trust=trust, json=json)
+        return
     several = len(directories) > 1
     if several and out is None and not latex:
         raise InvalidInputError(
@@ -64,3 +69,41 @@ def report(
     print_result(result.judged)
     print_seed(result)
     console().print(f"report: {page}", soft_wrap=True, markup=False)
+
+
+def _report_campaign(
+    directory: Path, out: Path | None, *, payoff: str | None, latex: bool, trust: bool, json: bool
+) -> None:
+    """Write the report of a campaign."""
+    from omnimeter.api.campaign import Campaign
+    from omnimeter.contract import InvalidInputError
+    from omnimeter.reports.campaign_page import write_campaign_report
+
+    if payoff is not None:
+        message = "The traces of a whole campaign cannot be judged by another payoff."
+        advice = f"Give one of its evaluations: omnimeter report {directory}/evaluations/NAME"
+        raise InvalidInputError(message, advice)
+    study = Campaign.open(directory).study
+    with slow_progress(hidden=json) as tell:
+        report, written = write_campaign_report(study, out, trust=trust, tell=tell)
+    if latex:
+        for file in sorted(written["latex"].glob("*-scores.tex")):
+            typer.echo(f"% {file.stem}\n{file.read_text(encoding='utf-8')}")
+        return
+    if json:
+        print_json(
+            {
+                "directory": str(directory),
+                "complete": report.complete,
+                "result": list(report.sentences),
+                "scores": [each.to_json() for each in report.scores],
+                **{name: str(path) for name, path in written.items()},
+            }
+        )
+        return
+    out_console = console()
+    out_console.print(" ".join(report.sentences), markup=False)
+    if not report.complete:
+        out_console.print("Not all exercises are done.")
+    for name, path in written.items():
+        out_console.print(f"{name}: {path}", soft_wrap=True, markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq
 from typing import Any, Self, overload
@@ -91,6 +92,10 @@ class Outcomes(Sequence[Outcome]):
                 value = each.remarks[name]
                 rows.setdefault(repr(value), (value, []))[1].append(row)
         return [(value, np.array(where)) for value, where in rows.values()]
+
+    def remark_texts(self) -> list[str | None]:
+        """The remarks of each outcome as JSON; ``None`` where there are none."""
+        return [json.dumps(each.remarks) if each.remarks else None for each in self._objects]
 
     def classes(self) -> list[tuple[Spec, IntArray]]:
         """The different environment classes, each with the rows whose exercises are in it."""
@@ -287,6 +292,12 @@ class JoinedOutcomes(Outcomes):
             for value, where in part.take(places).remarks(name):
                 known.setdefault(repr(value), (value, []))[1].append(own[where])
         return [(value, np.sort(np.concatenate(rows))) for value, rows in known.values()]
+
+    def remark_texts(self) -> list[str | None]:  # noqa: D102 - see Outcomes
+        texts: dict[int, str | None] = {}
+        for part, own, places in self._split(self._rows):
+            texts.update(zip(own.tolist(), part.take(places).remark_texts(), strict=True))
+        return [texts[place] for place in range(len(self))]
 
     def classes(self) -> list[tuple[Spec, IntArray]]:  # noqa: D102 - see Outcomes
         known: dict[Spec, list[IntArray]] = {}

@@ -65,6 +65,9 @@ FLUSH_SECONDS = 1.0
 SHARD = 4096
 """Outcomes in one shard at the most."""
 
+STEPS = 32
+"""In so many steps at most an observer is told of what was stored together."""
+
 CHECKED = 256
 """Exercises that are drawn before anything is run, to see whether that can be done."""
 
@@ -428,7 +431,9 @@ class Run:
             for agent, new in done.items():
                 self._finished[agent] = _updated(self._finished[agent], new)
         for agent, outcomes in done.items():  # now that all of it counts: drawing takes time
-            self._observer.finished(agent, outcomes)
+            size = -(-len(outcomes) // STEPS)
+            for first in range(0, len(outcomes), size):
+                self._observer.finished(agent, outcomes[first : first + size])
         self._flushed = monotonic()
 
     def _proposed(self) -> dict[Spec, list[Exercise]]:

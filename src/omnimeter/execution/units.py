@@ -23,7 +23,7 @@ from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.evaluation import Run, slices
 from omnimeter.execution.pool import WorkerPool, worker_pool
 from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated, runner_for
-from omnimeter.protocols.evaluation import Evaluation, stopped_at
+from omnimeter.protocols.evaluation import Evaluation, Stop, stopped_at
 from omnimeter.results import files
 
 if TYPE_CHECKING:
@@ -148,8 +148,7 @@ def unfinished(units: Iterable[Unit]) -> list[Unit]:
         for unit in own:
             outcomes = [_within(done[agent], unit) for agent in unit.agents]
             if any(
-                ((stop := stops[agent]) is None or unit.first <= stop.number)
-                and _is_left(protocol, unit, agent, each)
+                _is_before(stops[agent], unit) and _is_left(protocol, unit, agent, each)
                 for agent, each in zip(unit.agents, outcomes, strict=True)
             ):
                 shards = {shard for each in outcomes for shard in each.shards}
@@ -165,11 +164,17 @@ def _within(outcomes: Outcomes, unit: Unit) -> Outcomes:
     return outcomes[start:stop]
 
 
+def _is_before(stop: Stop | None, unit: Unit) -> bool:
+    """Whether a unit is not after the last exercise of an agent that was stopped."""
+    return stop is None or stop.limit < unit.options.fault_limit or unit.first <= stop.number
+
+
 def _is_left(protocol: Protocol, unit: Unit, agent: Spec, done: Outcomes) -> bool:
     spoilt = np.any((done.faults == INFRASTRUCTURE) & (done.attempts < TRIES))
     if unit.last is not None and len(done) >= unit.last - unit.first:
         return bool(spoilt)
-    if stopped_at(done):
+    stop = stopped_at(done)
+    if stop and stop.limit >= unit.options.fault_limit:
         return False
     return bool(spoilt or unit.last is not None or len(protocol.propose(agent, done)))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -184,16 +183,16 @@ def stopped_at(outcomes: Outcomes) -> Stop | None:
     told = outcomes.remarks(STOPPED)
     stops = [Stop(int(outcomes.numbers[rows].min()), int(limit)) for limit, rows in told]
     own, row, last = outcomes.own_faults, 0, None
-    if len(limits := outcomes.remarks(FAULT_LIMIT)) and own.any():
-        limit_of = {row: int(limit) for limit, rows in limits for row in rows.tolist()}
+    if limits := outcomes.remarks(FAULT_LIMIT):
+        limit = max(int(limit) for limit, _ in limits)  # a later run may have raised it
         numbers = outcomes.numbers
         spared = set(numbers[(outcomes.faults != 0) & ~own].tolist())
         for place in sorted(np.flatnonzero(own).tolist(), key=lambda place: int(numbers[place])):
             number = int(numbers[place])
             joined = last is not None and all(k in spared for k in range(last + 1, number))
             row, last = row + 1 if joined else 1, number
-            if row >= limit_of.get(place, inf):
-                stops.append(Stop(number, row))
+            if row >= limit:
+                stops.append(Stop(number, limit))
                 break
     return min(stops, default=None)
 

@@ -500,8 +500,8 @@ def between_sentences(said: Between) -> list[str]:
     pairs = said.wins + said.ties + said.losses
     if pairs:
         sentences.append(
-            f"{agent} did better in {said.wins} of {counted(pairs, unit)}, {reference} in "
-            f"{said.losses}; both got the same in {said.ties}."
+            f"{agent} did better in {grouped(said.wins)} of {counted(pairs, unit)}, {reference} in "
+            f"{grouped(said.losses)}; both got the same in {grouped(said.ties)}."
         )
     if said.improvement is not None:
         shares = said.improvement.value, said.improvement.low, said.improvement.high

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
@@ -42,8 +42,8 @@ ERROR_RATE = 0.05
 """How often a difference may be claimed, over all comparisons, between equal agents."""
 
 
-class _Payoffs(NamedTuple):
-    """What an agent got, by number and instance of the exercise.
+class Sample(NamedTuple):
+    """The values of an agent, by number and instance of the exercise.
 
     Where exercises may differ between agents, the number is that of an independent part of the
     test, such as a repetition, and there is no instance.
@@ -52,6 +52,10 @@ class _Payoffs(NamedTuple):
     numbers: IntArray
     instances: NDArray[np.uint64]
     values: FloatArray
+
+
+Watched = Callable[[float], tuple[float, float] | None]
+"""The ends of an interval that holds at every moment, by its confidence."""
 
 
 class Verdict(StrEnum):
@@ -221,35 +225,77 @@ def _comparison(
     results: Sequence[Result], agent: Spec, chosen: Spec, simultaneous: int, marks: tuple[str, str]
 ) -> Comparison:
     """One agent against another, as one of several comparisons."""
+
+    def watched(confidence: float) -> tuple[float, float] | None:
+        return watched_over(results, agent, chosen, confidence)
+
+    return comparison_of(
+        (agent, chosen),
+        strata_of(results, agent, chosen),
+        support_of(results),
+        simultaneous,
+        marks,
+        unit=results[0].design.unit,
+        faulty=has_own_faults(results, agent) or has_own_faults(results, chosen),
+        sequential=any(result.design.precision is not None for result in results),
+        watched=None if all(result.complete for result in results) else watched,
+        always=watched,
+    )
+
+
+def comparison_of(
+    agents: tuple[Spec, Spec],
+    strata: tuple[Sequence[FloatArray], Sequence[FloatArray]],
+    support: Support | None,
+    simultaneous: int,
+    marks: tuple[str, str],
+    *,
+    unit: str,
+    faulty: bool,
+    sequential: bool,
+    watched: Watched | None,
+    always: Watched,
+) -> Comparison:
+    """One agent against another by their values, as one of several comparisons.
+
+    Args:
+        agents: The agent, and the reference.
+        strata: Their values in what both finished, by seed and by part of the test.
+        support: The lowest and the highest possible value.
+        simultaneous: For how many comparisons the interval holds at once.
+        marks: The marks of both.
+        unit: What is compared one by one.
+        faulty: Whether one of them had faults of its own.
+        sequential: Whether a precision decided on the length of the test.
+        watched: Where the test was not completed, its interval that holds at every moment.
+        always: The same where the test is sequential.
+    """
     confidence = 1 - ERROR_RATE / max(1, simultaneous)
-    support = support_of(results)
-    shared = strata_of(results, agent, chosen)
-    count = sum(map(len, shared[0]))
-    estimate = stratified_difference(*shared, confidence, support) if count else None
+    count = sum(map(len, strata[0]))
+    estimate = stratified_difference(*strata, confidence, support) if count else None
     difference = None if estimate is None else estimate.value
     low, high, p_value, verdict = None, None, None, Verdict.TOO_FEW
-    if has_own_faults(results, agent) or has_own_faults(results, chosen):
+    if faulty:
         # Its own faults decide which of its exercises can be compared, so nothing is shown.
         verdict = Verdict.FAULTY
     elif estimate is not None and count > 1:
         low, high = estimate.low, estimate.high
-        p_value = min(1.0, simultaneous * stratified_test(*shared, support))
+        p_value = min(1.0, simultaneous * stratified_test(*strata, support))
         verdict = verdict_of(low, high)
-    watched = None
-    sequential = any(result.design.precision is not None for result in results)
-    complete = all(result.complete for result in results)
-    if verdict not in (Verdict.TOO_FEW, Verdict.FAULTY) and (sequential or not complete):
-        watched = _watched_over(results, agent, chosen, confidence)
-    if sequential and watched and difference is not None:
-        p_value, (low, high) = None, watched
+    ends = None
+    chosen = always if sequential else watched
+    if verdict not in (Verdict.TOO_FEW, Verdict.FAULTY) and chosen is not None:
+        ends = chosen(confidence)
+    if sequential and ends and difference is not None:
+        p_value, (low, high) = None, ends
         verdict = verdict_of(low, high)
     numbers = difference, low, high, count, p_value
-    unit = results[0].design.unit
     bounded = estimate is not None and estimate.bounded and not sequential
-    return Comparison(agent, chosen, *numbers, verdict, unit, simultaneous, bounded, watched, marks)
+    agent, reference = agents
+    return Comparison(agent, reference, *numbers, verdict, unit, simultaneous, bounded, ends, marks)
 
 
-def _watched_over(
+def watched_over(
     results: Sequence[Result], agent: Spec, reference: Spec, confidence: float
 ) -> tuple[float, float] | None:
     """The ends of the interval that holds at every moment, of the mean over seeds."""
@@ -310,13 +356,13 @@ def _cycles(numbers: IntArray, paid: IntArray, values: FloatArray, parts: int) -
     return cycle_means(numbers, payoffs, parts)
 
 
-def _payoffs(result: Result, agent: Spec) -> _Payoffs:
+def sample_of(result: Result, agent: Spec) -> Sample:
     """What an agent got; its independent values where the test has some of its own."""
     numbers, values = unit_values(result, agent)
     if result.values:
-        return _Payoffs(numbers, np.zeros(len(numbers), np.uint64), values)
+        return Sample(numbers, np.zeros(len(numbers), np.uint64), values)
     done = result.outcomes.get(agent, Outcomes())
-    return _Payoffs(numbers, done.instances[done.paid], values)
+    return Sample(numbers, done.instances[done.paid], values)
 
 
 class Pairs(NamedTuple):
@@ -337,13 +383,18 @@ class Pairs(NamedTuple):
 
 def paired(result: Result, agent: Spec, reference: Spec) -> Pairs:
     """What two agents got in what both finished."""
-    first, second = _payoffs(result, agent), _payoffs(result, reference)
+    parts = 1 if result.values else result.design.parts
+    return pairs_of(sample_of(result, agent), sample_of(result, reference), parts)
+
+
+def pairs_of(first: Sample, second: Sample, parts: int) -> Pairs:
+    """The values of two agents in what both finished, in the order of so many parts."""
     same = all(map(np.array_equal, first[:2], second[:2])) and is_rising(first.numbers)
     if same:  # as mostly, and soon seen
         ours = theirs = np.arange(len(first.numbers))
     else:
-        ours, theirs = _matched(first, second)
-    part = first.numbers[ours] % (1 if result.values else result.design.parts)
+        ours, theirs = matching_rows(first, second)
+    part = first.numbers[ours] % parts
     order = np.argsort(part, kind="stable")
     ours, theirs = ours[order], theirs[order]
     return Pairs(first.numbers[ours], part[order], first.values[ours], second.values[theirs])
@@ -353,10 +404,14 @@ def strata_of(
     results: Sequence[Result], agent: Spec, reference: Spec
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """What two agents got in what both finished, by seed and by part of the test."""
+    return strata_in(paired(result, agent, reference) for result in results)
+
+
+def strata_in(known: Iterable[Pairs]) -> tuple[list[FloatArray], list[FloatArray]]:
+    """The values of two agents under each of some seeds, by seed and by part of the test."""
     mine: list[FloatArray] = []
     other: list[FloatArray] = []
-    for result in results:
-        pairs = paired(result, agent, reference)
+    for pairs in known:
         if len(pairs.numbers):
             starts = np.flatnonzero(np.diff(pairs.parts)) + 1
             mine += np.split(pairs.first, starts)
@@ -364,7 +419,7 @@ def strata_of(
     return mine, other
 
 
-def _matched(first: _Payoffs, second: _Payoffs) -> tuple[IntArray, IntArray]:
+def matching_rows(first: Sample, second: Sample) -> tuple[IntArray, IntArray]:
     """The rows in which both have the same number and instance, by number and then by instance."""
     codes = np.unique(np.append(first.instances, second.instances), return_inverse=True)[1]
     keys = np.append(first.numbers, second.numbers) * (int(codes.max(initial=0)) + 1) + codes

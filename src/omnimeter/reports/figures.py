@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 
 from omnimeter.contract import Spec, Trace
-from omnimeter.contract.agent import FloatArray
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.exercise import FOREVER, NANOSECONDS
 from omnimeter.payoffs import average_along
 from omnimeter.payoffs.functions import running_averages
@@ -33,6 +34,7 @@ class Scale(StrEnum):
     """How the places of curves lie on the horizontal axis."""
 
     EVEN = "even"
+    VALUES = "even, not from the beginning of something"
     AMOUNTS = "numbers, logarithmic"
     SECONDS = "seconds, logarithmic"
 
@@ -138,7 +140,7 @@ def _drawable(number: float | None) -> float | None:
     return number if number is not None and isfinite(number) else None
 
 
-def _curve(
+def curve_of(
     label: str,
     places: Iterable[float],
     values: Iterable[float],
@@ -203,7 +205,7 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
         adjusted: Whether exercises count in the scores with other values than these payoffs.
     """
     curves = tuple(
-        _curve(
+        curve_of(
             row.name,
             (each.complexity for each in row.complexities),
             (each.value for each in row.complexities),
@@ -260,8 +262,74 @@ def learning_figure(
         rows: Its scores.
         traces: Traces with the keys of their exercises, for example ``Record.traces()``.
     """
-    if result.design.unit == REPETITION:
-        return None
+    sums = LearningSums()
+    sums.add(result, traces)
+    return sums.figure({row.agent: row.name for row in rows})
+
+
+class LearningSums:
+    """What a learning figure is made of, summed over the traces of evaluations of one test.
+
+    The moments are those of the first evaluation.
+    """
+
+    def __init__(self) -> None:
+        self._timed = False
+        self._moments: IntArray | None = None
+        # Count, mean and sum of squared deviations at each moment, updated one by one (Welford).
+        self._sums: dict[Spec, FloatArray] = {}
+
+    def add(self, result: Result, traces: Iterable[tuple[str, Trace]]) -> None:
+        """Add the traces of an evaluation."""
+        if result.design.unit == REPETITION:
+            return
+        if self._moments is None:
+            self._timed, self._moments = _moments(result)
+        moments, timed = self._moments, self._timed
+        taken: _Taken | None = None  # made for the first trace: mostly there are none
+        for key, trace in traces:
+            taken = taken or _Taken(result, timed=timed)
+            owner, length = taken.find(key)
+            known = moments <= length
+            if trace.fault is not None or not known.any():
+                continue
+            if timed:
+                values = average_along(trace.rewards, trace.times, moments)
+            else:
+                values = running_averages(trace.rewards)[np.minimum(moments, len(trace))]
+            count, mean, squares = self._sums.setdefault(owner, np.zeros((3, len(moments))))
+            count += known
+            before = np.where(known, values - mean, 0.0)
+            mean += before / np.maximum(count, 1)
+            squares += before * (values - mean)
+
+    def figure(self, names: Mapping[Spec, str]) -> CurveFigure | None:
+        """The figure of agents by their names; ``None`` where there is nothing to draw."""
+        if self._moments is None:
+            return None
+        order, timed = list(names.values()), self._timed
+        places = self._moments / (NANOSECONDS if timed else 1)
+        curves = tuple(
+            _mean_curve(name, places, self._sums[agent])
+            for agent, name in names.items()
+            if agent in self._sums
+        )
+        if max((len(curve.places) for curve in curves), default=0) < 2:
+            return None
+        return CurveFigure(
+            "learning",
+            "Average reward so far",
+            "The average of all rewards until each moment, averaged over exercises. The band is "
+            f"the 95 % interval at each moment by itself.{behind(order)}",
+            "Seconds" if timed else "Interactions",
+            "Average reward so far",
+            curves,
+            banded=True,
+        )
+
+
+def _moments(result: Result) -> tuple[bool, IntArray]:
+    """Whether exercises are as long as a time, and the moments at which rewards are averaged."""
     budgets = {
         each.budget for done in result.outcomes.values() for each in done.distinct_exercises()
     }
@@ -270,42 +338,7 @@ def learning_figure(
     longest = max((each for each in lengths if each != FOREVER), default=0)
     first = longest / POINTS if timed else 1.0
     spaced = np.linspace(first, longest, min(POINTS, longest))
-    moments = np.unique(spaced.round().astype(np.int64))
-    taken: _Taken | None = None  # made for the first trace: mostly there are none
-    # Count, mean and sum of squared deviations at each moment, updated value by value (Welford).
-    sums: dict[str, FloatArray] = {}
-    names = {row.agent: row.name for row in rows}
-    for key, trace in traces:
-        taken = taken or _Taken(result, timed=timed)
-        owner, length = taken.find(key)
-        known = moments <= length
-        if trace.fault is not None or not known.any():
-            continue
-        if timed:
-            values = average_along(trace.rewards, trace.times, moments)
-        else:
-            values = running_averages(trace.rewards)[np.minimum(moments, len(trace))]
-        name = names[owner]
-        count, mean, squares = sums.setdefault(name, np.zeros((3, len(moments))))
-        count += known
-        before = np.where(known, values - mean, 0.0)
-        mean += before / np.maximum(count, 1)
-        squares += before * (values - mean)
-    order = list(names.values())
-    places = moments / (NANOSECONDS if timed else 1)
-    curves = tuple(_mean_curve(name, places, sums[name]) for name in order if name in sums)
-    if max((len(curve.places) for curve in curves), default=0) < 2:
-        return None
-    return CurveFigure(
-        "learning",
-        "Average reward so far",
-        "The average of all rewards until each moment, averaged over exercises. The band is the "
-        f"95 % interval at each moment by itself.{behind(order)}",
-        "Seconds" if timed else "Interactions",
-        "Average reward so far",
-        curves,
-        banded=True,
-    )
+    return timed, np.unique(spaced.round().astype(np.int64))
 
 
 class _Taken:
@@ -345,7 +378,7 @@ def _mean_curve(label: str, places: FloatArray, sums: FloatArray) -> Curve:
     freedom = np.where(count > 1, count - 1, np.nan)
     reach = stdtrit(freedom, 0.975) * np.sqrt(squares / freedom / count)
     ends = np.stack((mean - reach, mean + reach), axis=1)
-    return _curve(label, places[seen].tolist(), mean.tolist(), ends.tolist())
+    return curve_of(label, places[seen].tolist(), mean.tolist(), ends.tolist())
 
 
 def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure | None:
@@ -380,23 +413,48 @@ def course_figures(result: Result, rows: Sequence[ScoreRow]) -> list[CurveFigure
 
     Empty where no agent has come to two such moments.
     """
-    repetitions = repetition_count(result)
+    courses = {row.name: course_of(result, row.agent) for row in rows}
+    return figures_of_courses(
+        {name: course for name, course in courses.items() if len(course) > 1},
+        [row.name for row in rows],
+        timed=result.design.length_unit == "seconds",
+    )
+
+
+class Step(NamedTuple):
+    """A moment at which a test could have been stopped, with the score and its interval there."""
+
+    length: float
+    level: float
+    value: float
+    low: float | None
+    high: float | None
+
+
+def course_of(result: Result, agent: Spec) -> list[Step]:
+    """The course of the test of one agent; without an interval until it had time to act."""
+    course = result.courses.get(agent, ())
+    # Rounds in which the agent had no time to act yet, so that its score is 0 by the rules.
+    done = result.outcomes[agent]
+    acted = done.numbers[done.interactions > 0] // max(1, repetition_count(result))
+    idle = int(acted.min(initial=len(course)))
+    steps = []
+    for place, each in enumerate(course):
+        low, high = each.interval[:2] if each.interval and place >= idle else (None, None)
+        steps.append(Step(each.length, each.level, each.value, low, high))
+    return steps
+
+
+def figures_of_courses(
+    courses: Mapping[str, Sequence[Step]], order: Sequence[str], *, timed: bool
+) -> list[CurveFigure]:
+    """The figures of courses by the names of agents, whose ``order`` names all of them."""
     scores, levels = [], []
-    for row in rows:
-        course = result.courses.get(row.agent, ())
-        if len(course) < 2:
-            continue
-        # Rounds in which the agent had no time to act yet, so that its score is 0 by the rules.
-        done = result.outcomes[row.agent]
-        acted = done.numbers[done.interactions > 0] // repetitions
-        idle = int(acted.min(initial=len(course)))
-        ends: list[tuple[float | None, float | None]] = [
-            each.interval[:2] if each.interval and place >= idle else (None, None)
-            for place, each in enumerate(course)
-        ]
+    for name, course in courses.items():
         lengths, unknown = [each.length for each in course], [(None, None)] * len(course)
-        scores.append(_curve(row.name, lengths, [each.value for each in course], ends))
-        levels.append(_curve(row.name, lengths, [each.level for each in course], unknown))
+        ends = [(each.low, each.high) for each in course]
+        scores.append(curve_of(name, lengths, [each.value for each in course], ends))
+        levels.append(curve_of(name, lengths, [each.level for each in course], unknown))
     if not scores:
         return []
     if any(low is not None for curve in scores for low in curve.lows):
@@ -408,10 +466,9 @@ def course_figures(result: Result, rows: Sequence[ScoreRow]) -> list[CurveFigure
             note += " Until it has had time to act, an agent has 0 and no band."
     else:
         note = "One repetition alone has no interval."
-    timed = result.design.length_unit == "seconds"
     across = "Length of a repetition, in " + ("the agent's own time" if timed else "interactions")
     scale = Scale.SECONDS if timed else Scale.AMOUNTS
-    grey = behind([row.name for row in rows])
+    grey = behind(order)
     course_figure = CurveFigure(
         "course",
         "Score in the course of the test",

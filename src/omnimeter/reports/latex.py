@@ -63,7 +63,7 @@ def escaped(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in printable(text)).replace(r" \%", r"\,\%")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text as any LaTeX engine shows it: what its first fonts do not have is named."""
 
     def one(sign: str) -> str:
@@ -79,50 +79,77 @@ def _plain(text: str) -> str:
 def latex_table(result: Result) -> str:
     r"""Scores and differences as LaTeX tables, best first; needs ``\usepackage{booktabs}``."""
 
-    def tabular(table: Table) -> str:
+    def bare(table: Table) -> str:
         rows = [table.headings, *([cell.text for cell in row] for row in table.rows)]
         head, *body = (" & ".join(map(escaped, row)) + r" \\" for row in rows)
         begin = rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}"
         lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
         return "\n".join(lines) + "\n"
 
-    text = tabular(score_table(result))
+    text = bare(score_table(result))
     if compared := comparisons(result):
         reference = escaped(compared[0].reference_name)
-        text += f"\n% Differences from {reference}\n{tabular(difference_table(compared))}"
+        text += f"\n% Differences from {reference}\n{bare(difference_table(compared))}"
     for sentence in eligibility_sentences(result):
         text += f"\n\\par {escaped(sentence)}\n"
     return text
 
 
-def long_table(table: Table, caption: str) -> str:
-    """A table that may go over several pages, for the report."""
+_WIDE = r">{\raggedright\arraybackslash}p{3.7cm}"
+_HEADED = r">{\raggedleft\arraybackslash}p{2.4cm}"
+_TEXTS = ("Agent", "Parameters", "Test", "Best", "Not shown to be worse")
+_LONGEST_HEADING = 20
 
-    def rows(texts: Sequence[str]) -> str:
-        """A row of LaTeX for each line of the cells."""
-        lines = zip_longest(*(text.split("\n") for text in texts), fillvalue="")
-        return "\n".join(" & ".join(map(_plain, line)) + r" \\" for line in lines)
 
-    head = rows(table.headings)
-    space = "\n" + r"\noalign{\smallskip}" if "\n" in head else ""
-    wide = r">{\raggedright\arraybackslash}p{3.7cm}"
-    texts = ("Agent", "Parameters")
-    columns = [wide if each in texts else "r" for each in table.headings]
-    if table.headings[0] not in texts:
-        columns[0] = "l"
+def _columns(table: Table) -> str:
+    """What the columns of a table are in LaTeX."""
+
+    def column(heading: str) -> str:
+        if heading in _TEXTS:
+            return _WIDE
+        if heading in ("Faults", "Verdict"):
+            return "l"
+        return _HEADED if max(map(len, heading.split("\n"))) > _LONGEST_HEADING else "r"
+
+    first, *others = table.headings
+    return "".join([_WIDE if first in _TEXTS else "l", *map(column, others)])
+
+
+def _rows(texts: Sequence[str]) -> str:
+    """A row of LaTeX for each line of the cells."""
+    lines = zip_longest(*(text.split("\n") for text in texts), fillvalue="")
+    return "\n".join(" & ".join(map(plain, line)) + r" \\" for line in lines)
+
+
+def tabular(table: Table) -> str:
+    r"""A table for a paper; needs ``\usepackage{array,booktabs}``."""
     return "\n".join(
         [
-            rf"\begin{{longtable}}{{{''.join(columns)}}}",
-            rf"\caption{{{_plain(caption)}}}\\",
+            rf"\begin{{tabular}}{{{_columns(table)}}}",
+            *(r"\toprule", _rows(table.headings), r"\midrule"),
+            *(_rows([cell.text for cell in row]) for row in table.rows),
+            *(r"\bottomrule", r"\end{tabular}", ""),
+        ]
+    )
+
+
+def long_table(table: Table, caption: str) -> str:
+    """A table that may go over several pages, for the report."""
+    head = _rows(table.headings)
+    space = "\n" + r"\noalign{\smallskip}" if "\n" in head else ""
+    return "\n".join(
+        [
+            rf"\begin{{longtable}}{{{_columns(table)}}}",
+            rf"\caption{{{plain(caption)}}}\\",
             *(r"\toprule", head, r"\midrule", r"\endfirsthead"),
             *(r"\toprule", head, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
-            *(rows([cell.text for cell in row]) + space for row in table.rows),
+            *(_rows([cell.text for cell in row]) + space for row in table.rows),
             r"\end{longtable}",
         ]
     )
 
 
-_PREAMBLE = r"""\documentclass[a4paper]{article}
+PREAMBLE = r"""\documentclass[a4paper]{article}
 \usepackage[margin=1.8cm]{geometry}
 \usepackage{array}
 \usepackage{graphicx}
@@ -168,8 +195,8 @@ def write_latex_report(
     """
     files.make_directory(directory)
     written: dict[str, Path] = {}
-    body = [rf"\title{{{_plain(title)}}}", r"\author{}", r"\date{}", "", r"\begin{document}"]
-    body += [r"\maketitle", *(f"{_plain(note)}\n" for note in notes)]
+    body = [rf"\title{{{plain(title)}}}", r"\author{}", r"\date{}", "", r"\begin{document}"]
+    body += [r"\maketitle", *(f"{plain(note)}\n" for note in notes)]
     order = list(dict.fromkeys(each.problem for each in settings))
     ranked = sorted(settings, key=lambda each: order.index(each.problem))
     for problem, group in groupby(ranked, key=lambda each: each.problem):
@@ -178,7 +205,7 @@ def write_latex_report(
         name += re.sub(r"[^a-z0-9]+", "-", problem.lower()).strip("-")[:40] or "problem"
         decision = best_under(members, test=test, held_out=held_out)
         grid = bounds_grid(members, test=test, held_out=held_out)
-        body += ["", rf"\section{{{_plain(problem)}}}", "", _opening(members, decision, scaled), ""]
+        body += ["", rf"\section{{{plain(problem)}}}", "", _opening(members, decision, scaled), ""]
         for figure in (
             time_figure(members),
             time_figure(members, online=True),
@@ -192,7 +219,7 @@ def write_latex_report(
             body += [
                 r"\begin{figure}[htbp]\centering",
                 rf"\includegraphics[width=0.85\linewidth]{{{path.name}}}",
-                rf"\caption{{{_plain(f'{problem}. {figure.caption}')}}}",
+                rf"\caption{{{plain(f'{problem}. {figure.caption}')}}}",
                 r"\end{figure}",
             ]
         table = settings_table(members)
@@ -203,7 +230,7 @@ def write_latex_report(
         best = f"{problem}: the chosen setting of each algorithm, on {tested}."
         body += [r"\clearpage", r"{\footnotesize", long_table(decision_table(decision), best)]
         body += [long_table(table, f"{problem}: all settings, on all MDPs."), r"}", r"\clearpage"]
-    text = _PREAMBLE + "\n".join([*body, r"\end{document}", ""])
+    text = PREAMBLE + "\n".join([*body, r"\end{document}", ""])
     written["report"] = directory / "report.tex"
     files.write(written["report"], text.encode())
     return written
@@ -221,4 +248,4 @@ def _opening(settings: Sequence[Setting], decision: Decision, scaled: str) -> st
         scaled or (f"Times were measured on {', '.join(machines)}." if any(machines) else ""),
         f"The longest offline phase took {time_text(longest)}.",
     ]
-    return " ".join(_plain(sentence) for sentence in sentences if sentence)
+    return " ".join(plain(sentence) for sentence in sentences if sentence)

@@ -43,6 +43,8 @@ from omnimeter.reports.time_figures import TimeReport, time_report
 from omnimeter.results import files
 
 if TYPE_CHECKING:
+    import jinja2
+
     from omnimeter.results import Record
 
 
@@ -102,8 +104,13 @@ class FaultRow:
     @property
     def headline(self) -> str:
         """The first line of the message, of at most 160 characters."""
-        line = next(iter(self.fault.message.strip().splitlines()), "").strip()
-        return line if len(line) <= 160 else line[:159] + "…"
+        return headline(self.fault)
+
+
+def headline(fault: Fault) -> str:
+    """The first line of the message of a fault, of at most 160 characters."""
+    line = next(iter(fault.message.strip().splitlines()), "").strip()
+    return line if len(line) <= 160 else line[:159] + "…"
 
 
 def fault_table(outcomes: Iterable[Outcome]) -> list[FaultRow]:
@@ -231,7 +238,7 @@ def _budget_text(budget: Budget) -> str:
     return " or ".join(parts) + (", whichever ends first" if len(parts) > 1 else "")
 
 
-def _provenance(session: Mapping[str, Any]) -> Pairs:
+def session_pairs(session: Mapping[str, Any]) -> Pairs:
     """How results were made, from what one session recorded."""
     machine, versions = session.get("machine", {}), session.get("versions", {})
     revisions = [
@@ -376,7 +383,7 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         figures=figures_of(result, record, rows, compared, timed),
         faults=fault_table(each for done in every for each in done.where(done.faults != 0)),
         setting=_setting(evaluation, exercises, complexities, _drawn_seed(record, result)),
-        provenance=[_provenance(session) for session in record.provenance()],
+        provenance=[session_pairs(session) for session in record.provenance()],
         places={names[agent]: place for place, agent in enumerate(result.scores)},
         fingerprint=record.fingerprint,
         design=design,
@@ -458,10 +465,9 @@ def write_report(record: Record, path: Path | None = None, payoff: Spec | None =
     return target
 
 
-def render(contents: Contents) -> str:
-    """The page as text; everything that agents wrote is escaped."""
+def templates() -> jinja2.Environment:
+    """The templates of pages; everything that is put into them is escaped."""
     import jinja2
-    from markupsafe import Markup
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("omnimeter.reports"),
@@ -472,11 +478,32 @@ def render(contents: Contents) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["printable"] = printable
+    environment.globals |= {
+        "text": text,
+        "colours": style.NAMES,
+        "verdicts": {verdict.name.lower(): sign for verdict, sign in _VERDICTS.items()},
+        "text_columns": TEXT_COLUMNS,
+    }
+    return environment
+
+
+SIGNS = "●■▲◆▼✚"
+"""The markers of the figures as characters, where each agent has its own."""
+
+TEXT_COLUMNS = ("Agent", "Faults", "Verdict", "Parameters", "Best", "Not shown to be worse")
+"""The headings of the columns that hold no numbers."""
+
+
+def render(contents: Contents) -> str:
+    """The page as text; everything that agents wrote is escaped."""
+    from markupsafe import Markup
+
+    environment = templates()
     # Drawn here, with the names of agents escaped already.
     drawn = {each.name: Markup(inline_svg(each, contents.places)) for each in contents.figures}
     rows, places = contents.rows, contents.places
     # With few agents each has the marker of the figures, as a character.
-    signs = zip(places, enumerate("●■▲◆▼✚", 1), strict=False) if style.few(len(places)) else ()
+    signs = zip(places, enumerate(SIGNS, 1), strict=False) if style.few(len(places)) else ()
     by_name = dict(signs)
     labels = {row.label: row.name for row in rows}
     longest_first = sorted({*places, *labels}, key=len, reverse=True)
@@ -486,12 +513,9 @@ def render(contents: Contents) -> str:
         drawn=drawn,
         # Cut around the names of agents, which are at the odd places.
         summary=re.split(f"({'|'.join(map(re.escape, longest_first))})", contents.summary),
-        text=text,
-        colours=style.NAMES,
         most_faults=40,
         score_places=text.decimals(n for row in rows for n in (row.value, row.low, row.high)),
         signs=by_name | {label: by_name[name] for label, name in labels.items() if name in by_name},
-        verdicts={verdict.name.lower(): sign for verdict, sign in _VERDICTS.items()},
         repetitions=contents.design.unit == REPETITION,
     )
     return page

@@ -34,13 +34,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
+_LINEAR = (Scale.EVEN, Scale.VALUES)
+
+
 def _set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
     """How far the horizontal axis goes, and what is written at its marks, of which so many fit."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.margins(x=0.0 if figure.banded else 0.03)
-    if figure.scale is Scale.EVEN:
-        if figure.banded:  # from the beginning of time
+    if figure.scale in _LINEAR:
+        if figure.banded and figure.scale is Scale.EVEN:  # from the beginning of time
             axes.set_xlim(left=0)
         return
     places = [place for curve in figure.curves for place in curve.places]
@@ -214,7 +217,7 @@ def _in_panels(figure: CurveFigure, canvas: Canvas) -> None:
         _curve(axes, curve, 0.0, figure, style.SERIES[0], mark)
         _set_scale(axes, figure, 4)
         _furnish(axes)
-        if figure.scale is Scale.EVEN:
+        if figure.scale in _LINEAR:
             axes.locator_params(axis="x", nbins=5)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(names[curve.label], loc="left", color=style.INK, pad=4)
@@ -233,7 +236,7 @@ def _curve(
     if figure.banded:
         # Early in a test, which a logarithmic axis shows at length, hardly anything is known: an
         # interval that does not end inside the figure would darken its whole height.
-        seen = None if figure.scale is Scale.EVEN else ((lows > bottom) | (highs < top)).tolist()
+        seen = None if figure.scale in _LINEAR else ((lows > bottom) | (highs < top)).tolist()
         axes.fill_between(across, lows, highs, where=seen, color=colour, alpha=0.16, linewidth=0)
     else:  # an interval at each place; dotted where it does not fit into the figure
         fits = (lows >= bottom) & (highs <= top)
@@ -329,7 +332,17 @@ def inline_svg(figure: Figure, places: Mapping[str, int]) -> str:
         figure: What to draw.
         places: The place of each agent, by label, which decides on its colour and marker.
     """
-    text = _rendered(figure, places, "svg", titled=False).decode()
+    return _inline(figure, _rendered(figure, places, "svg", titled=False)["svg"])
+
+
+def inline_svg_and_pdf(figure: Figure, places: Mapping[str, int]) -> tuple[str, bytes]:
+    """A figure as ``inline_svg`` gives it, and as a PDF file without its title, drawn once."""
+    both = _rendered(figure, places, "svg", "pdf", titled=False)
+    return _inline(figure, both["svg"]), both["pdf"]
+
+
+def _inline(figure: Figure, content: bytes) -> str:
+    text = content.decode()
     opening = r'<svg\b[^>]*?viewBox="([^"]*)"[^>]*>'
     text = re.sub(opening, r'<svg viewBox="\1">', text[text.index("<svg") :], count=1)
 
@@ -360,7 +373,7 @@ def save_figure(figure: Figure, places: Mapping[str, int], path: Path) -> None:
         raise InvalidInputError(
             f"A figure cannot be written as {path.name!r}.", "Use .svg, .pdf or .png."
         )
-    files.write(path, _rendered(figure, places, kind, titled=True))
+    files.write(path, _rendered(figure, places, kind, titled=True)[kind])
 
 
 def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool = True) -> Canvas:
@@ -407,14 +420,23 @@ def _styled(figure: Figure) -> Iterator[None]:
         yield
 
 
-def _rendered(figure: Figure, places: Mapping[str, int], kind: str, *, titled: bool) -> bytes:
-    sink = io.BytesIO()
+def _rendered(
+    figure: Figure, places: Mapping[str, int], *kinds: str, titled: bool
+) -> dict[str, bytes]:
+    """A figure in some formats, which are drawn with one layout."""
+    rendered = {}
     with _styled(figure):
-        matplotlib_figure(figure, places, titled=titled).savefig(
-            sink,
-            format=kind,
-            metadata=dict(_UNDATED[kind]),
-            dpi=200,
-            facecolor="none" if kind == "svg" else "white",
-        )
-    return sink.getvalue()
+        canvas = matplotlib_figure(figure, places, titled=titled)
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")  # done; each format would do it again
+        for kind in kinds:
+            sink = io.BytesIO()
+            canvas.savefig(
+                sink,
+                format=kind,
+                metadata=dict(_UNDATED[kind]),
+                dpi=200,
+                facecolor="none" if kind == "svg" else "white",
+            )
+            rendered[kind] = sink.getvalue()
+    return rendered

@@ -124,6 +124,7 @@ class ComplexityMean:
         complexity: The mean complexity of the exercises.
         low: The lower end of the 95 % interval; ``None`` for a single exercise.
         count: From how many exercises or, where these depend on each other, repetitions.
+        between: The lowest and the highest complexity of the bin.
     """
 
     complexity: float
@@ -131,6 +132,7 @@ class ComplexityMean:
     low: float | None
     high: float | None
     count: int
+    between: tuple[float, float]
 
 
 def complexity_bins(*outcomes: Sequence[Outcome]) -> list[tuple[float, float]]:
@@ -140,7 +142,12 @@ def complexity_bins(*outcomes: Sequence[Outcome]) -> list[tuple[float, float]]:
         outcomes: The outcomes of each agent.
     """
     columns = map(Outcomes.of, outcomes)
-    known = np.concatenate([np.empty(0), *(each.complexities[each.paid] for each in columns)])
+    return bins_of([each.complexities[each.paid] for each in columns])
+
+
+def bins_of(complexities: Sequence[FloatArray]) -> list[tuple[float, float]]:
+    """The bins of some complexities; see ``complexity_bins``."""
+    known = np.concatenate([np.empty(0), *complexities])
     distinct = np.unique(known)
     if len(distinct) <= 12:
         return [(each, each) for each in distinct.tolist()]
@@ -170,8 +177,18 @@ def complexity_means(
     """
     outcomes = Outcomes.of(outcomes)
     paid = outcomes.paid
-    complexities, payoffs = outcomes.complexities[paid], outcomes.payoffs[paid]
     group = outcomes.numbers[paid] % repetitions if repetitions else None
+    return means_in_bins(outcomes.complexities[paid], outcomes.payoffs[paid], bins, support, group)
+
+
+def means_in_bins(
+    complexities: FloatArray,
+    payoffs: FloatArray,
+    bins: Iterable[tuple[float, float]],
+    support: Support | None = None,
+    group: IntArray | None = None,
+) -> tuple[ComplexityMean, ...]:
+    """The mean payoff in each bin of complexities; values of one group depend on each other."""
     means = []
     for lowest, highest in bins:
         inside = (lowest <= complexities) & (complexities <= highest)
@@ -182,7 +199,8 @@ def complexity_means(
             estimate = mean(values, support=support)
             low, high = (estimate.low, estimate.high) if estimate.count > 1 else (None, None)
             complexity = float(np.mean(at))
-            means.append(ComplexityMean(complexity, estimate.value, low, high, estimate.count))
+            numbers = complexity, estimate.value, low, high, estimate.count
+            means.append(ComplexityMean(*numbers, (lowest, highest)))
     return tuple(means)
 
 
@@ -270,12 +288,18 @@ def _score_rows(result: Result) -> list[ScoreRow]:
                 eligibility=eligibility_of(outcomes),
             )
         )
-    rows.sort(
+    return ranked(rows)
+
+
+def ranked(unordered: Iterable[ScoreRow]) -> list[ScoreRow]:
+    """Rows in order, with the ranks of those that have one; see ``score_rows``."""
+    rows = sorted(
+        unordered,
         key=lambda row: (
             row.eligibility.order,
             inf if row.value is None else -row.value,
             row.label,
-        )
+        ),
     )
     first = rows[0].eligibility if rows else Eligibility()
     if first.own_faults:

@@ -117,12 +117,12 @@ def score_table(result: Result, *, interactions: bool = False) -> Table:
 
 def metric_table(result: Result) -> Table | None:
     """The secondary metrics of the test; ``None`` where it has none, or none is known yet."""
-    rows = score_rows(result)
-    metrics = [
-        each
-        for each in result.design.metrics
-        if any(row.parts.get(each.name) is not None for row in rows)
-    ]
+    return metric_table_of(score_rows(result), result.design.metrics)
+
+
+def metric_table_of(rows: Sequence[ScoreRow], known: Sequence[Metric]) -> Table | None:
+    """The secondary metrics of rows; ``None`` where no row has one."""
+    metrics = [each for each in known if any(row.parts.get(each.name) is not None for row in rows)]
     if not metrics:
         return None
 

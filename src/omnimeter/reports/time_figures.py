@@ -266,7 +266,12 @@ def time_report(result: Result) -> TimeReport | None:
     """
     if not any(done.remarks("online") for done in result.outcomes.values()):
         return None
-    settings = [each for each in settings_of(result) if each.times.decisions and each.returns]
+    return time_report_of(settings_of(result))
+
+
+def time_report_of(all_settings: Sequence[Setting]) -> TimeReport | None:
+    """What the measured decisions of settings say; ``None`` where none were measured."""
+    settings = [each for each in all_settings if each.times.decisions and each.returns]
     if not settings:
         return None
     try:

@@ -355,6 +355,10 @@ class StoredOutcomes(Outcomes):
         _, first = np.unique(self.columns.arrays["kind"][self.rows], return_index=True)
         return [each.exercise for each in self.objects(np.sort(first))]
 
+    def remark_texts(self) -> list[str | None]:  # noqa: D102 - see Outcomes
+        texts: list[str | None] = self.columns.remarks.take(pa.array(self.rows)).to_pylist()
+        return texts
+
     def classes(self) -> list[tuple[Spec, IntArray]]:  # noqa: D102 - see Outcomes
         rows: dict[Spec, list[IntArray]] = {}
         kinds = self.columns.arrays["kind"][self.rows] if len(self) else self.rows

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -65,7 +66,8 @@ _TRACES = pa.schema(
         ("exercise", pa.string()),
     ]
 )
-_EVALUATION = pa.field("evaluation", pa.string())
+_EVALUATION = pa.schema([(name, pa.string()) for name in ("evaluation", "test", "point")])
+"""Columns of a campaign: the evaluation, its test, and the point in the test's grid as JSON."""
 
 TableName = Literal["outcomes", "traces"]
 
@@ -92,8 +94,27 @@ def open_results(
             )
         except OSError as error:
             raise files.read_error(error, several) from error
-        return StoredResults({each.name: Record(each, damaged=damaged) for each in inside}, True)
-    return StoredResults({root.name: Record(root, damaged=damaged)}, False)
+        records = {each.name: Record(each, damaged=damaged) for each in inside}
+        return StoredResults(records, _described(root, records))
+    return StoredResults({root.name: Record(root, damaged=damaged)})
+
+
+def _described(root: Path, names: Iterable[str]) -> dict[str, list[str]]:
+    """The columns of each evaluation of a campaign, by the name of the evaluation."""
+    described = {name: [name, "", ""] for name in names}
+    try:
+        entries = json.loads(root.joinpath("campaign.json").read_bytes())["plan"]["entries"]
+        for entry in entries:
+            point = json.dumps(entry["point"]) if entry.get("point") else ""
+            described[entry["name"]] = [entry["name"], entry["test"], point]
+    except FileNotFoundError:  # only evaluations, put together
+        return described
+    except OSError as error:
+        raise files.read_error(error, root / "campaign.json") from error
+    except (ValueError, LookupError, TypeError) as error:
+        message = f"{root / 'campaign.json'} is not as it was written."
+        raise StoreError(message, "Restore the original file.") from error
+    return described
 
 
 class StoredResults:
@@ -101,12 +122,14 @@ class StoredResults:
 
     Args:
         records: The evaluations by their names.
-        several: Whether the tables name the evaluation, in their first column.
+        described: Of those of a campaign, what their first columns say.
     """
 
-    def __init__(self, records: Mapping[str, Record], several: bool) -> None:
+    def __init__(
+        self, records: Mapping[str, Record], described: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         self.records = dict(records)
-        self._several = several
+        self._described = described
 
     @property
     def damaged(self) -> dict[Path, StoreError]:
@@ -135,7 +158,7 @@ class StoredResults:
         """A table as a stream of record batches, of which few are in memory at a time."""
         read = {"outcomes": (_OUTCOMES, _outcome_tables), "traces": (_TRACES, _trace_tables)}
         schema, parts = read[table]
-        schema = pa.schema([_EVALUATION, *schema]) if self._several else schema
+        schema = schema if self._described is None else pa.schema([*_EVALUATION, *schema])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, parts))
 
     def export(
@@ -143,17 +166,21 @@ class StoredResults:
         kind: Literal["parquet", "csv"],
         out: str | PathLike[str],
         table: TableName = "outcomes",
-    ) -> None:
+    ) -> int:
         """Write a table into a file, which is there as a whole or not at all.
 
         In CSV an apostrophe is put before texts that a spreadsheet would take for a formula, and
         the numbers of an observation are separated by spaces.
+
+        Returns:
+            How many rows there are.
 
         Raises:
             StoreError: Something cannot be read or written.
         """
         stream = self.to_arrow(table)
         schema = stream.schema if kind == "parquet" else _plain_schema(stream.schema)
+        count = 0
         with files.writing(Path(out)) as file:
             if kind == "parquet":
                 writer: Any = pq.ParquetWriter(file, schema, compression="zstd")
@@ -162,6 +189,8 @@ class StoredResults:
             with writer:
                 for batch in stream:
                     writer.write_batch(batch if kind == "parquet" else _plain(batch, schema))
+                    count += len(batch)
+        return count
 
     def _frame(self, table: TableName) -> pd.DataFrame:
         try:
@@ -177,12 +206,12 @@ class StoredResults:
         self, schema: pa.Schema, parts: Callable[[Record], Iterator[pa.Table]]
     ) -> Iterator[pa.RecordBatch]:
         for name, record in self.records.items():
-            text = name.encode("utf-8", "replace").decode()
+            described = () if self._described is None else self._described[name]
             for part in parts(record):
                 table = part
-                if self._several:
-                    column = pa.array([text] * len(part), pa.string())
-                    table = part.add_column(0, _EVALUATION, column)
+                for place, text in enumerate(described):
+                    column = pa.array([tables.valid_text(text)] * len(part), pa.string())
+                    table = table.add_column(place, _EVALUATION.field(place), column)
                 yield from table.cast(schema).combine_chunks().to_batches()
 
 

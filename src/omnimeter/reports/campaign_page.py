@@ -1,0 +1,731 @@
+"""The report of a campaign: tables, one HTML file, and a folder for LaTeX, each also as data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from omnimeter.contract import InvalidInputError
+from omnimeter.contract.text import clean
+from omnimeter.reports import style, summary
+from omnimeter.reports.campaign import (
+    LISTED,
+    CampaignScore,
+    FaultCount,
+    Member,
+    Pending,
+    Section,
+    Tell,
+    distinct_sessions,
+    result_sentences,
+    sections_of,
+)
+from omnimeter.reports.figures import Figure
+from omnimeter.reports.latex import PREAMBLE, long_table, plain, tabular
+from omnimeter.reports.page import SIGNS, headline, session_pairs, templates
+from omnimeter.reports.plotting import inline_svg_and_pdf
+from omnimeter.reports.scores import Eligibility
+from omnimeter.reports.tables import (
+    Cell,
+    Table,
+    difference_table,
+    finite,
+    metric_table_of,
+    settings_table,
+    write_table,
+)
+from omnimeter.reports.text import (
+    MISSING,
+    counted,
+    decimals,
+    fault_counts,
+    grouped,
+    interval,
+    listed,
+    number,
+    p_value,
+    printable,
+)
+from omnimeter.results import files
+
+DRAWN_TESTS = 40
+"""Tests of which there are figures; of further ones there are tables, and the figures' data."""
+
+SHOWN_TESTS = 200
+"""Tests that the page shows one by one; further ones are in the data only."""
+
+MATRIX = 6
+"""Tests up to which the overview has a column for each."""
+
+MOST_FAULTS, LONGEST_MESSAGE = 20, 4_000
+"""Messages of faults that a test shows, and characters of each."""
+
+LONGEST_TABLE = 40
+"""Rows of a table from which on LaTeX breaks it over pages."""
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A unit of a campaign that was given up: its worker died again and again."""
+
+    evaluation: str
+    agents: tuple[str, ...]
+    reason: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """A campaign as its report needs it.
+
+    Attributes:
+        title: What people call it.
+        path: Its directory.
+        members: Its evaluations, in the order of the plan.
+        given_up: What is quarantined.
+        fingerprint: A short name that depends on all that is evaluated.
+    """
+
+    title: str
+    path: Path
+    members: Sequence[Member]
+    given_up: Sequence[GivenUp] = ()
+    fingerprint: str = ""
+
+    @property
+    def plan_file(self) -> str:
+        """The user's file, of which a campaign has a copy; empty where it has none."""
+        path = self.path / "campaign.toml"
+        try:
+            return path.read_text(encoding="utf-8-sig", errors="replace")
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise files.read_error(error, path) from error
+
+
+@dataclass(frozen=True)
+class CampaignReport:
+    """What a report of a campaign says, as data.
+
+    Attributes:
+        sentences: The result, in at most three.
+        overview: All tests in one table.
+        sections: What each test says.
+        pending: What is not complete.
+        sessions: The different ways in which results were made, as pairs of names and texts.
+        tables: The tables of each test, by its key and their names.
+    """
+
+    study: Study
+    sentences: Sequence[str]
+    overview: Table
+    sections: Sequence[Section]
+    pending: Sequence[Pending]
+    sessions: Sequence[Sequence[tuple[str, str]]]
+    tables: Mapping[str, Mapping[str, Table]]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do."""
+        return all(section.complete for section in self.sections)
+
+    @property
+    def drawn(self) -> list[tuple[Section, Figure]]:
+        """The figures that are drawn, with their tests."""
+        return [(each, figure) for each in self.sections[:DRAWN_TESTS] for figure in each.figures]
+
+    @property
+    def scores(self) -> list[CampaignScore]:
+        """The scores, as ``campaign results`` tells them."""
+        return [score for section in self.sections for score in section.scores.values()]
+
+
+def gather_campaign(
+    study: Study, *, trust: bool = False, tell: Tell = lambda *_: None
+) -> CampaignReport:
+    """Gather all that a report says.
+
+    Args:
+        study: The campaign.
+        trust: Import code that its tests name.
+        tell: Told how far it is.
+
+    Raises:
+        StoreError: An evaluation is damaged.
+        InvalidInputError: Code is named that is not trusted.
+    """
+    sections, pending, provenance = [], [], []
+    for section, left, sessions in sections_of(study.members, trust=trust, tell=tell):
+        sections.append(section)
+        pending += left
+        provenance += sessions
+    agents = {agent.label for each in study.members for agent in each.evaluation.agents}
+    exercises = sum(row.eligibility.exercises for section in sections for row in section.rows)
+    return CampaignReport(
+        study,
+        result_sentences(sections, len(agents), exercises),
+        overview_table(sections),
+        sections,
+        pending,
+        list(_sessions(provenance)),
+        {section.key: tables_of(section) for section in sections},
+    )
+
+
+def _sessions(provenance: Sequence[Mapping[str, Any]]) -> Iterator[list[tuple[str, str]]]:
+    """How results were made, once for each way."""
+    started = sorted(str(each["started"]) for each in provenance if each.get("started"))
+    for session, count in distinct_sessions(provenance):
+        pairs = session_pairs(session)
+        if started:
+            span = " to ".join(dict.fromkeys((started[0], started[-1])))
+            pairs = [("Started", span), ("Sessions", str(count)), *pairs]
+        yield pairs
+
+
+# Tables.
+
+
+def tables_of(section: Section) -> dict[str, Table]:
+    """The tables of a test, by their names."""
+    rows = section.rows
+    timed = section.timed
+    tables = {
+        "scores": leaderboard(section),
+        "metrics": metric_table_of(rows, section.design.metrics),
+        "differences": difference_table(section.compared) if section.compared else None,
+        "variance": variance_table(section),
+        "spreads": spread_table(section),
+        "complexity": complexity_table(section),
+        "relations": relation_table(section),
+        "speeds": speed_table(section),
+        "settings": settings_table(timed.settings) if timed and timed.settings else None,
+    }
+    return {name: table for name, table in tables.items() if table is not None}
+
+
+def _name(label: str, name: str) -> Cell:
+    return Cell(name, {"agent": printable(label)})
+
+
+def leaderboard(section: Section) -> Table:
+    """The scores of a test over all seeds, the best first."""
+    rows = section.rows
+    places = decimals(n for row in rows for n in (row.value, row.low, row.high))
+    cells = []
+    for row in rows:
+        score = section.scores[row.label]
+        faults = fault_counts(row.faults)
+        seeds = str(score.evaluations)
+        if score.evaluations != score.expected:
+            seeds += f" of {score.expected}"
+        cells.append(
+            (
+                _name(row.label, row.name),
+                Cell(MISSING if row.rank is None else str(row.rank), {"rank": row.rank}),
+                Cell(number(row.value, places), {"score": row.value}, "strong" * bool(row.rank)),
+                Cell(
+                    interval(row.low, row.high, places),
+                    {"low": row.low, "high": row.high, "confidence": 0.95},
+                ),
+                Cell(seeds, {"seeds": score.evaluations, "seeds_planned": score.expected}),
+                Cell(f"{row.count:,}".replace(",", " "), {"exercises": row.count}),
+                Cell(
+                    faults or "none",
+                    {
+                        "faults": sum(row.faults.values()),
+                        "own_faults": row.eligibility.own_faults,
+                        "privileged": row.eligibility.privileged,
+                        "complete": score.complete,
+                    },
+                    "error" if faults else "dim",
+                ),
+            )
+        )
+    headings = ("Agent", "Rank", "Score", "95 % interval", "Seeds", "Exercises", "Faults")
+    return Table(headings, tuple(cells))
+
+
+def _ends(estimate: Any, places: int, names: tuple[str, str], signed: bool = False) -> Cell:
+    """A cell with both ends of an interval, which may be infinite."""
+    data = dict(zip(names, (finite(estimate.low), finite(estimate.high)), strict=True))
+    return Cell(interval(estimate.low, estimate.high, places, signed=signed), data)
+
+
+def spread_table(section: Section) -> Table | None:
+    """The interquartile means, and how likely each agent is better than the best one."""
+    if not section.spreads:
+        return None
+    places = decimals(n for e in section.spreads for n in (e.middle.value, e.middle.low))
+    compared = any(each.improvement is not None for each in section.spreads)
+    rows = []
+    for each in section.spreads:
+        better = each.improvement
+        cells = [
+            _name(each.agent.label, each.name),
+            Cell(number(each.middle.value, places), {"interquartile_mean": each.middle.value}),
+            _ends(each.middle, places, ("low", "high")),
+        ]
+        if compared and better is not None:
+            cells.append(Cell(number(better.value, 2), {"improvement": better.value}))
+            cells.append(_ends(better, 2, ("improvement_low", "improvement_high")))
+        elif compared:
+            cells.append(Cell(MISSING, {"improvement": None}))
+            cells.append(Cell(MISSING, {"improvement_low": None, "improvement_high": None}))
+        rows.append(tuple(cells))
+    headings = ["Agent", "Interquartile mean", "95 % interval"]
+    headings += ["P(better than best)", "Simultaneous 95 %"] * compared
+    return Table(tuple(headings), tuple(rows))
+
+
+def complexity_table(section: Section) -> Table | None:
+    """The mean payoff in each bin of complexities; ``None`` with fewer than two bins."""
+    if max((len(row.complexities) for row in section.rows), default=0) < 2:
+        return None
+    known = [each for row in section.rows for each in row.complexities]
+    places = decimals(n for each in known for n in (each.value, each.low, each.high))
+    rows = []
+    for row in section.rows:
+        for each in row.complexities:
+            low, high = each.between
+            between = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+            rows.append(
+                (
+                    _name(row.label, row.name),
+                    Cell(between, {"lowest": low, "highest": high, "complexity": each.complexity}),
+                    Cell(number(each.value, places), {"payoff": each.value}),
+                    Cell(
+                        interval(each.low, each.high, places),
+                        {"low": finite(each.low), "high": finite(each.high)},
+                    ),
+                    Cell(str(each.count), {"count": each.count}),
+                )
+            )
+    unit = f"{section.design.unit.capitalize()}s"
+    return Table(("Agent", "Complexity", "Mean payoff", "95 % interval", unit), tuple(rows))
+
+
+def relation_table(section: Section) -> Table | None:
+    """Rank correlations and slopes of payoff and complexity."""
+    if not section.relations:
+        return None
+    slopes = [each.line.slope for each in section.relations]
+    places = decimals(n for each in slopes for n in (each.value, each.low, each.high))
+    rows = tuple(
+        (
+            _name(each.agent.label, each.name),
+            Cell(
+                number(finite(each.rank.value), 2, signed=True)
+                if each.rank.value == each.rank.value
+                else MISSING,
+                {"rank_correlation": finite(each.rank.value)},
+            ),
+            _ends(each.rank, 2, ("rank_low", "rank_high"), signed=True),
+            Cell(p_value(each.rank.p_value), {"p_value": each.rank.p_value}),
+            Cell(
+                number(each.line.slope.value, places, signed=True),
+                {"slope": each.line.slope.value, "intercept": each.line.intercept},
+            ),
+            _ends(each.line.slope, places, ("slope_low", "slope_high"), signed=True),
+        )
+        for each in section.relations
+    )
+    headings = ("Agent", "Rank correlation", "95 % interval", "p", "Slope", "95 % interval of it")
+    return Table(headings, rows)
+
+
+def speed_table(section: Section) -> Table | None:
+    """After how many interactions each agent had learnt."""
+    if not section.speeds:
+        return None
+    labels = {row.name: row.label for row in section.rows}
+    rows = tuple(
+        (
+            _name(labels[name], name),
+            Cell(number(speed.value, 0), {"interactions": finite(speed.value)}),
+            _ends(speed, 0, ("low", "high")),
+            Cell(str(speed.count), {"exercises": speed.count}),
+            Cell(str(speed.censored), {"not_kept": speed.censored}),
+        )
+        for name, speed in section.speeds.items()
+    )
+    headings = ("Agent", "Interactions", "95 % interval", "Exercises", "Not learnt")
+    return Table(headings, rows)
+
+
+def variance_table(section: Section) -> Table | None:
+    """Whether agents differ on the same exercises."""
+    if section.variance is None:
+        return None
+    effect, units = section.variance.effect, section.variance.units
+    share = effect.share
+    first, second = effect.degrees
+    row = (
+        Cell(counted(section.variance.agents, "agent"), {"agents": section.variance.agents}),
+        Cell(str(units), {"units": units}),
+        Cell(
+            MISSING if effect.statistic != effect.statistic else grouped(effect.statistic),
+            {"f": finite(effect.statistic) if effect.statistic == effect.statistic else None},
+        ),
+        Cell(f"{first:g}, {second:g}", {"df_effect": first, "df_error": second}),
+        Cell(p_value(effect.p_value), {"p_value": effect.p_value}),
+        Cell(p_value(effect.corrected_p_value), {"corrected_p_value": effect.corrected_p_value}),
+        Cell(
+            number(share.value, 3) if share.value == share.value else MISSING,
+            {"share": share.value if share.value == share.value else None},
+        ),
+        _ends(share, 3, ("share_low", "share_high")),
+    )
+    one = f"{section.design.unit.capitalize()}s"
+    headings = ("Effect of", one, "F", "Degrees", "p", "p, corrected", "Share", "95 % interval")
+    return Table(headings, (row,))
+
+
+def overview_table(sections: Sequence[Section]) -> Table:
+    """All tests: a column for each where they are few, and otherwise a row for each."""
+    if len(sections) > MATRIX:
+        return Table(
+            ("Test", "Best", "Score", "95 % interval", "Not shown to be worse"),
+            tuple(map(_test_row, sections)),
+        )
+    labels: dict[str, Eligibility] = {}
+    for section in sections:
+        for row in section.rows:
+            known = labels.get(row.label, Eligibility())
+            labels[row.label] = Eligibility(
+                known.own_faults + row.eligibility.own_faults,
+                privileged=known.privileged or row.eligibility.privileged,
+            )
+    by_test = [{row.label: row for row in section.rows} for section in sections]
+    ranks = {
+        label: [rank for rows in by_test if label in rows and (rank := rows[label].rank)]
+        for label in labels
+    }
+    order = sorted(
+        labels,
+        key=lambda label: (
+            labels[label].order,
+            fmean(ranks[label]) if ranks[label] else len(labels) + 1,
+        ),
+    )
+    several = len(sections) > 1
+    table = []
+    for label in order:
+        cells = [_name(label, label + labels[label].mark)]
+        if several:
+            mean = fmean(ranks[label]) if ranks[label] else None
+            cells.append(Cell(MISSING if mean is None else f"{mean:.3g}", {"mean_rank": mean}))
+        for section, rows in zip(sections, by_test, strict=True):
+            its = rows.get(label)
+            ends = [n for each in section.rows for n in (each.value, each.low, each.high)]
+            value = None if its is None else its.value
+            verdicts = {e.agent.label: e.verdict.name.lower() for e in section.compared}
+            look = verdicts.get(label, "strong" if its and its.rank == 1 else "")
+            cells.append(Cell(number(value, decimals(ends)), {section.title: value}, look))
+        table.append(tuple(cells))
+    headings = ["Agent", *["Mean rank"] * several, *(each.title for each in sections)]
+    return Table(tuple(headings), tuple(table))
+
+
+def _test_row(section: Section) -> tuple[Cell, ...]:
+    best = section.best
+    rows = section.rows
+    places = decimals(n for row in rows for n in (row.value, row.low, row.high))
+    value, low, high = (None, None, None) if best is None else (best.value, best.low, best.high)
+    others = section.undecided
+    few = (
+        listed(others) if others and len(others) <= summary.NAMED else counted(len(others), "agent")
+    )
+    return (
+        Cell(section.title, {"test": section.test, "environment_class": section.environment_class}),
+        Cell("no score" if best is None else best.name, {"best": best and best.label}),
+        Cell(number(value, places), {"score": value}, "strong"),
+        Cell(interval(low, high, places), {"low": low, "high": high}),
+        Cell(few if others else "none", {"not_shown": len(others)}, "" if others else "dim"),
+    )
+
+
+# The page.
+
+
+def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
+    """The page as text; everything that agents wrote is escaped.
+
+    Args:
+        report: What it says.
+        svgs: The figures that it has, by their names.
+    """
+    from markupsafe import Markup
+
+    shown = report.sections[:SHOWN_TESTS]
+    labels = _labels(report.study)
+    signs: dict[str, tuple[int, str]] = {}
+    if style.few(len(labels)):
+        for label, sign in zip(labels, enumerate(SIGNS, 1), strict=False):
+            signs |= {label + mark: sign for mark in ("", "*", "†", "*†")}
+    tables = {section.key: report.tables[section.key] for section in shown}
+    secret = any(member.evaluation.needs_seed for member in report.study.members)
+    names = sorted({name for section in shown for name in section.places}, key=len, reverse=True)
+    environment = templates()
+    environment.filters["printable"] = _readable(labels)
+    page: str = environment.get_template("campaign.html.j2").render(
+        report=report,
+        study=report.study,
+        shown=shown,
+        tables={key: {n: _bounded(t) for n, t in own.items()} for key, own in tables.items()},
+        cut={
+            key: sorted(n for n, t in own.items() if len(t.rows) > LISTED)
+            for key, own in tables.items()
+        },
+        with_figures={section.key for section in shown[:DRAWN_TESTS]},
+        drawn={name: Markup(svg) for name, svg in svgs.items()},
+        signs=signs,
+        overview=_bounded(report.overview),
+        faults={each.key: list(map(_shortened, each.faults[:MOST_FAULTS])) for each in shown},
+        headline=headline,
+        limits={
+            "tests": SHOWN_TESTS,
+            "figures": DRAWN_TESTS,
+            "rows": LISTED,
+            "pending": LISTED,
+        },
+        secret=secret,
+        summary=[_cut_at(sentence, names) for sentence in report.sentences],
+        eligibility={each.key: _eligibility(each) for each in shown},
+        plan=clean(report.study.plan_file),
+    )
+    return page
+
+
+def _labels(study: Study) -> list[str]:
+    """The labels of all agents, in the order of the plan."""
+    return list(dict.fromkeys(a.label for m in study.members for a in m.evaluation.agents))
+
+
+def _readable(labels: Iterable[str]) -> Callable[[str], str]:
+    """What makes texts printable: agents of files without folders, where that is unambiguous."""
+    short = {label: re.sub(r"^[^(]*[/\\](?=[^/(]+:)", "", label) for label in labels}
+    counts = Counter(short.values())
+    shorter = {label: name for label, name in short.items() if counts[name] == 1 and name != label}
+
+    def readable(text: str) -> str:
+        for label, name in shorter.items():
+            text = text.replace(label, name)
+        return printable(re.sub(r"(?<=\d) (?=\d{3}(?!\d)|%)", "\N{NO-BREAK SPACE}", text))
+
+    return readable
+
+
+def _bounded(table: Table) -> Table:
+    return replace(table, rows=table.rows[:LISTED])
+
+
+def _cut_at(sentence: str, names: Sequence[str]) -> list[str]:
+    """A sentence cut around the names of agents, which are at the odd places."""
+    return re.split(f"({'|'.join(map(re.escape, names))})", sentence) if names else [sentence]
+
+
+def _shortened(row: FaultCount) -> FaultCount:
+    """A fault with texts that a page has room for."""
+    message, detail = row.fault.message[:LONGEST_MESSAGE], row.fault.detail[-LONGEST_MESSAGE:]
+    return replace(row, fault=replace(row.fault, message=message, detail=detail))
+
+
+def _eligibility(section: Section) -> list[str]:
+    """What the marks of agents mean in a test; mostly empty."""
+    sentences = []
+    views: dict[str, list[str]] = {}
+    for row in section.rows:
+        if row.eligibility.privileged:
+            views.setdefault(row.eligibility.privileged, []).append(row.name)
+    for view, names in views.items():
+        sentences.append(
+            f"{listed(names)} had the view {view}, which tells what other agents have to find "
+            "out: a reference, not a rival."
+        )
+    faulty = [row for row in section.rows if row.eligibility.own_faults]
+    if faulty:
+        cases = [
+            f"{row.name}: {row.eligibility.own_faults} of {row.eligibility.exercises} exercises "
+            "ended in faults of its own"
+            for row in faulty[: summary.NAMED]
+        ]
+        rest = len(faulty) - summary.NAMED
+        cases += [f"{counted(rest, 'more agent')} had some"] * (rest > 0)
+        sentences.append(
+            f"{'; '.join(cases)}. Agents with faults of their own are ranked below all others, "
+            "because the faults decide which exercises count."
+        )
+    return [*sentences, *section.remarks]
+
+
+# Files.
+
+
+def write_campaign_report(
+    study: Study,
+    path: Path | None = None,
+    *,
+    trust: bool = False,
+    tell: Tell = lambda *_: None,
+) -> tuple[CampaignReport, dict[str, Path]]:
+    """Write the report of a campaign: the page, a folder for LaTeX, and the data of both.
+
+    The same campaign always gives the same files, byte for byte.
+
+    Args:
+        study: The campaign.
+        path: The file of the page; by default ``report.html`` in the directory of the campaign. The
+            folders ``latex`` and ``data`` are beside it.
+        trust: Import code that its tests name.
+        tell: Told how far it is.
+
+    Returns:
+        What it says, and where: ``report``, ``latex`` and ``data``.
+
+    Raises:
+        StoreError: An evaluation is damaged, or a file cannot be written.
+        InvalidInputError: Code is named that is not trusted, or the path is a directory.
+    """
+    target = study.path / "report.html" if path is None else path
+    if target.is_dir():
+        raise InvalidInputError(f"{target} is a directory.", "Name the file of the page.")
+    report = gather_campaign(study, trust=trust, tell=tell)
+    latex, data = target.parent / "latex", target.parent / "data"
+    files.make_directory(latex)
+    svgs, steps = {}, report.drawn
+    for done, (section, figure) in enumerate(steps):
+        tell("Drawing", done, len(steps))
+        svgs[figure.name], pdf = inline_svg_and_pdf(figure, section.places)
+        files.write(latex / f"{figure.name}.pdf", pdf)
+    files.write(target, render_campaign(report, svgs).encode("utf-8", "replace"))
+    write_latex(report, latex)
+    write_data(report, data)
+    tell("Drawing", len(steps), len(steps))
+    return report, {"report": target, "latex": latex, "data": data}
+
+
+def write_data(report: CampaignReport, directory: Path) -> None:
+    """Write every table as CSV, with all digits, and every figure as JSON."""
+    files.make_directory(directory)
+    write_table(report.overview, directory / "overview.csv")
+    for section in report.sections:
+        for name, table in report.tables[section.key].items():
+            write_table(table, directory / f"{section.key}-{name}.csv")
+        for figure in section.figures:
+            content = json.dumps(figure_data(figure), indent=1, ensure_ascii=True) + "\n"
+            files.write(directory / f"{figure.name}.json", content.encode())
+
+
+def figure_data(figure: Figure) -> Any:
+    """What a figure shows, as JSON-able data."""
+    return _plain_data(asdict(figure))
+
+
+def _plain_data(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain_data(each) for name, each in value.items()}
+    if isinstance(value, AbstractSet):
+        return sorted(_plain_data(each) for each in value)
+    if isinstance(value, list | tuple):
+        return [_plain_data(each) for each in value]
+    if isinstance(value, Enum):
+        return str(value)
+    return finite(value.encode("utf-8", "replace").decode() if isinstance(value, str) else value)
+
+
+def write_latex(report: CampaignReport, directory: Path) -> None:
+    """Write ``report.tex`` and a file for each table; a PDF of each figure is there."""
+    short = _readable(_labels(report.study))
+
+    def said(text: str) -> str:
+        return plain(short(text))
+
+    body = [_FLOATS, rf"\title{{{said(report.study.title)}}}", r"\author{}", r"\date{}", ""]
+    body += [r"\begin{document}", r"\maketitle", *(f"{said(each)}\n" for each in report.sentences)]
+    if not report.complete:
+        body.append("This campaign is not complete.\n")
+    tables = [("overview", report.overview, "The score in each test.")]
+    body += _included(directory, tables, short)
+    drawn, done = {figure.name for _, figure in report.drawn}, 0
+    for section in report.sections:
+        body += ["", r"\clearpage", rf"\section{{{said(section.title)}}}", ""]
+        body += [f"{said(each)}\n" for each in _eligibility(section)]
+        tables = []
+        for name, table in report.tables[section.key].items():
+            caption = f"{section.title}: {_CAPTIONS[name]}"
+            if name == "differences":
+                first = section.compared[0]
+                caption += f" {first.reference_name}, paired within each seed."
+                if first.simultaneous > 1:
+                    caption += f" Intervals hold at once for {first.simultaneous} pairs of agents."
+            tables.append((f"{section.key}-{name}", table, caption))
+        body += _included(directory, tables, short)
+        for figure in (each for each in section.figures if each.name in drawn):
+            done += 1
+            body += [
+                r"\begin{figure}[htbp]\centering",
+                rf"\includegraphics[width=0.8\linewidth]{{{figure.name}.pdf}}",
+                rf"\caption{{{said(f'{section.title}: {figure.title}. {figure.caption}')}}}",
+                r"\end{figure}",
+            ]
+            if done % 12 == 0:
+                body.append(r"\clearpage")  # LaTeX holds so many figures at most
+    source = PREAMBLE + "\n".join([*body, r"\end{document}", ""])
+    files.write(directory / "report.tex", source.encode())
+
+
+_FLOATS = r"""\renewcommand{\topfraction}{0.95}
+\renewcommand{\bottomfraction}{0.95}
+\renewcommand{\textfraction}{0.05}
+\renewcommand{\floatpagefraction}{0.7}
+\setcounter{topnumber}{6}
+\setcounter{bottomnumber}{6}
+\setcounter{totalnumber}{8}
+"""
+
+_CAPTIONS = {
+    "scores": "scores over all seeds.",
+    "metrics": "secondary metrics.",
+    "differences": "differences from",
+    "variance": "repeated-measures analysis of variance of the agents on the same exercises.",
+    "spreads": "interquartile means, and probabilities of a higher value than the best agent's.",
+    "complexity": "mean payoff by complexity.",
+    "relations": "payoff against complexity, as rank correlation and slope.",
+    "speeds": "interactions until an agent had learnt.",
+    "settings": "settings and their computation times.",
+}
+
+
+def _included(
+    directory: Path, tables: Iterable[tuple[str, Table, str]], short: Callable[[str], str]
+) -> list[str]:
+    """Write tables into their files; what includes them."""
+    lines = []
+    for name, table, caption in tables:
+        rows = tuple(
+            tuple(cell._replace(text=short(cell.text)) for cell in row) for row in table.rows
+        )
+        shown = Table(tuple(map(short, table.headings)), rows)
+        long = len(shown.rows) > LONGEST_TABLE
+        content = long_table(shown, short(caption)) + "\n" if long else tabular(shown)
+        files.write(directory / f"{name}.tex", content.encode())
+        if long:
+            lines.append(rf"{{\footnotesize\input{{{name}}}}}")
+            continue
+        lines += [
+            r"\begin{table}[htbp]\centering\footnotesize",
+            rf"\caption{{{plain(short(caption))}}}\medskip",
+            rf"\input{{{name}}}",
+            r"\end{table}",
+        ]
+    return lines

@@ -1,0 +1,455 @@
+"""Reports of campaigns: the data of each figure and table, the page, LaTeX, and what is missing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import omnimeter as om
+from omnimeter.api.campaign import Campaign
+from omnimeter.cli.app import app
+from omnimeter.contract import Ending, Fault, InvalidInputError, Outcome, Spec, Trace
+from omnimeter.estimation import combined_mean, mean, paired_difference
+from omnimeter.reports import campaign_page
+from omnimeter.reports.campaign import Member, Section, campaign_scores, sections_of
+from omnimeter.reports.campaign_page import Study, gather_campaign, overview_table, tables_of
+from omnimeter.reports.comparisons import Verdict
+from omnimeter.results import open_writer
+from omnimeter.results.columns import StoredOutcomes
+from reports_samples import FIXED, OOPS, PLAIN, Page, an_evaluation, read
+
+AGENTS = (PLAIN, FIXED)
+Values = Mapping[Spec, Sequence[float | Fault]]
+
+
+def member(
+    path: Path,
+    seed: int,
+    payoffs: Values,
+    test: str = "sample",
+    rewards: Mapping[Spec, Sequence[float]] | None = None,
+    complexities: Sequence[float] = (),
+) -> Member:
+    """An evaluation on disk with these payoffs; they may be fewer than there are exercises."""
+    count = max(map(len, payoffs.values()))
+    evaluation = an_evaluation(tuple(payoffs), count, rewards is not None, seed=seed)
+    protocol = evaluation.make_protocol()
+    directory = path / f"{test}-{seed}"
+    with open_writer(directory, evaluation.to_json()) as writer:
+        for agent, row in payoffs.items():
+            outcomes, traces = [], {}
+            proposed = zip(protocol.propose(agent, []), row, strict=False)
+            for place, (planned, given) in enumerate(proposed):
+                complexity = complexities[place] if complexities else planned.complexity
+                exercise = replace(planned, complexity=complexity)
+                fault = given if isinstance(given, Fault) else None
+                payoff = None if isinstance(given, Fault) else given
+                ending = Ending.BUDGET if fault is None else Ending.FAULT
+                outcome = Outcome(exercise, payoff, 40, 0.0, 4, 4, ending, fault=fault)
+                outcomes.append(outcome)
+                if rewards is not None:
+                    row_of = np.array(rewards[agent], dtype=np.float64)
+                    trace = Trace(row_of, np.arange(len(row_of)), len(row_of), ending, fault=fault)
+                    traces[exercise.key] = trace
+            writer.append(outcomes, traces)
+    return Member(f"{test}-{seed}", directory, evaluation, test, "cups-v1", count)
+
+
+def only(members: Sequence[Member]) -> Section:
+    ((section, _, _),) = sections_of(members)
+    return section
+
+
+def figure(section: Section, name: str):
+    (drawn,) = [each for each in section.figures if each.name == f"{section.key}-{name}"]
+    return drawn
+
+
+FIRST = {
+    PLAIN: [0.0, 0.1, -0.1, 0.2, 0.0, 0.1, 0.05, -0.05],
+    FIXED: [0.5, 0.4, 0.6, 0.5, 0.55, 0.45, 0.5, 0.6],
+}
+SECOND = {
+    PLAIN: [0.1, 0.1, 0.0, -0.2, 0.3, 0.0, 0.15, -0.1],
+    FIXED: [0.4, 0.6, 0.5, 0.3, 0.7, 0.45, 0.5, 0.55],
+}
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> list[Member]:
+    return [member(tmp_path, 1, FIRST), member(tmp_path, 2, SECOND)]
+
+
+def test_scores_are_the_means_of_those_under_each_seed(pair: list[Member]) -> None:
+    section = only(pair)
+    best, other = section.rows
+    assert (best.agent, best.rank, other.rank) == (FIXED, 1, 2)
+    support = (-1.0, 1.0)
+    whole = combined_mean([mean(each[FIXED], support=support) for each in (FIRST, SECOND)])
+    assert (best.value, best.low, best.high) == pytest.approx((whole.value, whole.low, whole.high))
+    dots = {dot.label: dot for dot in figure(section, "scores").dots}
+    assert dots["constant-v1(action=1)"].value == best.value
+    assert [score.value for score in campaign_scores(pair)] == [other.value, best.value]
+
+
+def test_differences_are_paired_within_each_seed(tmp_path: Path) -> None:
+    # Seeds differ by far more than agents do: only pairs show the difference.
+    shifts = [0.8, -0.8]
+    gains = (0.1, 0.13, 0.07, 0.09, 0.11, 0.12, 0.08, 0.1)
+    members = []
+    for seed, shift in enumerate(shifts):
+        base = [shift + step for step in (0.0, 0.02, -0.02, 0.01, 0.03, -0.01, 0.02, 0.0)]
+        better = [each + gain for each, gain in zip(base, gains, strict=True)]
+        members.append(member(tmp_path, seed, {PLAIN: base, FIXED: better}))
+    section = only(members)
+    (compared,) = section.compared
+    assert (compared.agent, compared.verdict) == (PLAIN, Verdict.WORSE)
+    assert compared.difference == pytest.approx(-0.1)
+    assert compared.count == 16
+    assert compared.high - compared.low < 0.1 < section.rows[0].high - section.rows[0].low
+    assert section.undecided == []
+    (dot,) = figure(section, "differences").dots
+    assert (dot.value, dot.low, dot.high) == (compared.difference, compared.low, compared.high)
+
+
+def test_intervals_of_a_test_hold_at_once(tmp_path: Path) -> None:
+    third = Spec("constant-v1", {"action": 2})
+    payoffs = {**FIRST, third: [0.1, 0.3, 0.2, 0.0, 0.1, 0.2]}
+    section = only([member(tmp_path, 1, payoffs)])
+    assert {each.simultaneous for each in section.compared} == {3}
+    (against,) = [each for each in section.compared if each.agent == PLAIN]
+    alone = paired_difference(FIRST[PLAIN], FIRST[FIXED], 1 - 0.05 / 3, (-1.0, 1.0))
+    assert (against.low, against.high) == pytest.approx((alone.low, alone.high))
+
+
+def test_spreads_profiles_and_variance_are_over_all_seeds(pair: list[Member]) -> None:
+    section = only(pair)
+    best, other = section.spreads
+    assert best.improvement is None
+    assert other.middle.count == 16
+    assert other.improvement.value == 0.0  # it wins no exercise
+    assert (section.variance.agents, section.variance.units) == (2, 16)
+    assert section.variance.effect.p_value < 0.001
+    profile = {curve.label: curve for curve in figure(section, "profile").curves}
+    curve = profile["random-v1"]
+    values = np.array([*FIRST[PLAIN], *SECOND[PLAIN]])
+    shares = [float(np.mean(values > place)) for place in curve.places]
+    assert curve.values == pytest.approx(shares)
+    assert curve.places[0] == -0.2
+    assert curve.places[-1] == pytest.approx(0.7)
+
+
+def test_score_against_complexity(tmp_path: Path) -> None:
+    levels = [float(level) for level in range(1, 25)]
+    line = [0.9 - 0.05 * level + 0.01 * (-1) ** round(level) for level in levels]
+    payoffs = {PLAIN: [0.0, 0.01] * 12, FIXED: line}
+    members = [member(tmp_path, seed, payoffs, complexities=levels) for seed in (1, 2)]
+    section = only(members)
+    means = section.rows[0].complexities
+    assert len(means) == 8  # bins of more than twelve complexities
+    assert means[0].between == (1.0, 3.0)
+    assert sum(each.count for each in means) == 48
+    table = tables_of(section)["complexity"]
+    assert table.rows[0][1].text == "1 to 3"
+    relation = next(each for each in section.relations if each.agent == FIXED)
+    assert relation.rank.value < -0.95
+    assert relation.line.slope.value == pytest.approx(-0.05, abs=0.002)
+    curve = figure(section, "lines").curves[0]
+    assert (curve.places[0], curve.places[-1]) == (1.0, 24.0)
+    assert curve.values[0] == pytest.approx(0.85, abs=0.02)
+    assert all(
+        low < value < high
+        for low, value, high in zip(curve.lows, curve.values, curve.highs, strict=True)
+    )
+
+
+def test_learning_curves_and_speed(tmp_path: Path) -> None:
+    learnt = [0.0] * 10 + [1.0] * 30
+    rewards = {PLAIN: [0.0] * 40, FIXED: learnt}
+    members = [member(tmp_path, seed, FIRST, rewards=rewards) for seed in (1, 2)]
+    section = only(members)
+    curves = {curve.label: curve for curve in figure(section, "learning").curves}
+    curve = curves["constant-v1(action=1)"]
+    assert curve.values[-1] == pytest.approx(0.75)
+    assert curve.values[9] == 0.0
+    speed = section.speeds["constant-v1(action=1)"]
+    assert (speed.value, speed.count, speed.censored) == (9.0, 16, 0)
+    assert section.speeds["random-v1"].censored == 16
+    assert not section.thinned
+    rows = {row[0].text: row for row in tables_of(section)["speeds"].rows}
+    assert rows["constant-v1(action=1)"][1].text == "9"
+    assert rows["random-v1"][1].text == "∞"
+
+
+def test_an_agent_with_faults_is_ranked_apart(tmp_path: Path) -> None:
+    payoffs = {PLAIN: [0.9, OOPS, 0.9, OOPS], FIXED: [0.1, 0.2, 0.1, 0.3]}
+    section = only([member(tmp_path, 1, payoffs)])
+    assert [row.name for row in section.rows] == ["constant-v1(action=1)", "random-v1†"]
+    assert section.rows[1].rank is None
+    (compared,) = section.compared
+    assert compared.verdict is Verdict.FAULTY
+    (fault,) = section.faults
+    assert (fault.count, fault.fault.message) == (2, OOPS.message)
+    assert fault.first.startswith("exercise 1 of sample-1")
+    assert section.variance is None
+    labels = [curve.label for curve in figure(section, "profile").curves]
+    assert labels == ["constant-v1(action=1)"]
+    assert tables_of(section)["scores"].rows[1][-1].text == "2 agent errors"
+
+
+def test_few_objects_are_made(pair: list[Member], monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    objects = StoredOutcomes.objects
+
+    def counting(self, rows):
+        made.append(len(rows))
+        return objects(self, rows)
+
+    monkeypatch.setattr(StoredOutcomes, "objects", counting)
+    only(pair)
+    assert sum(made) <= 2 * len(AGENTS) * 2  # one of each kind, where it is looked at
+
+
+def test_many_tests_have_a_row_each(tmp_path: Path) -> None:
+    members = [member(tmp_path, 1, FIRST, test=f"test {place}!") for place in range(7)]
+    sections = [section for section, _, _ in sections_of(members)]
+    assert len({section.key for section in sections}) == 7
+    table = overview_table(sections)
+    assert table.headings[0] == "Test"
+    assert [row[1].text for row in table.rows] == ["constant-v1(action=1)"] * 7
+    few = overview_table(sections[:2])
+    assert few.headings == ("Agent", "Mean rank", "test 0!", "test 1!")
+    assert few.rows[0][2].style == "strong"
+    assert few.rows[1][2].style == "worse"
+
+
+def test_the_result_has_at_most_three_sentences(pair: list[Member], tmp_path: Path) -> None:
+    report = gather_campaign(Study("A study", tmp_path, pair))
+    assert report.sentences == [
+        "2 agents took 1 test under 2 seeds: 32 exercises.",
+        "constant-v1(action=1) is shown to be best in sample.",
+        "Every difference from the best agent is shown.",
+    ]
+    alike = {PLAIN: [0.1, 0.3, 0.2, 0.4], FIXED: [0.3, 0.1, 0.4, 0.21]}
+    report = gather_campaign(Study("A study", tmp_path, [member(tmp_path / "x", 1, alike)]))
+    assert report.sentences[1:] == [
+        "constant-v1(action=1) has the best score in sample.",
+        "Not decided is whether constant-v1(action=1) is better than random-v1 in sample.",
+    ]
+
+
+# A campaign that was run.
+
+HOSTILE = """
+from omnimeter.contract import Agent
+
+class Rude(Agent):
+    def act(self, reward, observation):
+        if reward < 0:
+            raise ValueError("<script>alert(1)</script> & \\\\input{x} 100 % $x_1^2$")
+        return 0
+"""
+
+PLAN = """
+title = "A <b>study</b> & more_100%"
+seeds = [0, 1]
+[[agents]]
+agent = "random"
+[[agents]]
+agent = "constant(action=0)"
+[[agents]]
+agent = 'rude <i>&_.py:Rude'
+[[tests]]
+class = "cups"
+exercises = 6
+interactions = 30
+complexity = [3, 4]
+traces = true
+[[tests]]
+name = "anytime"
+definition = 19
+class = "automata"
+interactions = 600
+[run]
+executor = "this-process"
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("campaign")
+    (folder / "rude <i>&_.py").write_text(HOSTILE)
+    (folder / "study.toml").write_text(PLAN)
+    campaign = om.campaign(folder / "study.toml")
+    assert campaign.run().complete
+    campaign.report()
+    return campaign.path
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    folders = [path / "latex", path / "data"]
+    known = [path / "report.html", *(each for folder in folders for each in folder.iterdir())]
+    return {str(each.relative_to(path)): each.read_bytes() for each in known}
+
+
+def test_the_page_is_whole_and_safe(finished: Path) -> None:
+    source = (finished / "report.html").read_text()
+    page = Page(source)  # complains where elements are not closed, or ids not unique
+    for outside in ("http", "<link", "@import", "src="):
+        assert outside not in source
+    assert not {"script", "b:b", "i"} & set(page.tags)
+    assert "<script>" not in source
+    assert "&lt;script&gt;alert(1)" in source
+    assert "A <b>study</b> & more_100%" in page.text
+    assert "rude <i>&_.py:Rude†" in page.text
+    assert str(finished) not in source  # no folders of this machine
+    for heading in (
+        "All tests", "Scores", "Beyond the mean", "Learning", "Score against complexity",
+        "In the course of the test", "Faults", "Terms", "How to run it again",
+    ):  # fmt: skip
+        assert heading in page.text
+    assert "omnimeter campaign run campaign.toml --out again" in page.text
+    assert 'agent = "constant(action=0)"' in page.text
+    assert "Not complete" not in page.text
+
+
+def test_every_link_leads_somewhere(finished: Path) -> None:
+    source = (finished / "report.html").read_text()
+    links = set(re.findall(r'<a [^>]*href="#([^"]+)"', source))
+    assert {"cups", "anytime", "terms", "again", "term-difference", "term-anova"} <= links
+    assert links <= set(Page(source).names)
+
+
+def test_the_page_tells_the_same_as_results(finished: Path) -> None:
+    told = CliRunner().invoke(app, ["campaign", "results", str(finished), "--json"])
+    rows = json.loads(told.stdout)
+    text = read(finished / "report.html").text
+    files = {"cups": "cups-scores.csv", "anytime": "anytime-scores.csv"}
+    for test, name in files.items():
+        with (finished / "data" / name).open() as file:
+            shown = {row["agent"]: row for row in csv.DictReader(file)}
+        own = [row for row in rows if row["test"] == test]
+        assert len(own) == len(shown) == 3
+        for row in own:
+            there = shown[row["agent"]]
+            for key, column in (("value", "score"), ("low", "low"), ("high", "high")):
+                written = float(there[column]) if there[column] else None
+                assert written == row[key]
+            assert int(there["exercises"]) == row["exercises"]
+            assert int(there["faults"]) == sum(row["faults"].values())
+            if row["value"] is not None:
+                assert f"{abs(row['value']):.3f}" in text
+
+
+def test_the_same_campaign_gives_the_same_files(finished: Path, tmp_path: Path) -> None:
+    first = tree(finished)
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(finished, copy)
+    for name in ("latex", "data"):
+        shutil.rmtree(copy / name)
+    (copy / "report.html").unlink()
+    Campaign.open(copy).report()
+    assert tree(copy) == first
+
+
+def test_figures_are_data_too(finished: Path) -> None:
+    data = {path.stem: json.loads(path.read_text()) for path in finished.glob("data/*.json")}
+    drawn = {path.stem for path in finished.glob("latex/*.pdf")}
+    assert drawn == set(data)
+    assert {"cups-learning", "cups-complexity", "cups-lines", "anytime-course"} <= drawn
+    course = data["anytime-course"]
+    assert {curve["label"] for curve in course["curves"]} >= {"random-v1", "constant-v1(action=0)"}
+    single = [om.load(finished / "evaluations" / f"anytime-seed-{seed}") for seed in (0, 1)]
+    ends = [each.scores["random-v1"].value for each in single]
+    (curve,) = [each for each in course["curves"] if each["label"] == "random-v1"]
+    assert curve["values"][-1] == pytest.approx(sum(ends) / 2)
+
+
+TEX = shutil.which("pdflatex") or shutil.which("tectonic")
+
+
+@pytest.mark.skipif(TEX is None, reason="neither pdflatex nor tectonic is installed")
+def test_the_latex_compiles(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "latex"
+    shutil.copytree(finished / "latex", folder)
+    source = (folder / "report.tex").read_text()
+    tables = [path.stem for path in folder.glob("*.tex") if path.stem != "report"]
+    assert all(rf"\input{{{name}}}" in source for name in tables)
+    options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in str(TEX) else []
+    done = subprocess.run(
+        [str(TEX), *options, "report.tex"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert (folder / "report.pdf").stat().st_size > 10_000
+
+
+def test_what_is_missing_is_told(finished: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "study"
+    shutil.copytree(finished, copy)
+    shutil.rmtree(copy / "evaluations" / "cups-seed-1")
+    (copy / "quarantine").mkdir()
+    given_up = {
+        "evaluation": "cups-seed-1",
+        "agents": ["random-v1"],
+        "reason": "killed by <signal> 9",
+    }
+    (copy / "quarantine" / "abc.json").write_text(json.dumps(given_up))
+    page = read(Campaign.open(copy).report())
+    assert "Not complete." in page.text
+    assert "1 unit of work is quarantined" in page.text
+    assert "killed by <signal> 9" in page.text
+    assert "cups-seed-1random-v10 of 6" in page.text
+    assert "1 of 2" in page.text
+    assert "1 of 2 evaluations, not all of them complete" in page.text
+
+
+def test_a_campaign_that_has_not_begun_has_a_page(finished: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "study"
+    shutil.copytree(finished, copy)
+    shutil.rmtree(copy / "evaluations")
+    page = read(Campaign.open(copy).report())
+    assert "There is no score yet." in page.text
+    assert "Not complete." in page.text
+
+
+def test_further_tests_have_no_figures(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign_page, "DRAWN_TESTS", 1)
+    page = tmp_path / "page.html"
+    Campaign.open(finished).report(page)
+    assert "Only the first 1 tests have figures" in read(page).text
+    assert not list(tmp_path.glob("latex/anytime*.pdf"))
+    assert (tmp_path / "data" / "anytime-course.json").exists()
+
+
+def test_the_command_reports_a_campaign(finished: Path, tmp_path: Path) -> None:
+    page = tmp_path / "deep" / "page.html"
+    told = CliRunner().invoke(app, ["report", str(finished), "--out", str(page), "--json"])
+    data = json.loads(told.stdout)
+    assert data["complete"] is True
+    assert data["report"] == str(page)
+    assert Path(data["latex"]) == page.parent / "latex"
+    results = json.loads(
+        CliRunner().invoke(app, ["campaign", "results", str(finished), "--json"]).stdout
+    )
+    assert [each["value"] for each in data["scores"]] == [each["value"] for each in results]
+    shown = CliRunner().invoke(app, ["report", str(finished), "--out", str(page), "--latex"])
+    assert shown.stdout.count(r"\begin{tabular}") == 2
+    refused = CliRunner().invoke(app, ["report", str(finished), "--payoff", "total"])
+    assert isinstance(refused.exception, InvalidInputError)
+
+
+def test_a_directory_is_no_page(finished: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="is a directory"):
+        Campaign.open(finished).report(tmp_path)
