@@ -64,7 +64,7 @@ test-cluster:
 		$(CLUSTER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
 			--constraint constraints.txt --editable '.[dev,cluster]'; \
 		OMNIMETER_CACHE_DIR=$(CURDIR)/$(CLUSTER_VENV)/cache $(CLUSTER_VENV)/bin/pytest -q -m slow \
-			tests/execution/test_cluster.py tests/execution/test_slurm.py
+			tests/execution/test_cluster.py tests/execution/test_slurm.py tests/cli/test_cli_cluster.py
 	@rm -rf $(CLUSTER_VENV)
 
 # Ratios against hand-written C++, Gymnasium, MiniGrid, plain Python and limits of time.

@@ -321,6 +321,11 @@ def test_where_real_time_counts_there_is_one_worker(study: Path) -> None:
     campaign = om.campaign(study)
     with pytest.raises(InvalidInputError, match="Real time counts in automata: several workers"):
         campaign.with_running(workers=2).run()
+    with pytest.raises(InvalidInputError, match="several workers"):
+        campaign.with_running(executor="ray", address="head:6379").run()
+    with pytest.raises(InvalidInputError, match="several workers") as caught:
+        campaign.with_running(executor="slurm").submit()
+    assert '"--exclusive"' in caught.value.advice
     assert not campaign.path.exists()
     assert campaign.with_running(workers=1, executor="this-process").run().complete
 

@@ -12,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omnimeter.api.campaign_file import MOST_MISTAKES, Plan, parse_plan, read_plan
+from omnimeter.api.cluster import array_jobs, settings_in
 from omnimeter.api.evaluation import plan as plan_of
 from omnimeter.api.toml_lines import key_lines
 from omnimeter.api.universal import test as universal_test
 from omnimeter.contract import InvalidInputError
+from omnimeter.execution.slurm import Resources, Settings
+from omnimeter.execution.units import Unit
 
 SMALLEST = """\
 [[agents]]
@@ -154,6 +157,54 @@ def test_grids_groups_and_limits() -> None:
     assert (plan.workers, plan.executor) == (2, "this-process")
 
 
+def test_array_jobs_are_those_of_groups_with_limits(tmp_path: Path) -> None:
+    plan = read("""
+seeds = [0]
+[[agents]]
+agent = "random"
+[[agents]]
+agent = "constant"
+group = "no limits"
+[[agents]]
+agent = "q-learning"
+group = "my learners/all"
+[[agents]]
+agent = "sarsa"
+group = "slow"
+[[tests]]
+class = "cups"
+exercises = 2
+[run]
+executor = "slurm"
+[limits."my learners/all"]
+action_timeout = 3
+[slurm]
+tasks = 7
+running = 3
+warning = 60
+memory = 900
+minutes = 30
+options = ["--partition=long"]
+[slurm.slow]
+minutes = 600
+offline_memory = 5000
+""")
+    assert settings_in(plan) == Settings(7, 3, 60, ("--partition=long",))
+    units = [Unit("/study/evaluations/a", (agent,)) for agent in plan.agents]
+    groups = {group.name: group for group in array_jobs(plan, units)}
+    assert groups.keys() == {"all", "my-learners-all", "slow"}
+    assert list(groups["all"].units) == units[:2]
+    assert groups["my-learners-all"].online == Resources(900, 30)
+    assert groups["my-learners-all"].offline is None
+    assert groups["slow"].online == Resources(900, 600)
+    assert groups["slow"].offline == Resources(5000, 600)
+    same = Plan.from_json(json.dumps(plan.to_json()))
+    assert same == plan
+    other = read(SMALLEST + "[slurm]\ntasks = 3\n[run]\nexecutor = 'ray'\naddress = 'head:1'\n")
+    assert other.fingerprint == read(SMALLEST).fingerprint
+    assert (other.executor, other.address) == ("ray", "head:1")
+
+
 def test_a_plan_is_the_same_again_as_json() -> None:
     plan = read(GRIDS)
     again = Plan.from_json(json.dumps(plan.to_json()))
@@ -243,6 +294,19 @@ WRONG = [
     ("run = 3\n", "line 1, run: 3 is no table."),
     ("run.workers = 0\n", "line 1, run.workers: There cannot be 0 workers."),
     ("run.executor = 'x'\n", "line 1, run.executor: there is no executor 'x'. Known: processes"),
+    ("run.address = 3\n", "line 1, run.address: address = 3 cannot be used."),
+    ("slurm.taks = 3\n", "line 1, slurm.taks: there is no such key. Did you mean 'tasks'?"),
+    ("slurm.tasks = 0\n", "line 1, slurm.tasks: tasks = 0 cannot be used."),
+    ("slurm.running = 'x'\n", "line 1, slurm.running: running = 'x' cannot be used."),
+    ("slurm.memory = true\n", "line 1, slurm.memory: memory = True cannot be used."),
+    ("slurm.warning = 70000\n", "line 1, slurm.warning: warning = 70000 cannot be used."),
+    ("[slurm]\nminutes = 5\n", "line 2, slurm.minutes: minutes = 5 is no more than the warning"),
+    ("slurm.offline_minutes = 5\n", "line 1, slurm.offline_minutes: offline_minutes = 5 is no"),
+    ("slurm.options = '--a'\n", "line 1, slurm.options: options = '--a' cannot be used."),
+    ("slurm.options = ['-p x']\n", "line 1, slurm.options: The options cannot have '-p x'."),
+    ("slurm.options = ['--array=0']\n", "The options cannot have --array: Omnimeter gives it"),
+    ("slurm.options = ['--mem=1G']\n", "cannot have --mem. Give memory in this table instead."),
+    ("slurm.learners.memory = 3\n", "slurm.learners: there is no such key."),
     ("limits.memroy_limit = 3\n", "limits.memroy_limit: there is no such key. Did you mean"),
     ("limits.memory_limit = -3\n", "limits.memory_limit"),
     ("limits.sandbox = 'x'\n", "line 1, limits.sandbox: There is no sandbox 'x'."),
@@ -450,7 +514,7 @@ def toml(value: Any) -> str:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["", "agents", "tests", "run", "limits"]),
+            st.sampled_from(["", "agents", "tests", "run", "limits", "slurm"]),
             st.sampled_from(KEYS),
             VALUES,
         ),
@@ -464,6 +528,7 @@ def test_any_values_give_a_plan_or_one_error(pairs: list[tuple[str, str, Any]]) 
         "tests": {"class": "cups"},
         "run": {},
         "limits": {},
+        "slurm": {},
     }
     for table, key, value in pairs:
         tables[table][key] = value

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -20,7 +18,7 @@ from omnimeter import InvalidInputError, OmnimeterError
 from omnimeter.contract.errors import StoreError
 from omnimeter.execution.cluster import LOOPBACK, error_log, ray_executor
 from omnimeter.execution.units import Receipt, Unit, this_process
-from private_network import PrivateNetwork, private_network, until, why_not
+from private_network import PrivateNetwork, until
 
 DRIVER = Path(__file__).parent.parent / "support" / "ray_driver.py"
 
@@ -212,18 +210,6 @@ def test_without_ray_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 # The real one
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[PrivateNetwork]:
-    reason = None if find_spec("ray") else "Ray is not installed: see `make test-cluster`"
-    if reason := reason or why_not("ss"):
-        pytest.skip(reason)
-    before = set(Path("/tmp").glob("omnimeter-ray-*"))
-    with private_network(tmp_path) as entered:
-        yield entered
-    for left in set(Path("/tmp").glob("omnimeter-ray-*")) - before:  # of a driver that was killed
-        shutil.rmtree(left)
 
 
 def driver(network: PrivateNetwork, study: Path) -> subprocess.Popen[str]:

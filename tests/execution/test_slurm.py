@@ -8,13 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import scripted_slurm
+from array_jobs import begun, ended, really_collected, scontrol
 from campaign_samples import bayesian_campaign, expected, results_of, small_campaign, units_in
 from omnimeter import InvalidInputError, OmnimeterError
 from omnimeter.contract.errors import StoreError
@@ -27,30 +26,10 @@ from omnimeter.execution.slurm import (
     slurm_submit,
     work,
 )
-from private_network import PrivateNetwork, private_network, slurm, until, why_not
+from private_network import PrivateNetwork, until
 
 SUPPORT = Path(__file__).parent.parent / "support"
 TASK = (sys.executable, str(SUPPORT / "array_task.py"))
-
-
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of the scripted SLURM's jobs; its commands are on the path."""
-    folder, commands = tmp_path / "jobs", tmp_path / "commands"
-    folder.mkdir()
-    commands.mkdir()
-    for name in ("sbatch", "squeue", "scontrol"):
-        command = commands / name
-        command.write_text(
-            f'#!/bin/sh\nexec "{sys.executable}" "{scripted_slurm.__file__}" {name} "$@"\n'
-        )
-        command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
-    monkeypatch.setenv("SCRIPTED_SLURM", str(folder))
-    yield folder
-    for runner in folder.glob("*.runner"):
-        with suppress(ProcessLookupError):  # it has ended
-            os.killpg(int(runner.read_text()), signal.SIGKILL)
 
 
 def submit(directory: Path, **settings: object) -> list[str]:
@@ -59,21 +38,10 @@ def submit(directory: Path, **settings: object) -> list[str]:
     return slurm_submit(directory, [Group("all", units_in(directory))], given)
 
 
-def collected(directory: Path, seconds: float = 90) -> Collected:
+def collected(directory: Path) -> Collected:
     """What became of the jobs when all of them have ended."""
-    jobs = Path(os.environ["SCRIPTED_SLURM"])
-    until(lambda: not any(jobs.glob("*.state")), seconds, "the end of all jobs")
+    ended()
     return collect(directory)
-
-
-def begun(directory: Path) -> list[dict[str, object]]:
-    """The attempts that are under way or ended in a death, as they were noted."""
-    notes = []
-    for path in (directory / "attempts").glob("*"):
-        for line in path.read_text().split("\n"):
-            with suppress(ValueError):
-                notes.append(json.loads(line))
-    return [note for note in notes if note["event"] == "begun"]
 
 
 def test_tasks_share_the_units_and_the_results_are_those_of_one_process(
@@ -121,6 +89,7 @@ def test_limits_are_those_of_the_group_and_the_phase(jobs: Path, tmp_path: Path)
     assert "done" not in log  # it only prepared
 
 
+@pytest.mark.slow
 def test_a_task_whose_worker_is_killed_goes_on(jobs: Path, tmp_path: Path) -> None:
     study = small_campaign(tmp_path / "study", seconds=0.1)
     submit(study, tasks=1)
@@ -132,6 +101,7 @@ def test_a_task_whose_worker_is_killed_goes_on(jobs: Path, tmp_path: Path) -> No
     assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
+@pytest.mark.slow
 def test_a_unit_whose_worker_dies_three_times_is_quarantined(
     jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +125,7 @@ def test_a_unit_whose_worker_dies_three_times_is_quarantined(
     assert results_of(study) == expected(tmp_path / "again")
 
 
+@pytest.mark.slow
 def test_a_warned_task_finishes_its_unit_and_goes_on_in_a_new_one(
     jobs: Path, tmp_path: Path
 ) -> None:
@@ -171,6 +142,7 @@ def test_a_warned_task_finishes_its_unit_and_goes_on_in_a_new_one(
     assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
+@pytest.mark.slow
 def test_a_task_that_is_queued_again_stores_what_it_has(jobs: Path, tmp_path: Path) -> None:
     study = small_campaign(tmp_path / "study", seconds=0.1)
     submit(study, tasks=1)
@@ -182,6 +154,7 @@ def test_a_task_that_is_queued_again_stores_what_it_has(jobs: Path, tmp_path: Pa
     assert results_of(study) == expected(tmp_path / "again", seconds=0.1)
 
 
+@pytest.mark.slow
 def test_a_unit_that_no_task_has_time_for_is_quarantined(jobs: Path, tmp_path: Path) -> None:
     study = small_campaign(tmp_path / "study", 2.0, seeds=1, interactions=100)
     slurm_submit(study, [Group("all", units_in(study)[-1:])], Settings(1, 1, 1, command=TASK))
@@ -212,7 +185,6 @@ def test_active_jobs_are_not_submitted_twice(jobs: Path, tmp_path: Path) -> None
     with pytest.raises(InvalidInputError, match="2 tasks of this campaign still wait or run"):
         submit(study)
     assert collect(study).active.keys() == {"1_0", "1_1"}
-    collected(study)
 
 
 def test_without_slurm_it_is_said(
@@ -240,38 +212,6 @@ def test_a_task_needs_a_plan_that_is_whole(tmp_path: Path) -> None:
 
 
 # The real one
-
-
-@pytest.fixture
-def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateNetwork]:
-    """SLURM with one node, in a private network; its commands are on the path."""
-    if reason := why_not("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol"):
-        pytest.skip(reason)
-    folder = tmp_path / "slurm"
-    folder.mkdir()
-    with private_network(folder) as network, slurm(network, folder) as commands:
-        monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
-        yield network
-
-
-def scontrol(*words: str) -> None:
-    subprocess.run(["scontrol", *words], check=True, capture_output=True)
-
-
-def really_collected(study: Path) -> Collected:
-    """What became of the jobs; tasks that were queued again do not wait their two minutes."""
-    since: dict[str, float] = {}
-    end = time.monotonic() + 240
-    while active := collect(study).active:
-        assert time.monotonic() < end, active
-        for task, state in active.items():
-            if state != "PENDING":
-                since.pop(task, None)
-            elif time.monotonic() - since.setdefault(task, time.monotonic()) > 5:
-                scontrol("update", f"JobId={task}", "StartTime=now")
-                del since[task]
-        time.sleep(0.5)
-    return collect(study)
 
 
 @pytest.mark.slow

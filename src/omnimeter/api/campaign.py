@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -17,15 +18,29 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from omnimeter.api.campaign_file import Entry, Plan, read_plan
+from omnimeter.api.cluster import (
+    EXECUTORS,
+    SLURM,
+    array_jobs,
+    check_address,
+    executor_named,
+    settings_in,
+)
 from omnimeter.api.evaluation import Session, directory_of, load, running_options
 from omnimeter.api.result import agent_among, opened
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
-from omnimeter.contract import ClockKind, InvalidInputError, Outcomes, Spec
+from omnimeter.contract import (
+    ClockKind,
+    InvalidInputError,
+    OmnimeterError,
+    Outcomes,
+    Spec,
+)
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import JsonData
+from omnimeter.execution import slurm
 from omnimeter.execution.units import (
-    EXECUTORS,
     Executor,
     Receipt,
     Unit,
@@ -118,6 +133,9 @@ class Status(JsonData):
         quarantined: Units that were given up.
         progress: How far the run is that goes on, or was when the last one ended.
         interrupted: Whether the run that this is the result of was interrupted.
+        tasks: The states of its tasks of SLURM that wait or run, by job and task.
+        unknown: Why these are not known, if so.
+        submitted: Whether there are array jobs that may not have been collected.
     """
 
     title: str
@@ -126,6 +144,9 @@ class Status(JsonData):
     quarantined: tuple[Quarantined, ...] = ()
     progress: Progress = Progress()
     interrupted: bool = False
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    unknown: str = ""
+    submitted: bool = False
 
     @property
     def complete(self) -> bool:
@@ -137,6 +158,9 @@ class Status(JsonData):
         """The state in a few words."""
         if self.running:
             return "running"
+        if self.tasks:
+            waiting = sum(state == "PENDING" for state in self.tasks.values())
+            return f"{len(self.tasks) - waiting} running and {waiting} waiting tasks"
         if not self.complete:
             return "not complete" if any(each.finished for each in self.agents) else "not begun"
         count = len(self.quarantined)
@@ -251,25 +275,51 @@ class Campaign:
 
     @property
     def workers(self) -> int:
-        """How many workers share the work: those of the plan, or one for each processor."""
+        """How many workers share the work: those of the plan, or one for each processor.
+
+        Of array jobs, how many tasks run at once at the most.
+        """
         if self.plan.executor == "this-process":
             return 1
+        if self.plan.executor == SLURM:
+            settings = settings_in(self.plan)
+            return min(settings.tasks, settings.running or settings.tasks)
         return self.plan.workers or os.cpu_count() or 1
 
-    def with_running(self, workers: int | None = None, executor: str | None = None) -> Campaign:
+    def with_running(
+        self,
+        workers: int | None = None,
+        executor: str | None = None,
+        address: str | None = None,
+    ) -> Campaign:
         """The same campaign, carried out by other workers.
+
+        Args:
+            workers: How many work at once.
+            executor: ``processes``, ``this-process``, ``ray`` or ``slurm``.
+            address: That of a Ray cluster that is running.
 
         Raises:
             InvalidInputError: There is no such executor, or there cannot be so many workers.
         """
         running_options(workers=workers or 1)
-        if executor is not None and executor not in EXECUTORS:
+        executor = executor or self.plan.executor
+        if executor not in EXECUTORS:
             message = f"There is no executor {executor!r}."
             raise InvalidInputError(message, f"Known: {', '.join(EXECUTORS)}.")
+        if workers and executor == SLURM:
+            message = f"workers={workers} has no effect on array jobs."
+            raise InvalidInputError(message, "Leave it out; [slurm] in the file has their tasks.")
+        if address is not None:
+            check_address(address)
+            if executor != "ray":
+                message = f"address={address} has no effect on the executor {executor!r}."
+                raise InvalidInputError(message, 'Give executor="ray" too, or leave it out.')
         plan = replace(
             self.plan,
             workers=workers or self.plan.workers,
-            executor=executor or self.plan.executor,
+            executor=executor,
+            address=address or self.plan.address,
         )
         return Campaign(plan, self.path, self._source)
 
@@ -297,12 +347,18 @@ class Campaign:
 
     def _check_workers(self) -> None:
         """Check that tests in which real time counts are not disturbed by others."""
-        for entry in self.entries if self.workers > 1 else ():
+        plan, several = self.plan, self.workers > 1
+        if plan.executor == "ray" and plan.address:  # how many it has is not known yet
+            several = plan.workers != 1
+        advice = 'Give workers=1, or clock = "virtual" in the file.'
+        if plan.executor == SLURM:  # a task that has its node for itself is not disturbed
+            several = several and "--exclusive" not in settings_in(plan).options
+            advice = 'Give options = ["--exclusive"] in [slurm], or clock = "virtual".'
+        for entry in self.entries if several else ():
             protocol = entry.evaluation.protocol
             definition = _PROTOCOLS.get(protocol.id)
             if definition and protocol.parameters.get("clock") == ClockKind.WALL:
                 message = f"Real time counts in {entry.setting}: several workers would disturb it."
-                advice = 'Give workers=1, or clock = "virtual" in the file.'
                 raise InvalidInputError(message, advice)
 
     def run(
@@ -320,9 +376,13 @@ class Campaign:
             How far it is then.
 
         Raises:
+            InvalidInputError: Its plan says SLURM, or tasks of SLURM wait or run.
             StoreError: Another process carries it out, or it cannot be stored.
             OmnimeterError: Something cannot be made.
         """
+        if self.plan.executor == SLURM and executor is None:
+            message = "Array jobs are submitted, and not waited for."
+            raise InvalidInputError(message, "Call submit(), and collect() later.")
         self._check_workers()
         if self._new:
             self.check()
@@ -361,7 +421,11 @@ class Campaign:
                     progress(now)
 
                 if left:
-                    (executor or EXECUTORS[self.plan.executor](self.workers))(left, tell)
+                    self._refuse_tasks()
+                    plan = self.plan
+                    if executor is None:
+                        executor = executor_named(plan.executor, plan.workers, plan.address)
+                    executor(left, tell)
                     given_up = {file.stem for file in self._quarantine().glob("*.json")}
                     left = [unit for unit in unfinished(left) if unit.key not in given_up]
                     self._reopened([], self._scattered())
@@ -372,6 +436,64 @@ class Campaign:
                 interrupted = True
                 self._write_progress(replace(now, seconds_left=None))
         return replace(self.status(), running=False, interrupted=interrupted)
+
+    def submit(self) -> list[str]:
+        """Submit what is not finished as array jobs of SLURM, and do not wait for them.
+
+        Returns:
+            The numbers of the jobs; none if nothing is left.
+
+        Raises:
+            InvalidInputError: Its plan says something else than SLURM, tasks of it wait or run,
+                or the commands of SLURM are not installed.
+            StoreError: Another process carries it out, or it cannot be stored.
+            OmnimeterError: Something cannot be made, or SLURM does not take a job.
+        """
+        if self.plan.executor != SLURM:
+            message = f"The executor is {self.plan.executor!r}, which takes no jobs."
+            raise InvalidInputError(message, 'Call with_running(executor="slurm") first.')
+        self._check_workers()
+        if self._new:
+            self.check()
+        with self._locked():
+            groups = array_jobs(self.plan, self._begin())
+            jobs = slurm.slurm_submit(self.path, groups, settings_in(self.plan))
+            given_up = len(list(self._quarantine().glob("*.json")))
+            self._write_progress(Progress(quarantined=given_up, complete=not jobs))
+        return jobs
+
+    def collect(self) -> slurm.Collected:
+        """See what became of the array jobs that were submitted last, also while they run.
+
+        Raises:
+            InvalidInputError: None was submitted, or the commands of SLURM are not installed.
+            StoreError: Another process carries the campaign out, or it cannot be read.
+            OmnimeterError: SLURM does not tell which jobs are active.
+        """
+        with self._locked():
+            told = slurm.collect(self.path)
+            given_up = {file.stem for file in self._quarantine().glob("*.json")}
+            left = [unit for unit in unfinished(self._begin()) if unit.key not in given_up]
+            done = told.finished + told.given_up
+            self._write_progress(
+                Progress(told.units, done, quarantined=len(given_up), complete=not left)
+            )
+        return told
+
+    def _refuse_tasks(self) -> None:
+        """Let tasks of SLURM that wait or run be the only ones that carry it out."""
+        tasks, unknown = self._tasks()
+        slurm.refuse_active(tasks)
+        if unknown:
+            said = f"Whether tasks of this campaign still wait or run is not known: {unknown}"
+            warnings.warn(said, stacklevel=3)
+
+    def _tasks(self) -> tuple[dict[str, str], str]:
+        """The states of tasks of SLURM that wait or run, or why they are not known."""
+        try:
+            return slurm.active_tasks(self.path), ""
+        except OmnimeterError as error:
+            return {}, error.message
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -446,22 +568,31 @@ class Campaign:
         with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
             text = (self.path / "progress.json").read_text(encoding="utf-8")
             progress = Progress.from_json(text, "progress.json")
+        # Of a complete one none is left that matters, and it may be on another machine by now.
+        tasks, unknown = ({}, "") if progress.complete else self._tasks()
         return Status(
             title=self.plan.title,
             running=is_locked(self._layout),
             agents=tuple(row for entry in self.entries for row in self._agents(entry)),
             quarantined=tuple(self._given_up()),
             progress=progress,
+            tasks=tasks,
+            unknown=unknown,
+            submitted=not progress.complete and slurm.submitted(self.path),
         )
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
+        from omnimeter.protocols.evaluation import that_count
         from omnimeter.results import Record
 
         agents, directory = entry.evaluation.agents, self.directory(entry)
         begun = Layout(directory).spec.exists()
         outcomes = Record(directory).outcomes() if begun else Outcomes()
         for agent, done in outcomes.by_agent(agents).items():
+            if done.own_faults.any():
+                known = entry.evaluation.with_seed(0 if entry.evaluation.needs_seed else None)
+                done = that_count(known.make_protocol(), done)  # noqa: PLW2901 - of these
             faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
             counts = len(done), entry.expected, int(faults), int(own)
             yield AgentStatus(entry.name, agent.label, *counts)

@@ -17,6 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from omnimeter.api import universal
+from omnimeter.api.cluster import (
+    EXECUTORS,
+    RESOURCES,
+    SETTINGS,
+    check_address,
+    resources_in,
+    slurm_resources,
+    slurm_settings,
+)
 from omnimeter.api.evaluation import evaluate, plan, running_options
 from omnimeter.api.toml_lines import Where, key_lines
 from omnimeter.catalogue import Kind, alternatives, make, normalised, parse
@@ -25,7 +34,6 @@ from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
 from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.spec import JsonData, fingerprint, read_bytes
 from omnimeter.contract.text import clean_line
-from omnimeter.execution.units import EXECUTORS
 from omnimeter.execution.workers import Isolation, Options, is_isolated
 from omnimeter.interaction.handles import shown
 from omnimeter.protocols import Evaluation
@@ -59,10 +67,10 @@ _OF_UNIVERSAL = _names(universal.test).keys() - _OTHERWISE
 _FLAGS = {"joint", "traces", "privileged", "unbalanced"}
 _COMMON = {"name", "agents", "set", "grid", "traces", "privileged"}
 _KEYS = {
-    "": {"title", "seeds", "repetitions", "agents", "tests", "run", "limits"},
+    "": {"title", "seeds", "repetitions", "agents", "tests", "run", "limits", "slurm"},
     "agents": {"agent", "group", "grid"},
     "tests": _COMMON | {"class", "protocol"} | _OF_SAMPLES.keys() | _OF_UNIVERSAL,
-    "run": {"workers", "executor"},
+    "run": {"workers", "executor", "address"},
 }
 """The keys of each table; those of a test are what ``evaluate`` and ``test`` take."""
 
@@ -120,6 +128,8 @@ class Plan(JsonData):
         limits: The limits of all agents (``""``) and of groups, by the names of ``evaluate``.
         workers: Processes that work at once; by default as many as there are processors.
         executor: What carries it out.
+        address: That of a Ray cluster; without it one is started.
+        slurm: The settings and resources of array jobs (``""``), and resources of groups.
     """
 
     title: str
@@ -128,6 +138,8 @@ class Plan(JsonData):
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     workers: int | None = None
     executor: str = "processes"
+    address: str | None = None
+    slurm: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -283,10 +295,16 @@ class _Reader:
         if not isinstance(executor, str) or executor not in EXECUTORS:
             known = f"Known: {', '.join(EXECUTORS)}."
             self._tell(("run", "executor"), f"there is no executor {shown(executor)}.", known)
+        address = run.get("address")
+        if address is not None:
+            with self._at(("run", "address")):
+                check_address(address)
+        slurm = self._slurm(data.get("slurm", {}), set(groups.values()))
         entries = self._tests(data.get("tests"), agents, groups, seeds)
         self._raise()
         of_agents = {agent.label: groups[agent.label] for agent in agents if groups[agent.label]}
-        return Plan(given, entries, of_agents, limits, run.get("workers"), executor)
+        workers = run.get("workers")
+        return Plan(given, entries, of_agents, limits, workers, executor, address, slurm)
 
     def _tell(self, where: Where, message: str, advice: str = "") -> None:
         """Keep a mistake with its line and key."""
@@ -398,6 +416,28 @@ class _Reader:
                     running_options(**{name: value})
         return {name: each for name, each in limits.items() if each}
 
+    def _slurm(self, given: Any, groups: set[str]) -> dict[str, dict[str, Any]]:
+        """The settings and resources of array jobs, and the resources of groups."""
+        groups -= {""}
+        table = self._table(("slurm",), given, SETTINGS | RESOURCES | groups)
+        jobs = {"": {name: each for name, each in table.items() if name not in groups}}
+        for name in sorted(groups & table.keys()):
+            jobs[name] = self._table(("slurm", name), table[name], RESOURCES)
+        before = len(self._mistakes)
+        for group, each in jobs.items():
+            for name, value in each.items():
+                with self._at(("slurm", group, name) if group else ("slurm", name)):
+                    check: Callable[..., Any] = slurm_settings
+                    check = slurm_resources if name in RESOURCES else check
+                    check(**{name: value})
+        jobs = {name: each for name, each in jobs.items() if each}
+        if len(self._mistakes) == before:
+            for group in jobs:  # whether its tasks have more time than the warning
+                where = ("slurm", group) if group else ("slurm",)
+                with self._at(where, jobs[group]):
+                    resources_in(Plan("", (), slurm=jobs), group)
+        return jobs
+
     def _grid(self, where: Where, given: Any, known: Set[str] | None) -> list[dict[str, Any]]:
         """The points of a grid, each with the values of all names; one without any by default.
 
@@ -442,8 +482,8 @@ class _Reader:
             if not isinstance(group, str) or ("group" in table and not group.strip()):
                 self._tell((*where, "group"), "this is no text.", 'Write group = "learners"')
                 continue
-            if group in _LIMITS:
-                advice = "Call it otherwise: that is a limit."
+            if group in _LIMITS | SETTINGS | RESOURCES:
+                advice = "Call it otherwise: that is a key of [limits] or [slurm]."
                 self._tell((*where, "group"), f"no group can be called {group!r}.", advice)
             points = self._grid(where, table.get("grid", {}), None)
             with self._at((*where, "agent")):

@@ -61,7 +61,7 @@ app.command("test", cls=_Command)(test.test)
 app.command("compare", cls=_Command)(compare.compare)
 _campaign = typer.Typer(cls=_Group, help=campaign.HELP, no_args_is_help=True)
 for _name, _function in campaign.COMMANDS.items():
-    _campaign.command(_name, cls=_Command)(_function)
+    _campaign.command(_name, cls=_Command, hidden=_name in campaign.HIDDEN)(_function)
 app.add_typer(_campaign, name="campaign")
 app.command("audit", cls=_Command)(audit.audit)
 app.command("measure", cls=_Command)(measure.measure)

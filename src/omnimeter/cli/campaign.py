@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +67,7 @@ class = "automata"
 interactions = 2000
 
 [run]
-executor = "processes" # or "this-process"
+executor = "processes" # or "this-process"; "ray" or "slurm" on a cluster: docs/cluster.md
 # workers = 2 # by default one for each processor
 
 # Limits of agents in processes of their own: of all, and of the agents of a group.
@@ -76,10 +77,22 @@ action_timeout = 10.0 # seconds
 
 [limits.learners]
 action_timeout = 30.0
+
+# Array jobs of SLURM, where that carries it out: of all agents, and of those of a group.
+# [slurm]
+# tasks = 20 # of an array job
+# memory = 4000 # megabytes of a task
+# minutes = 240
+# options = ["--partition=long"] # of sbatch
+# [slurm.learners]
+# minutes = 600
 """
 
 SHOWN = 10
 """Agents that are listed at the end of a run, of those whose evaluations are not complete."""
+
+LINES = 5
+"""Lines of the output of a task that are shown."""
 
 MOST_ROWS = 200
 """Agents of evaluations from which on only those are listed that are not done, or have faults."""
@@ -128,7 +141,18 @@ def run(
     ] = None,
     executor: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What carries it out, instead of what the file says."),
+        typer.Option(
+            metavar="NAME",
+            help="What carries it out, instead of what the file says: processes, this-process, "
+            "ray, slurm.",
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The address of a Ray cluster (by default one is started on this machine).",
+        ),
     ] = None,
     dry_run: Annotated[
         bool,
@@ -139,13 +163,15 @@ def run(
     """Carry out what is not finished of a campaign.
 
     It can be interrupted at any time; the same command goes on. Leaves with 3 when exercises ended
-    in faults, or units were quarantined: their worker died again and again.
+    in faults, or units were quarantined: their worker died again and again. By slurm, it is only
+    submitted.
     """
     from omnimeter.api.campaign import campaign
+    from omnimeter.api.cluster import SLURM
     from omnimeter.api.result import seed_warning
 
     with busy("Reading the plan", hidden=json, compiling=True):
-        chosen = campaign(file, out=out).with_running(workers, executor)
+        chosen = campaign(file, out=out).with_running(workers, executor, address)
     warnings = {seed_warning(entry.evaluation) for entry in chosen.entries} - {""}
     for warning in sorted(warnings):
         console(errors=True).print(f"Warning: {warning}", style="yellow", markup=False)
@@ -157,16 +183,24 @@ def run(
         else:
             _print_workload(chosen, counted)
         return
-    with _bar(hidden=json) as tell:
-        status = chosen.run(tell)
+    jobs: list[str] = []
+    if chosen.plan.executor == SLURM:
+        with busy("Submitting", hidden=json, compiling=True):
+            jobs, status = chosen.submit(), chosen.status()
+    else:
+        with _bar(hidden=json) as tell:
+            status = chosen.run(tell)
     if json:
-        print_json(_status_json(chosen, status))
+        submitted = {"jobs": jobs} if chosen.plan.executor == SLURM else {}
+        print_json({**_status_json(chosen, status), **submitted})
+    elif jobs:
+        _print_submitted(chosen, jobs)
     else:
         _print_end(chosen, status)
     if status.interrupted:
         raise typer.Exit(128 + signal.SIGINT)
-    if status.quarantined or any(each.faults for each in status.agents):
-        raise typer.Exit(3)
+    if not jobs:
+        _leave(status)
 
 
 def status(directory: Directory, json: options.Json = False) -> None:
@@ -193,6 +227,11 @@ def status(directory: Directory, json: options.Json = False) -> None:
         ]
         _print_section(name, ("agent", "exercises", "faults"), cells)
     _print_quarantined(status)
+    if status.unknown:
+        out.print(f"Whether tasks wait or run is not known: {status.unknown}", markup=False)
+    elif status.submitted and not status.tasks:
+        said = f"The tasks have ended. Next: omnimeter campaign collect {campaign.path}"
+        out.print(said, soft_wrap=True, markup=False)
 
 
 def results(
@@ -266,14 +305,82 @@ def export(
     console().print(f"{counted(count, 'row')}: {out}", soft_wrap=True, markup=False)
 
 
+def work(
+    directory: Directory,
+    part: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Which part of how many, from 0.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What was submitted, as its script says.")
+    ] = None,
+) -> None:
+    """Be a task of an array job: this is what the scripts of campaigns on SLURM call.
+
+    Leaves with 75 when there is more to do, and the task has to be queued again.
+    """
+    from omnimeter.contract import InvalidInputError
+    from omnimeter.execution import slurm
+
+    example = "omnimeter campaign work study --part 0/10 --group all-online"
+    if part is None or group is None:
+        raise options.missing("--part" if part is None else "--group", example)
+    numbers = re.fullmatch(r"(\d{1,9})/(\d{1,9})", part)
+    if numbers is None or int(numbers[1]) >= int(numbers[2]):
+        message = f"There is no part {part!r}."
+        raise InvalidInputError(message, "Give a number and how many there are: 0/10 to 9/10.")
+    raise typer.Exit(slurm.work(directory, int(numbers[1]), int(numbers[2]), group))
+
+
+def collect(directory: Directory, json: options.Json = False) -> None:
+    """Tell what became of the array jobs of a campaign, at any time. Runs nothing.
+
+    Leaves as run does: with 0 if the campaign is complete, with 3 if units are quarantined or
+    exercises ended in faults; and with 75 if something is left to do.
+    """
+    from omnimeter.api.campaign import Campaign
+    from omnimeter.contract.text import clean_line
+    from omnimeter.execution.slurm import UNFINISHED
+
+    campaign = Campaign.open(directory)
+    with busy("Reading", hidden=json):
+        told, status = campaign.collect(), campaign.status()
+    if json:
+        fields = {name: getattr(told, name) for name in ("units", "finished", "given_up")}
+        last = {**fields, "active": dict(told.active), "ended": dict(told.ended)}
+        print_json({**_status_json(campaign, status), "submitted": last})
+    else:
+        out = console()
+        out.print(f"Submitted last: {told.units} units, of which {told.finished} are finished.")
+        for task, state in list(told.active.items())[:SHOWN]:
+            out.print(f"  task {task}: {state}", markup=False)
+        if len(told.active) > SHOWN:
+            out.print(f"  and {len(told.active) - SHOWN} more")
+        for log, tail in list(told.ended.items())[:SHOWN]:
+            said = f"  ended with something left to do: {log}"
+            out.print(said, soft_wrap=True, markup=False)
+            last_lines = tail.splitlines()[-LINES:]
+            out.print("\n".join(f"    {clean_line(line)}" for line in last_lines), markup=False)
+        if len(told.ended) > SHOWN:
+            out.print(f"  and {len(told.ended) - SHOWN} more")
+        _print_end(campaign, status)
+    if not status.complete:
+        raise typer.Exit(UNFINISHED)
+    _leave(status)
+
+
 COMMANDS: Mapping[str, Callable[..., None]] = {
     "new": new,
     "run": run,
     "status": status,
     "results": results,
     "export": export,
+    "collect": collect,
+    "work": work,
 }
 """The commands of campaigns, by their names."""
+
+HIDDEN = {"work"}
+"""Those that scripts call, and no person."""
 
 
 def span(seconds: float) -> str:
@@ -299,6 +406,23 @@ def _bar(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
             shown.update(task, total=now.units, completed=now.done, note=note)
 
         yield tell
+
+
+def _leave(status: Status) -> None:
+    """Leave a campaign that was carried out with 3, if not all of it went well."""
+    if status.quarantined or any(each.faults for each in status.agents):
+        raise typer.Exit(3)
+
+
+def _print_submitted(campaign: Campaign, jobs: Sequence[str]) -> None:
+    """Say what was submitted, and what can be typed next."""
+    said = [
+        f"Submitted: {'job' if len(jobs) == 1 else 'jobs'} {', '.join(jobs)}.",
+        f"scripts and output of tasks: {campaign.path / 'cluster'}",
+        f"how far it is: omnimeter campaign status {campaign.path}",
+        f"when it has ended: omnimeter campaign collect {campaign.path}",
+    ]
+    console().print("\n".join(said), soft_wrap=True, markup=False)
 
 
 def _print_workload(campaign: Campaign, work: Workload) -> None:
@@ -341,7 +465,10 @@ def _print_end(campaign: Campaign, status: Status) -> None:
             out.print(said, soft_wrap=True, markup=False)
         if len(left) > SHOWN:
             out.print(f"  and {len(left) - SHOWN} more")
-        out.print(f"go on: omnimeter campaign run {campaign.path}", soft_wrap=True, markup=False)
+        said = f"go on: omnimeter campaign run {campaign.path}"
+        if status.tasks:
+            said = f"later: omnimeter campaign collect {campaign.path}"
+        out.print(said, soft_wrap=True, markup=False)
     _print_quarantined(status)
     faults = sum(each.faults for each in status.agents)
     if faults:
@@ -358,6 +485,7 @@ def _print_quarantined(status: Status) -> None:
     for each in status.quarantined:
         said = f"quarantined: {each.evaluation}, {', '.join(each.agents)}: {each.file}"
         console().print(said, soft_wrap=True, markup=False, style="red")
+        console().print(f"  {each.reason}", soft_wrap=True, markup=False)
 
 
 def _print_section(title: str, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -391,6 +519,7 @@ def _status_json(campaign: Campaign, status: Status) -> dict[str, Any]:
         "complete": status.complete,
         "interrupted": status.interrupted,
         "seconds_left": status.progress.seconds_left if status.running else None,
+        "tasks": None if status.unknown else dict(status.tasks),
         "agents": [
             {name: getattr(each, name) for name in each.__dataclass_fields__}
             for each in status.agents

@@ -147,11 +147,7 @@ def slurm_submit(
         OmnimeterError: Jobs of the campaign are still active, or SLURM did not take one.
     """
     directory = Path(directory).resolve()
-    if active := _active(directory):
-        raise InvalidInputError(
-            f"{len(active)} tasks of this campaign still wait or run ({min(active)}).",
-            "Wait for them, or end them with scancel.",
-        )
+    refuse_active(active_tasks(directory))
     jobs: list[dict[str, Any]] = []
     for group in groups:
         if not re.fullmatch(r"[\w.-]+", group.name):
@@ -176,7 +172,7 @@ def slurm_submit(
             after = _run("sbatch", "--parsable", *wait, str(script)).split(";")[0].strip()
             jobs.append({"job": after, "group": name, "parts": parts})
             # At once, so that no job is forgotten if the next one cannot be submitted.
-            files.write(directory / "cluster" / "jobs.json", canonical_json(jobs).encode())
+            files.write(_jobs_file(directory), canonical_json(jobs).encode())
     return [job["job"] for job in jobs]
 
 
@@ -267,9 +263,16 @@ def collect(directory: Path) -> Collected:
     """See what became of array jobs, and put into quarantine what keeps killing its workers.
 
     It can be called at any time, also while they run.
+
+    Raises:
+        InvalidInputError: None was submitted.
+        OmnimeterError: SLURM does not tell which of them are active.
     """
     directory = Path(directory).resolve()
-    active, quarantined, ended = _active(directory), list[Receipt](), dict[str, str]()
+    if not submitted(directory):
+        advice = "Give 'omnimeter campaign run' with --executor slurm first."
+        raise InvalidInputError(f"No array job of {directory} was submitted.", advice)
+    active, quarantined, ended = active_tasks(directory), list[Receipt](), dict[str, str]()
     every: dict[str, Unit] = {}
     for job in _jobs(directory):
         units, _ = _read_plan(directory, job["group"])
@@ -288,6 +291,37 @@ def collect(directory: Path) -> Collected:
     given_up = sum(quarantine_file(directory, every[key]).exists() for key in left)
     finished = len(every) - len(left)
     return Collected(len(every), finished, given_up, tuple(quarantined), active, ended)
+
+
+def submitted(directory: Path) -> bool:
+    """Whether array jobs of a campaign were ever submitted."""
+    return _jobs_file(directory).exists()
+
+
+def active_tasks(directory: Path) -> dict[str, str]:
+    """The states of a campaign's tasks that wait or run, by job and task.
+
+    Raises:
+        OmnimeterError: There are jobs, and SLURM does not tell.
+    """
+    jobs = {job["job"] for job in _jobs(directory)}
+    if not jobs:
+        return {}
+    rows = [row.split() for row in _run("squeue", "--me", "-h", "-r", "-o", "%F %K %T").split("\n")]
+    return {f"{row[0]}_{row[1]}": row[2] for row in rows if len(row) == 3 and row[0] in jobs}
+
+
+def refuse_active(active: Mapping[str, str]) -> None:
+    """Let nothing else carry out a campaign of which tasks are active.
+
+    Raises:
+        InvalidInputError: There are such tasks.
+    """
+    if active:
+        raise InvalidInputError(
+            f"{len(active)} tasks of this campaign still wait or run ({min(active)}).",
+            "Wait for them, or end them with scancel.",
+        )
 
 
 def _script(
@@ -347,21 +381,23 @@ def _preparations(units: Sequence[Unit]) -> list[tuple[Spec, Preparation, Unit]]
     return [(agent, preparation, unit) for (agent, preparation), unit in phases.items()]
 
 
-def _active(directory: Path) -> dict[str, str]:
-    """The states of the campaign's tasks that wait or run, by job and task."""
-    jobs = {job["job"] for job in _jobs(directory)}
-    if not jobs:
-        return {}
-    rows = [row.split() for row in _run("squeue", "--me", "-h", "-r", "-o", "%F %K %T").split("\n")]
-    return {f"{row[0]}_{row[1]}": row[2] for row in rows if len(row) == 3 and row[0] in jobs}
+def _jobs_file(directory: Path) -> Path:
+    return directory / "cluster" / "jobs.json"
 
 
 def _jobs(directory: Path) -> list[dict[str, Any]]:
     """The jobs that were submitted last."""
+    path = _jobs_file(directory)
     try:
-        return list(json.loads((directory / "cluster" / "jobs.json").read_bytes()))
+        jobs = list(json.loads(path.read_bytes()))
+        return [{name: job[name] for name in ("job", "group", "parts")} for job in jobs]
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise read_error(error, path) from error
+    except (ValueError, KeyError, TypeError) as error:
+        advice = "Remove it when none of the campaign's jobs is active."
+        raise StoreError(f"{path} is not as it was written.", advice) from error
 
 
 def _run(*command: str) -> str:

@@ -130,7 +130,7 @@ class Result:
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
     """Score what each agent has done so far, in whatever order it was done."""
     ordered = {
-        agent: _that_count(protocol, Outcomes.of(done).in_order())
+        agent: that_count(protocol, Outcomes.of(done).in_order())
         for agent, done in outcomes.items()
     }
     support = protocol.bounds()
@@ -197,8 +197,8 @@ def stopped_at(outcomes: Outcomes) -> Stop | None:
     return min(stops, default=None)
 
 
-def _that_count(protocol: Protocol, outcomes: Outcomes) -> Outcomes:
-    """The outcomes that count: of an agent that was stopped, those up to then."""
+def that_count(protocol: Protocol, outcomes: Outcomes) -> Outcomes:
+    """The outcomes of an agent that count: if it was stopped, those up to then."""
     stop = stopped_at(outcomes) if protocol.fixed else None
     return outcomes if stop is None else outcomes.where(outcomes.numbers <= stop.number)
 
