@@ -394,6 +394,8 @@ class Campaign:
                 units = self._begin()
                 given_up = {file.stem for file in self._quarantine().glob("*.json")}
                 left = [unit for unit in unfinished(units) if unit.key not in given_up]
+                if left:
+                    self._refuse_tasks()  # before shards are merged that they have begun
                 left = self._reopened(left, begun)
                 by_key = {unit.key: unit for unit in left}
                 now = Progress(len(left), quarantined=len(given_up))
@@ -421,7 +423,6 @@ class Campaign:
                     progress(now)
 
                 if left:
-                    self._refuse_tasks()
                     plan = self.plan
                     if executor is None:
                         executor = executor_named(plan.executor, plan.workers, plan.address)
