@@ -229,12 +229,13 @@ def lambda_exercises() -> Iterator[Exercise]:
 
 def test_quick_exercises_are_done_in_portions() -> None:
     first, *_ = lambda_exercises()
-    assert batch_size(first, Isolation.AUTO) == 64
-    assert batch_size(first, Isolation.PROCESS) == 1
+    assert batch_size(first, Options(isolation=Isolation.AUTO)) == 64
+    assert batch_size(first, Options(isolation=Isolation.PROCESS)) == 1
     long = replace(first, budget=Budget(interactions=10**6))
-    assert batch_size(long, Isolation.AUTO) == 1
+    assert batch_size(long, Options(isolation=Isolation.AUTO)) == 1
     (untrusted, *_) = evaluation(WANDERER, NARROW).make_protocol().propose(WANDERER, [])
-    assert batch_size(untrusted, Isolation.NONE) == 1  # one at a time: whose fault is it?
+    # One at a time: whose fault is it?
+    assert batch_size(untrusted, Options(isolation=Isolation.NONE)) == 1
 
 
 def test_lambda_compiled_and_stepwise(monkeypatch: pytest.MonkeyPatch) -> None:
