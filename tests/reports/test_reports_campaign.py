@@ -453,3 +453,27 @@ def test_the_command_reports_a_campaign(finished: Path, tmp_path: Path) -> None:
 def test_a_directory_is_no_page(finished: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="is a directory"):
         Campaign.open(finished).report(tmp_path)
+
+
+def test_a_seed_without_a_value_hides_how_good_an_agent_is() -> None:
+    """An agent that fails through a whole seed has no interval, rather than that of the others."""
+    from omnimeter.contract import Interval, Score
+    from omnimeter.reports.campaign import _combined
+
+    good = Score(0.5, Interval(0.45, 0.55), 20)
+    failed = Score(None, None, 0, {"agent-error": 10})
+    row = _combined("t", "cups-v1", "a", [(good, True), (failed, True)])
+    assert (row.value, row.low, row.high, row.own_faults) == (0.5, None, None, 10)
+    whole = _combined("t", "cups-v1", "a", [(good, True), (None, False)])
+    assert whole.low is not None
+    assert whole.own_faults == 0
+
+
+def test_nothing_is_shown_where_others_are_not_compared() -> None:
+    from omnimeter.reports.campaign import _decided_sentence
+
+    assert _decided_sentence([]) == ""
+    assert "not compared" in _decided_sentence([Verdict.FAULTY])
+    assert "Every" not in _decided_sentence([Verdict.FAULTY])
+    assert "Every other" in _decided_sentence([Verdict.FAULTY, Verdict.WORSE])
+    assert _decided_sentence([Verdict.WORSE]).startswith("Every difference")

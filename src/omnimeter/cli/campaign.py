@@ -243,6 +243,7 @@ def results(
     """Print the scores of a campaign: each agent in each test, over all seeds. Runs nothing."""
     from omnimeter.api.campaign import Campaign
     from omnimeter.contract import InvalidInputError
+    from omnimeter.reports.scores import FAULTY
     from omnimeter.reports.text import fault_counts, interval, number
 
     if json and as_csv:
@@ -263,16 +264,19 @@ def results(
         for title, of_one in groupby(rows, lambda row: (row.test, row.environment_class)):
             cells = [
                 (
-                    row.agent,
+                    row.agent + FAULTY * (row.own_faults > 0),
                     number(row.value, 3),
                     interval(row.low, row.high, 3),
                     _of(row.evaluations, row.expected),
                     str(row.exercises),
                     fault_counts(row.faults) or "none",
                 )
-                for row in of_one
+                for row in sorted(of_one, key=lambda row: row.own_faults > 0)
             ]
             _print_section(" · ".join(filter(None, title)), headings, cells)
+        if any(row.own_faults for row in rows):
+            said = "agents with faults of their own, which decide which exercises count."
+            console().print(f"{FAULTY} {said} They come last.")
         if not all(row.complete for row in rows):
             console().print("Not all exercises are done.")
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnimeter.catalogue import without_consent
-from omnimeter.contract import Fault, Score, Spec, Trace
+from omnimeter.contract import Fault, FaultKind, Score, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.protocol import Design
 from omnimeter.contract.spec import JsonData
@@ -148,6 +148,12 @@ class CampaignScore(JsonData):
     faults: Mapping[str, int] = field(default_factory=dict)
     complete: bool = True
 
+    @property
+    def own_faults(self) -> int:
+        """How many of them were faults of the agent itself, by which it is ranked last."""
+        ours = str(FaultKind.INFRASTRUCTURE)
+        return sum(count for kind, count in self.faults.items() if kind != ours)
+
 
 Scored = Sequence[tuple[Score | None, bool]]
 """The score under each seed, if there is one, and whether its evaluation is complete."""
@@ -207,8 +213,11 @@ def _combined(test: str, environment_class: str, agent: str, scored: Scored) -> 
     for score in scores:
         faults.update(score.faults)
     values = [score.value for score in scores if score.value is not None]
-    # An interval only where every value has one; all values count in the mean.
-    whole = combined_mean(estimates) if estimates and len(estimates) == len(values) else None
+    # An interval only where every value has one, and where no seed lost its value by faults, which
+    # may have hidden anything; all values count in the mean.
+    hidden = any(score.value is None and score.faults for score in scores)
+    sure = estimates and len(estimates) == len(values) and not hidden
+    whole = combined_mean(estimates) if sure else None
     return CampaignScore(
         test,
         environment_class,
@@ -876,7 +885,8 @@ def result_sentences(sections: Sequence[Section], agents: int, exercises: int) -
         best = section.best
         if best is None:
             continue
-        if section.undecided or not section.compared:
+        others = [each.verdict for each in section.compared]
+        if section.undecided or Verdict.WORSE not in others:  # faulty ones are not compared
             leading[best.name].append(section.title)
         else:
             shown[best.name].append(section.title)
@@ -898,16 +908,21 @@ def result_sentences(sections: Sequence[Section], agents: int, exercises: int) -
             if (best := each.best) is not None
         ]
         third = f"Not decided is {listed(cases)}."
-    elif any(each.compared for each in sections):
-        third = "Every difference from the best agent is shown."
-        if any(c.verdict is Verdict.FAULTY for each in sections for c in each.compared):
-            third = (
-                "Every other difference from the best agent is shown, but agents with faults "
-                "of their own are not compared."
-            )
     else:
-        third = ""
+        third = _decided_sentence([c.verdict for each in sections for c in each.compared])
     return [each for each in (first, second, third) if each]
+
+
+def _decided_sentence(verdicts: Sequence[Verdict]) -> str:
+    """What is said where no difference is undecided."""
+    if Verdict.FAULTY not in verdicts:
+        return "Every difference from the best agent is shown." if verdicts else ""
+    if Verdict.WORSE not in verdicts:
+        return "Agents with faults of their own are not compared."
+    return (
+        "Every other difference from the best agent is shown, but agents with faults of their own "
+        "are not compared."
+    )
 
 
 def _named(tests: Sequence[str]) -> str:
