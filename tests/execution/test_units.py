@@ -143,7 +143,10 @@ def test_an_agent_that_always_fails_is_stopped_at_the_same_place_everywhere(tmp_
     agent.write_text(FAILING)
     settings = {"exercises": 30, "interactions": 20_000}
     one, two = (made(tmp_path / n, [f"{agent}:Failing"], **settings) for n in ("one", "two"))
-    this_process(units_of(one), lambda receipt: None)
+    told: list[Receipt] = []
+    this_process(units_of(one), told.append)
+    assert {each.unit for each in told} == {unit.key for unit in units_of(one)}
+    assert sum(each.finished for each in told) < 30
     processes(2)(units_of(two), lambda receipt: None)
     first, second = om.load(one), om.load(two)
     # Others than those that count may have been taken at the same time.

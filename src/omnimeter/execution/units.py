@@ -236,7 +236,7 @@ def this_process(units: Sequence[Unit], tell: Tell) -> None:
     for options, own in _by_options(units):
         runner = runner_for(options)
         try:
-            wanted = _Wanted(own)
+            wanted = _Wanted(own, tell)
             for unit in wanted:
                 receipt = carry_out(unit, runner)
                 wanted.tell(receipt)
@@ -248,9 +248,15 @@ def this_process(units: Sequence[Unit], tell: Tell) -> None:
 
 
 class _Wanted(Iterator[Unit]):
-    """Units, without those after the exercise at which an agent was stopped meanwhile."""
+    """Units, without those after the exercise at which an agent was stopped meanwhile.
 
-    def __init__(self, units: Sequence[Unit]) -> None:
+    Args:
+        units: The units.
+        skipped: Told a receipt of each that is left out.
+    """
+
+    def __init__(self, units: Sequence[Unit], skipped: Tell) -> None:
+        self._skipped = skipped
         self._units, self._by_key = iter(units), {unit.key: unit for unit in units}
         self._faulty: dict[tuple[str, Spec], list[Outcome]] = {}
         self._stops: dict[tuple[str, Spec], int] = {}
@@ -276,6 +282,7 @@ class _Wanted(Iterator[Unit]):
             stops = [self._stops.get((unit.directory, agent)) for agent in unit.agents]
             if any(stop is None or unit.first <= stop for stop in stops):
                 return unit
+            self._skipped(Receipt(unit.key, 0, 0.0))
 
 
 def _by_options(units: Sequence[Unit]) -> Iterator[tuple[Options, list[Unit]]]:
@@ -333,7 +340,7 @@ def processes(workers: int) -> Executor:
             for options, own in _by_options(units):
                 pool = WorkerPool(replace(options, workers=min(workers, len(own))), Path(logs))
                 try:
-                    wanted = _Wanted(own)
+                    wanted = _Wanted(own, tell)
                     for receipt in pool.work(map(_Task, wanted)):
                         wanted.tell(receipt)
                         tell(receipt)
