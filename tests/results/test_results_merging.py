@@ -78,7 +78,6 @@ kills = st.tuples(st.just("killed"), st.integers(0, 12))
 events = st.lists(appends | twins | kills | st.tuples(st.just("opened")), min_size=3, max_size=14)
 
 
-@pytest.mark.slow  # it also finds a rare loss of a trace, which is known and not yet fixed
 @settings(max_examples=25, deadline=None)
 @given(events)
 def test_merging_changes_no_outcome_in_any_order_of_events(given_events: list[Any]) -> None:
@@ -117,6 +116,20 @@ def test_merging_changes_no_outcome_in_any_order_of_events(given_events: list[An
             stored = [exact_outcome(each) for each in writer.outcomes()]
             assert len(stored) == len(expected)
         assert not list(directory.rglob("*.writing"))
+
+
+def test_several_attempts_of_an_exercise_keep_their_own_traces(tmp_path: Path) -> None:
+    """Also when shards that were merged are merged again."""
+    with open_writer(tmp_path, SPEC) as writer:
+        for attempts in (1, 2):
+            outcome = made(1, attempts, lost=attempts == 1)
+            writer.append([outcome], {outcome.exercise.key: make_trace(100 + attempts)})
+    for number in range(2, 12):
+        with open_writer(tmp_path, SPEC) as writer:
+            writer.append([made(number, 1, False)], traced([made(number, 1, False)]))
+    traces = dict(Record(tmp_path).traces())
+    assert len(traces) == 11
+    assert exact_trace(traces[made(1, 1, False).exercise.key]) == exact_trace(make_trace(102))
 
 
 def check(directory: Path, expected: dict[str, Outcome]) -> None:

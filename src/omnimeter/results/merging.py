@@ -87,11 +87,7 @@ def _rewrite_older_traces(layout: Layout, key: Key, outcomes: StoredOutcomes) ->
         path = layout.trace_shard(shard)
         stored = stored_traces(path, key)
         if stored.version < sealing.SCHEMA_VERSION:
-            attempts = dict(zip(stored.names, stored.attempts.tolist(), strict=True))
-            own = {
-                (each, attempts[each]): trace
-                for each, trace in read_traces(path, key, attempts, budgets.__getitem__)
-            }
+            own = dict(read_traces(path, key, set(stored.exercises), budgets.__getitem__))
             files.write(path, encode_traces(shard, own, key))
 
 
@@ -106,10 +102,7 @@ def _merge_traces(layout: Layout, key: Key) -> None:
         own: dict[tuple[str, int], Trace] = {}
         for name in names:
             path = layout.trace_shard(name)
-            stored = stored_traces(path, key)
-            attempts = dict(zip(stored.names, stored.attempts.tolist(), strict=True))
-            for each, trace in read_traces(path, key, attempts):
-                own[each, attempts[each]] = trace
+            own |= read_traces(path, key, set(stored_traces(path, key).exercises))
         merged = fingerprint(names)
         content = encode_traces(merged, own, key, merged=names)
         files.write(layout.trace_shard(merged), content)

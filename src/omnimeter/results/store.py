@@ -187,8 +187,10 @@ class Record:
                     chosen = wanted[places] & (keys[places] == stored.keys)
                     chosen &= attempts[places] == stored.attempts
                     if chosen.any():
-                        names = {f"{key:016x}" for key in stored.keys[chosen].tolist()}
-                        yield from read_traces(path, self._key, names, budget)
+                        pairs = zip(stored.keys[chosen], stored.attempts[chosen], strict=True)
+                        these = {(f"{int(key):016x}", int(count)) for key, count in pairs}
+                        for (key, _), trace in read_traces(path, self._key, these, budget):
+                            yield key, trace
                         wanted[places[chosen]] = False
                 except sealing.MissingShardError:
                     complete = False

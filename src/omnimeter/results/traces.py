@@ -160,6 +160,11 @@ class StoredTraces(NamedTuple):
     version: int
 
     @property
+    def exercises(self) -> list[tuple[str, int]]:
+        """The keys of the exercises with their attempts."""
+        return list(zip(self.names, self.attempts.tolist(), strict=True))
+
+    @property
     def names(self) -> list[str]:
         """The keys of the exercises."""
         return [f"{key:016x}" for key in self.keys.tolist()]
@@ -183,25 +188,32 @@ def stored_traces(path: Path, key: Key | None) -> StoredTraces:
 def read_traces(
     path: Path,
     key: Key | None,
-    wanted: Collection[str],
+    wanted: Collection[tuple[str, int]],
     budget: Callable[[str], Budget] | None = None,
-) -> Iterator[tuple[str, Trace]]:
-    """Traces of a shard with the keys of their exercises, one row group at a time.
+) -> Iterator[tuple[tuple[str, int], Trace]]:
+    """Traces of a shard with the keys and the attempts of their exercises, a row group at a time.
 
     Args:
         path: The shard.
         key: The key of its evaluation.
-        wanted: The keys of those that are wanted.
+        wanted: Those that are wanted: a merged shard may have several attempts of an exercise.
         budget: The budget of an exercise: what was planned is not in the first traces.
     """
     with sealing.open_shard(path, key) as shard:
         if shard.version < sealing.SCHEMA_VERSION:
-            yield from _older_traces(shard, wanted, budget)
+            begun = sealing.attempts_of_older(shard)
+            names = {each for each, attempts in wanted if begun.get(each) == attempts}
+            for name, trace in _older_traces(shard, names, budget):
+                yield (name, begun[name]), trace
             return
         for group in range(shard.file.metadata.num_row_groups):
-            keys = shard.read(["key"], [group])["key"].to_pylist()
-            if rows := [row for row, each in enumerate(keys) if each in wanted]:
-                yield from _traces_of(shard.read(TRACE_SCHEMA.names, [group]), rows)
+            table = shard.read(["key", "attempts"], [group])
+            pairs = zip(table["key"].to_pylist(), table["attempts"].to_pylist(), strict=True)
+            chosen = {row: each for row, each in enumerate(pairs) if each in wanted}
+            if chosen:
+                traces = _traces_of(shard.read(TRACE_SCHEMA.names, [group]), list(chosen))
+                for each, (_, trace) in zip(chosen.values(), traces, strict=True):
+                    yield each, trace
 
 
 def _traces_of(table: pa.Table, rows: Sequence[int]) -> Iterator[tuple[str, Trace]]:
