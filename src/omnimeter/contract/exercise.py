@@ -284,7 +284,7 @@ class Exercise(JsonData):
         """The JSON text of all but instance, complexity and number, which many have in common."""
         return f"{{{','.join(filter(None, self._pieces))}}}"
 
-    @property
+    @cached_property
     def _pieces(self) -> tuple[str, str, str, str]:
         """The JSON text of the kind, cut where complexity, instance and number belong."""
         return _pieces(

@@ -27,12 +27,14 @@ LARGEST_FILE = 256 << 20
 LONGEST_NAME = 200
 """Characters of a name that are shown in a message."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 _UNKNOWN = "unexpected_keyword_argument"  # pydantic's name of the error
 
 
 def canonical_json(data: object) -> str:
     """The one JSON text of some data: sorted keys, no spaces, no infinities."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(data)
 
 
 def fingerprint(data: object) -> str:
@@ -293,11 +295,9 @@ class Stream:
     @property
     def seed(self) -> int:
         """A 64-bit number that depends on the whole name."""
-        digest = hashlib.blake2b(digest_size=8)
-        for part in self.name:
-            encoded = f"{type(part).__name__}:{part}".encode()
-            digest.update(len(encoded).to_bytes(4, "little") + encoded)
-        return int.from_bytes(digest.digest(), "little")
+        parts = [f"{type(part).__name__}:{part}".encode() for part in self.name]
+        text = b"".join([len(part).to_bytes(4, "little") + part for part in parts])
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
     def generator(self) -> np.random.Generator:
         """A fresh NumPy generator at the beginning of this stream."""

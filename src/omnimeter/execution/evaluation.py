@@ -57,6 +57,7 @@ from omnimeter.protocols.evaluation import (
     judge,
     stopped_at,
 )
+from omnimeter.protocols.sample import KEPT
 from omnimeter.results.journal import Journals
 
 FLUSH_SECONDS = 1.0
@@ -71,8 +72,8 @@ STEPS = 32
 CHECKED = 256
 """Exercises that are drawn before anything is run, to see whether that can be done."""
 
-SLICE = 2048
-"""Exercises of an agent in one slice at the most."""
+SLICE = KEPT
+"""Exercises of an agent in one slice at the most, so that the next agent's are already drawn."""
 
 COMPILED_SLICE, SLOW_SLICE = 4_000_000, 20_000
 """Interactions in a slice: of agents that run compiled, and of others."""

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import SimpleQueue
@@ -191,19 +192,29 @@ class Work(StructuralType):
 
 
 @contextmanager
-def worker_pool(options: Options, runner: ExerciseRunner | None = None) -> Iterator[Work]:
+def worker_pool(options: Options) -> Iterator[Work]:
     """A function that carries out tasks, in as many processes as the options say.
 
     With one worker tasks are carried out in this process; but those with untrusted code in them,
     which could end it, are carried out in a worker.
-
-    Args:
-        options: How to run.
-        runner: What carries them out in this process, which stays open; by default a new one.
     """
-    pool, kept = WorkerPool(options), runner is not None
-    runner = runner or runner_for(options)
+    pool, runner = WorkerPool(options), runner_for(options)
+    try:
+        yield _work(options, pool, runner)
+    finally:
+        try:
+            pool.dismiss()
+        finally:
+            runner.close()
 
+
+@cache
+def work_within(runner: ExerciseRunner, options: Options) -> Work:
+    """The same for a task that has tasks of its own; its workers end with this process."""
+    return _work(options, WorkerPool(options), runner)
+
+
+def _work(options: Options, pool: WorkerPool, runner: ExerciseRunner) -> Work:
     def work(
         tasks: Iterable[Task[R]], begin: Callable[[Task[R]], None] | None = None
     ) -> Iterator[R]:
@@ -218,14 +229,7 @@ def worker_pool(options: Options, runner: ExerciseRunner | None = None) -> Itera
                     begin(task)
                 yield from task.carry_out(runner)
 
-    try:
-        yield work
-    finally:
-        try:
-            pool.dismiss()
-        finally:
-            if not kept:
-                runner.close()
+    return work
 
 
 def _can_be_sent() -> bool:

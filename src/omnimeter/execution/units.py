@@ -21,8 +21,8 @@ from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
 from omnimeter.contract.outcomes import INFRASTRUCTURE
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.evaluation import Run, slices
-from omnimeter.execution.pool import WorkerPool, worker_pool
-from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated, runner_for
+from omnimeter.execution.pool import Work, WorkerPool, work_within, worker_pool
+from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated
 from omnimeter.protocols.evaluation import Evaluation, Stop, stopped_at
 from omnimeter.results import files
 
@@ -179,12 +179,12 @@ def _is_left(protocol: Protocol, unit: Unit, agent: Spec, done: Outcomes) -> boo
     return bool(spoilt or unit.last is not None or len(protocol.propose(agent, done)))
 
 
-def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
+def carry_out(unit: Unit, work: Work | None = None) -> Receipt:
     """Carry out what is not finished of a unit, in this process.
 
     Args:
         unit: The unit.
-        runner: What keeps the processes of agents from one unit to the next, if anything does.
+        work: Carries out its exercises, and keeps processes from one unit to the next.
 
     Raises:
         OmnimeterError: Something cannot be made, or cannot be stored.
@@ -194,15 +194,13 @@ def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
     begun, writer = monotonic(), Writer(unit.directory, unit.shards)
     evaluation = replace(evaluation_of(writer), agents=unit.agents)
     part = None if unit.last is None else range(unit.first, unit.last)
-    options = replace(unit.options, workers=1)
+    run = Run(evaluation, writer, replace(unit.options, workers=1), part=part, work=work)
     outcome: Literal["done", "interrupted"] = "done"
-    with worker_pool(options, runner) as work:
-        run = Run(evaluation, writer, options, part=part, work=work)
-        try:
-            for _ in run:
-                pass
-        except KeyboardInterrupt:
-            outcome = "interrupted"
+    try:
+        for _ in run:
+            pass
+    except KeyboardInterrupt:
+        outcome = "interrupted"
     finished, seconds = sum(writer.written.values()), monotonic() - begun
     written = tuple(writer.written)
     return Receipt(unit.key, finished, seconds, outcome, written, faults=run.faults)
@@ -234,17 +232,14 @@ def this_process(units: Sequence[Unit], tell: Tell) -> None:
         KeyboardInterrupt: It was interrupted; what was finished is stored.
     """
     for options, own in _by_options(units):
-        runner = runner_for(options)
-        try:
+        with worker_pool(replace(options, workers=1)) as work:
             wanted = _Wanted(own, tell)
             for unit in wanted:
-                receipt = carry_out(unit, runner)
+                receipt = carry_out(unit, work)
                 wanted.tell(receipt)
                 tell(receipt)
                 if receipt.outcome == "interrupted":
                     raise KeyboardInterrupt
-        finally:
-            runner.close()
 
 
 class _Wanted(Iterator[Unit]):
@@ -312,7 +307,7 @@ class _Task:
         return True
 
     def carry_out(self, runner: ExerciseRunner) -> Iterator[Receipt]:
-        yield carry_out(self.unit, runner)
+        yield carry_out(self.unit, work_within(runner, replace(self.unit.options, workers=1)))
 
     def lost(
         self,

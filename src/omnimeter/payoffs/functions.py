@@ -181,7 +181,7 @@ def _average_within(rewards: FloatArray, total: float, weight: float) -> float:
     """The quotient, clipped to the rewards against rounding; 0 without any."""
     if not len(rewards):
         return 0.0
-    return float(min(max(total / weight, np.min(rewards)), np.max(rewards)))
+    return float(min(max(total / weight, rewards.min()), rewards.max()))
 
 
 def total_along(rewards: FloatArray, times: IntArray, ends: ArrayLike) -> FloatArray:

@@ -332,7 +332,7 @@ class DrawnProtocol(Protocol):
         )
 
 
-KEPT = 1024
+KEPT = 2048
 """So many drawn exercises are kept, for agents that take the same ones one after the other."""
 
 
