@@ -77,7 +77,7 @@ def compare(
     from omnimeter.api.result import agent_of
     from omnimeter.cli.scores import made_json, print_table, print_troubles, scores_json
     from omnimeter.contract import InvalidInputError
-    from omnimeter.reports.between import between_json
+    from omnimeter.reports.between import between_json, only
     from omnimeter.reports.decisions import SIMULTANEOUS, decision_json
     from omnimeter.reports.scores import reliability_of
     from omnimeter.reports.summary import reliability_sentence
@@ -125,7 +125,8 @@ def compare(
             print_json({"test": protocol, **between_json(said), **made_json(result)})
         else:
             _print_between(said)
-            print_troubles(result.judged)
+            pair = [agent_of(result.evaluation, each) for each in agent]
+            print_troubles(only(result.judged, pair))
         return
     chosen = None if reference is None else agent_of(result.evaluation, reference)
     if json:
