@@ -281,8 +281,7 @@ def results(
             said = "agents that were told what others have to find out: references, not rivals."
             console().print(f"{PRIVILEGED} {said}")
         if not all(row.complete for row in rows):
-            said = "Not all exercises are done. Intervals of what is not complete hold at every moment."
-            console().print(said)
+            console().print("Not all exercises are done: these intervals hold at every moment.")
 
 
 def export(

@@ -161,11 +161,11 @@ def learning_speed(
     """How many interactions are needed until a share of the final reward is reached and kept.
 
     Each curve has the rewards of one exercise, one per interaction. Its *final reward* is the mean
-    of its last part, ``final`` of its interactions rounded up. It is *smoothed* by the nearest curve
+    of its last part, ``final`` of its interactions rounded up. It is *smoothed* by the nearest one
     that never falls (isotonic regression): what is lost again after it was reached is averaged with
     what follows, and so is noise, over as many interactions as it takes. The reward that must be
     kept is start + share x (final reward - start). What the curve needed is the number of
-    interactions before the smoothed curve has as much. A curve *did not keep* its reward, and needed
+    interactions before the smoothed one has as much. A curve *did not keep* its reward, and needed
     an infinite number, if that is within the last part, where keeping it would only be to have a
     final reward, or if the final reward is not above the start, so that nothing was gained.
 
@@ -199,8 +199,8 @@ def learning_speed(
     error = error_rate(confidence)
     if not (0 < share <= 1 and 0 < final < 1 and 0 <= window < 1 and np.isfinite(start)):
         raise ValueError(
-            f"a share lies in (0, 1], the last part in (0, 1), and a window in [0, 1), not {share}, "
-            f"{final} and {window}, and the start is finite, not {start}"
+            f"a share lies in (0, 1], the last part in (0, 1), and a window in [0, 1), not "
+            f"{share}, {final} and {window}, and the start is finite, not {start}"
         )
     if not len(curves):
         raise ValueError("a learning speed needs a curve or more")

@@ -531,19 +531,17 @@ def between_sentences(said: Between) -> list[str]:
         )
     if said.improvement is not None:
         shares = said.improvement.value, said.improvement.low, said.improvement.high
-        value, *ends = (f"{100 * share:.0f}" for share in shares)
+        value, low, high = (f"{100 * share:.0f}" for share in shares)
         sentences.append(
             f"The probability that {agent} does better is {value} % (95 % interval "
-            f"{' to '.join(ends)} %; the same counts half)."
+            f"{low} to {high} %; the same counts half)."
         )
     if said.typical is not None:
         typical = said.typical
         places = decimals((typical.value, typical.low, typical.high))
-        shown, ends = (
-            p_value(typical.p_value),
-            interval(typical.low, typical.high, places, signed=True),
-        )
+        ends = interval(typical.low, typical.high, places, signed=True)
         ends += ", bounded by the possible values alone" * typical.bounded
+        shown = p_value(typical.p_value)
         sentences.append(
             f"The typical difference is {number(typical.value, places, signed=True)} (Hodges and "
             f"Lehmann, 95 % interval {ends}; "
@@ -637,9 +635,8 @@ def _breakdown_table(kind: str, lines: Sequence[Line], said: Between) -> Table:
         size = number(line.difference, places, signed=True)
         ends = interval(line.low, line.high, places, signed=True)
         common = counted(line.count, line.unit) if kind == "test" else str(line.count)
-        won = [
-            Cell(str(n), {name: n}) for name, n in (("wins", line.wins), ("losses", line.losses))
-        ]
+        won = [Cell(str(line.wins), {"wins": line.wins})]
+        won.append(Cell(str(line.losses), {"losses": line.losses}))
         rows.append(
             (
                 Cell(line.name, {"kind": kind, "name": line.name}),

@@ -27,6 +27,7 @@ from omnimeter.reports.campaign import (
     sections_of,
 )
 from omnimeter.reports.campaign_tables import (
+    NOTHING_LEARNT,
     eligibility_sentences,
     overview_table,
     result_sentences,
@@ -221,6 +222,7 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
         summary=[_cut_at(sentence, names) for sentence in report.sentences],
         eligibility={each.key: eligibility_sentences(each) for each in shown},
         plan=clean(report.study.plan_file),
+        nothing_learnt=NOTHING_LEARNT,
     )
     return page
 
@@ -357,10 +359,13 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
             if name == "differences":
                 first = section.compared[0]
                 caption += f" {first.reference_name}, paired within each seed."
+                if not section.complete:
+                    caption += " Intervals hold whenever one stops."
                 if first.simultaneous > 1:
                     caption += f" Intervals hold at once for {first.simultaneous} pairs of agents."
             tables.append((f"{section.key}-{name}", table, caption))
         body += _included(directory, tables, short)
+        body += [plain(NOTHING_LEARNT), ""] * bool(section.speeds and not section.learnt)
         for figure in (each for each in section.figures if each.name in drawn):
             done += 1
             body += [

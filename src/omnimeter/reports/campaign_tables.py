@@ -35,6 +35,12 @@ from omnimeter.reports.text import (
 MATRIX = 6
 """Tests up to which the overview has a column for each."""
 
+NOTHING_LEARNT = (
+    "No learning speed is known: no agent kept 90 % of its final reward in more than half of its "
+    "exercises."
+)
+"""What is said in the place of a table that would have nothing but infinite numbers."""
+
 
 def result_sentences(sections: Sequence[Section], agents: int, exercises: int) -> list[str]:
     """What was measured, who is best, and what is not decided: at most three sentences."""
@@ -367,16 +373,19 @@ def _test_row(section: Section) -> tuple[Cell, ...]:
     places = decimals(n for row in rows for n in (row.value, row.low, row.high))
     value, low, high = (None, None, None) if best is None else (best.value, best.low, best.high)
     others = section.undecided
-    few = listed(others) if len(others) <= summary.NAMED else counted(len(others), "agent")
+    few = "none" if not others else counted(len(others), "agent")
+    if 0 < len(others) <= summary.NAMED:
+        few = listed(others)
     faulty = sum(each.verdict is Verdict.FAULTY for each in section.compared)
-    not_compared = f"{few or 'none'}; {faulty} not compared, because of faults"
+    if faulty:
+        few += f"; not compared, because of faults: {counted(faulty, 'agent')}"
     return (
         Cell(section.title, {"test": section.test, "environment_class": section.environment_class}),
         Cell("no score" if best is None else best.name, {"best": best and best.label}),
         Cell(number(value, places), {"score": value}),
         Cell(interval(low, high, places), {"low": low, "high": high}),
         Cell(
-            not_compared if faulty else few or "none",
+            few,
             {"not_shown": len(others), "not_compared": faulty},
             "" if others or faulty else "dim",
         ),

@@ -137,6 +137,11 @@ class Comparison:
         return self.reference.label + self.marks[1]
 
     @property
+    def is_shown(self) -> bool:
+        """Whether a difference is shown."""
+        return self.verdict in (Verdict.BETTER, Verdict.WORSE)
+
+    @property
     def finding(self) -> str:
         """The verdict with the unit that was compared."""
         return finding(self.verdict, self.unit)
