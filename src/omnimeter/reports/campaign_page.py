@@ -15,11 +15,10 @@ from typing import Any
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.text import clean
 from omnimeter.reports import style
-from omnimeter.reports.campaign import (
+from omnimeter.reports.campaign import CampaignScore, Member
+from omnimeter.reports.campaign_sections import (
     LISTED,
-    CampaignScore,
     FaultCount,
-    Member,
     Pending,
     Section,
     Tell,

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from omnimeter.reports import summary
-from omnimeter.reports.campaign import Section
+from omnimeter.reports.campaign_sections import Section
 from omnimeter.reports.comparisons import Verdict
 from omnimeter.reports.scores import Eligibility, eligibility_over
 from omnimeter.reports.tables import (
