@@ -47,6 +47,7 @@ from omnimeter.reports.campaign_tables import (
     tables_of,
 )
 from omnimeter.reports.comparisons import Verdict, comparisons_over, rows_over, samples_of
+from omnimeter.reports.latex import plain
 from omnimeter.reports.scores import Eligibility
 from omnimeter.results import open_writer
 from omnimeter.results.columns import StoredOutcomes
@@ -408,6 +409,7 @@ def test_the_page_is_whole_and_safe(finished: Path) -> None:
     assert "&lt;script&gt;alert(1)" in source
     assert "A <b>study</b> & more_100%" in page.text
     assert "rude <i>&_.py:Rude†" in page.text
+    assert "&amp;_<wbr>.py:<wbr>Rude†" in source  # where a line may end
     assert str(finished) not in source  # no folders of this machine
     for heading in (
         "All tests", "Scores", "Beyond the mean", "Learning", "Score against complexity",
@@ -489,6 +491,11 @@ def test_the_latex_compiles(finished: Path, tmp_path: Path) -> None:
     assert (folder / "report.pdf").stat().st_size > 10_000
     assert "Overfull" not in done.stdout
     assert "[U+" not in source
+
+
+def test_latex_has_titles_and_names_of_any_length() -> None:
+    assert plain("sample · cups-v1") == r"sample \textperiodcentered{} cups-v1"
+    assert plain("agents.py:Sometimes†") == r"agents.py:\allowbreak{}Sometimes\dag{}"
 
 
 def test_what_is_missing_is_told(finished: Path, tmp_path: Path) -> None:
