@@ -312,7 +312,7 @@ def lines(name: str, *, everywhere: bool) -> Row:
     return Row(kind, name, sample, costly=everywhere)
 
 
-def speeds(name: str, never: float, *, cut: bool) -> Row:
+def speeds(name: str, never: float, *, cut: bool = False, noise: float = 0.0) -> Row:
     """Curves of steps after times of median 40 of those that learn; some are cut short."""
     # Half of all have learnt when 1 / (2 (1 - never)) of those that ever learn have.
     share = 0.5 / (1 - never)
@@ -323,10 +323,21 @@ def speeds(name: str, never: float, *, cut: bool) -> Row:
         times[rng.random(count) < never] = 1_000
         lengths = rng.integers(60, 400, count) if cut else np.full(count, 400)
         curves = [
-            (np.arange(length) >= time).astype(float)
+            (np.arange(length) >= time) + rng.normal(0, noise, length)
             for length, time in zip(lengths, times, strict=True)
         ]
-        return held(learning_speed(curves, window=1), float(truth))
+        return held(learning_speed(curves), float(truth))
+
+    return Row("learning speed", name, sample)
+
+
+def gradual_speeds(name: str, noise: float) -> Row:
+    """Curves that all rise alike, as 1 - exp(-k / 60), with noise."""
+    rise = 1 - np.exp(-np.arange(600) / 60)
+    (truth,) = learning_speed([rise]).needed
+
+    def sample(rng: Generator, count: int) -> tuple[bool, bool]:
+        return held(learning_speed(rise + rng.normal(0, noise, (count, 600))), truth)
 
     return Row("learning speed", name, sample)
 
@@ -349,10 +360,13 @@ def rows() -> Iterator[Row]:
     yield from map(ranks, RELATIONS)
     for everywhere in (False, True):
         yield from map(partial(lines, everywhere=everywhere), RELATIONS)
-    yield speeds("all learn", 0.0, cut=False)
-    yield speeds("a third never learns", 1 / 3, cut=False)
-    yield speeds("most never learn", 0.6, cut=False)
+    yield speeds("all learn", 0.0)
+    yield speeds("a third never learns", 1 / 3)
+    yield speeds("most never learn", 0.6)
     yield speeds("curves of different lengths", 0.2, cut=True)
+    yield speeds("all learn, with noise", 0.0, noise=0.5)
+    for noise in (0.5, 1.0):
+        yield gradual_speeds(f"all alike and gradual, with noise of {noise:g}", noise)
 
 
 class Cell(NamedTuple):

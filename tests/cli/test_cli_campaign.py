@@ -117,6 +117,45 @@ def test_run_status_results_and_export(omnimeter: Callable[..., Typed]) -> None:
     assert omnimeter("campaign", "status", "elsewhere")[0] == 4
 
 
+MARKED = """
+title = "Marked"
+seeds = [0, 1]
+[[agents]]
+agent = "random"
+[[agents]]
+agent = "oracle"
+[[agents]]
+agent = "agents.py:Failing"
+[[tests]]
+class = "lambda"
+exercises = 3
+interactions = 20
+privileged = true
+[run]
+executor = "this-process"
+"""
+
+
+def test_results_tell_faults_and_privileged_views(omnimeter: Callable[..., Typed]) -> None:
+    Path("marked.toml").write_text(MARKED)
+    Path("agents.py").write_text(
+        "from omnimeter.contract import Agent\n\n\n"
+        "class Failing(Agent):\n    def act(self, reward, observation):\n        raise ValueError\n"
+    )
+    assert omnimeter("campaign", "run", "marked.toml")[0] == 3
+    _, out, _ = omnimeter("campaign", "results", "marked")
+    names = [line.split()[0] for line in out.splitlines() if line]
+    assert names[2:4] == ["random-v1", "oracle-v1*"]
+    assert out.count("†") == 2
+    assert "* agents that were told what others have to find out" in out
+    rows = json.loads(omnimeter("campaign", "results", "marked", "--json")[1])
+    assert [row["own_faults"] for row in rows] == [0, 0, 6]
+    assert [row["privileged"] for row in rows] == ["", "foresight", ""]
+    same = list(csv.DictReader(io.StringIO(omnimeter("campaign", "results", "marked", "--csv")[1])))
+    assert [row["own_faults"] for row in same] == ["0", "0", "6"]
+    assert [row["privileged"] for row in same] == ["", "foresight", ""]
+
+
 def test_running_again_does_nothing(omnimeter: Callable[..., Typed]) -> None:
     omnimeter("campaign", "run", "study.toml")
     shards = sorted(Path("study").rglob("*.parquet"))

@@ -120,6 +120,16 @@ def test_two_agents_are_compared(stored):
     assert data["interval"] == [said.overall.low, said.overall.high]
 
 
+def test_remarks_are_of_the_two_agents_alone(omnimeter):
+    chosen = ("-a", "random", "-a", "cup-presser", "-a", "constant(action=0)")
+    assert omnimeter("run", *chosen, *CUPS, "-n", "3", "--out", "few")[0] == 0
+    _, out, _ = omnimeter("compare", "few", "-a", "random", "-a", "cup-presser")
+    assert "The intervals of random-v1 and cup-presser-v1 rest on nothing but" in " ".join(
+        out.split()
+    )
+    assert "constant-v1" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [

@@ -17,15 +17,14 @@ from omnimeter.estimation import (
     stratified_test,
     wilcoxon,
 )
-from omnimeter.reports.between import (
-    Taken,
-    between,
+from omnimeter.reports.between import Taken, between
+from omnimeter.reports.between_text import (
     between_json,
     between_sentences,
     between_tables,
     simultaneous_sentence,
 )
-from omnimeter.reports.comparisons import Verdict, comparisons_over
+from omnimeter.reports.comparisons import Verdict, comparisons_over, rows_over
 
 AGENTS = "random", "cup-presser", "q-learning"
 
@@ -229,7 +228,8 @@ def test_seeds_are_strata_and_tests_have_the_same_weight():
     assert not [line for line in said.breakdown if line.kind == "class"]  # those are the tests
     assert {each.seed for each in said.extremes} <= {0, 1}
     assert "Compared in 2 tests under 2 seeds, each with the same weight." in text(said)
-    (over,) = [c for c in comparisons_over(tests[0].results, pair[1]) if c.agent == pair[0]]
+    rows = rows_over(tests[0].results)
+    (over,) = [c for c in comparisons_over(tests[0].seeds, rows, pair[1]) if c.agent == pair[0]]
     assert over.difference == pytest.approx(lines["one"].difference)
     # Of tests with different numbers of seeds, each still has the same weight.
     uneven = between([tests[0], Taken("other", tests[1].results[:1])], *pair)
@@ -249,9 +249,38 @@ def test_tests_with_other_payoffs_have_no_common_difference():
     assert said.overall.difference is None
     assert "no overall difference: the tests are paid by different payoffs" in text(said)
     assert [line.name for line in said.breakdown] == ["mean", "total"]
-    assert said.improvement is not None
+    # What is won is told of each test: together that would count the same exercises twice.
+    assert (said.wins, said.ties, said.losses, said.improvement) == (0, 0, 0, None)
+    assert "did better in" not in text(said)
+    (_, table), *_ = between_tables(said)
+    assert table.headings[3:6] == ("In common", "Won", "Lost")
+    ours, theirs = payoffs(cups(), "cup-presser"), payoffs(cups(), "random")
+    won = [str(int((ours > theirs).sum())), str(int((ours < theirs).sum()))]
+    assert [cell.text for cell in table.rows[0][3:6]] == ["30 exercises", *won]
     assert said.typical is None
     assert said.extremes == ()
+
+
+def test_exercises_and_repetitions_are_not_counted_together():
+    whole = om.test(["sarsa", "q-learning"], "automata", interactions=3000, seed=0).run().judged
+    single = cups(agents=("sarsa", "q-learning")).judged
+    pair = list(whole.outcomes)
+    said = between([Taken("cups", [single]), Taken("anytime", [whole])], *pair)
+    assert "some tests are compared by exercises, others by repetitions" in text(said)
+    assert said.wins + said.ties + said.losses == 0
+    assert said.overall.unit == "pair"
+    units = {line.name: line.unit for line in said.breakdown}
+    assert units == {"cups": "exercise", "anytime": "repetition"}
+    (_, table), *_ = between_tables(said)
+    assert table.rows[0][3].text == "30 exercises"
+    assert table.rows[1][3].text.endswith(" repetitions")
+
+
+def test_a_typical_difference_that_is_bounded_is_said_to_be():
+    few = cups(exercises=4).between("cup-presser", "random")
+    assert few.typical.bounded
+    assert "bounded by the possible values alone" in text(few)
+    assert "bounded by the possible" not in text(cups().between("cup-presser", "random"))
 
 
 def test_agents_that_took_no_part():

@@ -18,12 +18,37 @@ from typer.testing import CliRunner
 import omnimeter as om
 from omnimeter.api.campaign import Campaign
 from omnimeter.cli.app import app
-from omnimeter.contract import Ending, Fault, InvalidInputError, Outcome, Spec, Trace
-from omnimeter.estimation import combined_mean, mean, paired_difference
+from omnimeter.contract import (
+    Ending,
+    Fault,
+    Interval,
+    InvalidInputError,
+    Outcome,
+    Score,
+    Spec,
+    Trace,
+)
+from omnimeter.estimation import (
+    combined_mean,
+    difference_sequence,
+    mean,
+    mean_sequence,
+    paired_difference,
+)
 from omnimeter.reports import campaign_page
-from omnimeter.reports.campaign import Member, Section, campaign_scores, sections_of
-from omnimeter.reports.campaign_page import Study, gather_campaign, overview_table, tables_of
-from omnimeter.reports.comparisons import Verdict
+from omnimeter.reports.campaign import Member, Scored, campaign_scores, combined_score
+from omnimeter.reports.campaign_page import Study, gather_campaign, render_campaign, write_data
+from omnimeter.reports.campaign_sections import Section, sections_of
+from omnimeter.reports.campaign_tables import (
+    NOTHING_LEARNT,
+    eligibility_sentences,
+    overview_table,
+    result_sentences,
+    tables_of,
+)
+from omnimeter.reports.comparisons import Verdict, comparisons_over, rows_over, samples_of
+from omnimeter.reports.latex import plain
+from omnimeter.reports.scores import Eligibility
 from omnimeter.results import open_writer
 from omnimeter.results.columns import StoredOutcomes
 from reports_samples import FIXED, OOPS, PLAIN, Page, an_evaluation, read
@@ -124,7 +149,7 @@ def test_differences_are_paired_within_each_seed(tmp_path: Path) -> None:
 
 def test_intervals_of_a_test_hold_at_once(tmp_path: Path) -> None:
     third = Spec("constant-v1", {"action": 2})
-    payoffs = {**FIRST, third: [0.1, 0.3, 0.2, 0.0, 0.1, 0.2]}
+    payoffs = {**FIRST, third: [0.1, 0.3, 0.2, 0.0, 0.1, 0.2, 0.1, 0.3]}
     section = only([member(tmp_path, 1, payoffs)])
     assert {each.simultaneous for each in section.compared} == {3}
     (against,) = [each for each in section.compared if each.agent == PLAIN]
@@ -183,28 +208,94 @@ def test_learning_curves_and_speed(tmp_path: Path) -> None:
     assert curve.values[-1] == pytest.approx(0.75)
     assert curve.values[9] == 0.0
     speed = section.speeds["constant-v1(action=1)"]
-    assert (speed.value, speed.count, speed.censored) == (9.0, 16, 0)
+    assert (speed.value, speed.count, speed.censored) == (10.0, 16, 0)
     assert section.speeds["random-v1"].censored == 16
     assert not section.thinned
     rows = {row[0].text: row for row in tables_of(section)["speeds"].rows}
-    assert rows["constant-v1(action=1)"][1].text == "9"
+    assert rows["constant-v1(action=1)"][1].text == "10"
+    assert rows["constant-v1(action=1)"][2].text == "8 to 12"
     assert rows["random-v1"][1].text == "∞"
+    report = gather_campaign(Study("A study", tmp_path, members))
+    write_data(report, tmp_path / "data")
+    with (tmp_path / "data" / "sample-speeds.csv").open() as file:
+        written = {row["agent"]: row for row in csv.DictReader(file)}
+    assert (written["random-v1"]["interactions"], written["random-v1"]["high"]) == ("inf", "inf")
+    assert written["random-v1"]["not_learnt"] == "16"
+    assert tables_of(section)["speeds"].headings[-1] == "Not learnt"
 
 
-def test_an_agent_with_faults_is_ranked_apart(tmp_path: Path) -> None:
-    payoffs = {PLAIN: [0.9, OOPS, 0.9, OOPS], FIXED: [0.1, 0.2, 0.1, 0.3]}
-    section = only([member(tmp_path, 1, payoffs)])
-    assert [row.name for row in section.rows] == ["constant-v1(action=1)", "random-v1†"]
-    assert section.rows[1].rank is None
-    (compared,) = section.compared
-    assert compared.verdict is Verdict.FAULTY
+def test_where_nothing_was_learnt_there_is_a_sentence(tmp_path: Path) -> None:
+    rewards = {PLAIN: [0.0] * 40, FIXED: [0.0] * 39 + [-1.0]}
+    members = [member(tmp_path, 1, FIRST, rewards=rewards)]
+    section = only(members)
+    assert {speed.value for speed in section.speeds.values()} == {float("inf")}
+    assert "speeds" not in tables_of(section)
+    campaign_page.write_campaign_report(Study("A study", tmp_path, members), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert NOTHING_LEARNT.replace("90 %", "90\N{NO-BREAK SPACE}%") in page
+    assert NOTHING_LEARNT[:40] in (tmp_path / "latex" / "report.tex").read_text()
+
+
+def test_of_an_agent_with_faults_there_are_only_scores(tmp_path: Path) -> None:
+    values = [0.9, OOPS, 0.8, OOPS, 0.7, 0.9, 0.6, 0.9]
+    payoffs = {PLAIN: values, FIXED: FIRST[FIXED], Spec("constant-v1", {"action": 2}): FIRST[PLAIN]}
+    levels = [float(level) for level in range(1, 9)]
+    rewards = {agent: [0.0] * 10 + [1.0] * 30 for agent in payoffs}
+    section = only([member(tmp_path, 1, payoffs, rewards=rewards, complexities=levels)])
+    sound = ["constant-v1(action=1)", "constant-v1(action=2)"]
+    assert [row.name for row in section.rows] == [*sound, "random-v1†"]
+    assert section.rows[2].rank is None
+    assert section.rows[2].value == pytest.approx(0.8)
+    verdicts = {each.name: each.verdict for each in section.compared}
+    assert verdicts["random-v1†"] is Verdict.FAULTY
     (fault,) = section.faults
     assert (fault.count, fault.fault.message) == (2, OOPS.message)
     assert fault.first.startswith("exercise 1 of sample-1")
-    assert section.variance is None
-    labels = [curve.label for curve in figure(section, "profile").curves]
-    assert labels == ["constant-v1(action=1)"]
-    assert tables_of(section)["scores"].rows[1][-1].text == "2 agent errors"
+    tables = tables_of(section)
+    for table in ("spreads", "complexity", "relations", "speeds"):
+        assert {row[0].text for row in tables[table].rows} == set(sound)
+    assert section.variance.agents == 2
+    for name in ("profile", "lines", "learning", "complexity"):
+        assert [curve.label for curve in figure(section, name).curves] == sound
+    assert tables["scores"].rows[2][-1].text == "2 agent errors"
+    assert [row[2].style for row in tables["scores"].rows] == ["strong", "", ""]
+    assert "nothing but their scores is told" in eligibility_sentences(section)[0]
+
+
+def test_an_unfinished_test_has_intervals_that_hold_at_every_moment(tmp_path: Path) -> None:
+    whole = {PLAIN: [0.1, -0.1] * 40, FIXED: [0.5, 0.4] * 40}
+    first, second = (member(tmp_path, seed, whole) for seed in (1, 2))
+    done = only([first, second])
+    absent = replace(second, path=tmp_path / "absent", name="absent")
+    section = only([first, absent])
+    share = 1 - 0.05 / 2  # two seeds are planned, and one pair of agents is compared
+    (compared,) = section.compared
+    expected = difference_sequence(whole[PLAIN], whole[FIXED], share, (-1.0, 1.0))
+    assert (compared.low, compared.high) == pytest.approx((expected.low, expected.high))
+    assert (compared.p_value, compared.verdict) == (None, Verdict.WORSE)
+    best = mean_sequence(whole[FIXED], share, (-1.0, 1.0))
+    assert (section.rows[0].low, section.rows[0].high) == pytest.approx((best.low, best.high))
+    assert section.rows[0].high - section.rows[0].low > done.rows[0].high - done.rows[0].low
+    assert [(each.low, each.high) for each in campaign_scores([first, absent])] == [
+        (row.low, row.high) for row in reversed(section.rows)
+    ]
+    report = gather_campaign(Study("A", tmp_path, [first, absent]))
+    text = Page(render_campaign(report, dict.fromkeys((f.name for _, f in report.drawn), ""))).text
+    assert "the intervals of scores and differences hold whenever one stops" in text
+    # What could have been the reason for stopping is not counted: the plan had one seed.
+    assert only([first]).compared[0].p_value is not None
+
+
+def test_the_page_compares_as_the_command_does(tmp_path: Path) -> None:
+    """A seed of which nothing but faults is known is not forgotten."""
+    failed = {PLAIN: [OOPS] * 8, FIXED: FIRST[FIXED]}
+    members = [member(tmp_path, 1, failed), member(tmp_path, 2, SECOND)]
+    results = [om.load(each.path).judged for each in members]
+    rows = rows_over(results)
+    assert [row.name for row in rows] == ["constant-v1(action=1)", "random-v1†"]
+    (compared,) = comparisons_over([*map(samples_of, results)], rows, planned=2)
+    assert (compared.name, compared.verdict) == ("random-v1†", Verdict.FAULTY)
+    assert only(members).compared == [compared]
 
 
 def test_few_objects_are_made(pair: list[Member], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,6 +318,12 @@ def test_many_tests_have_a_row_each(tmp_path: Path) -> None:
     table = overview_table(sections)
     assert table.headings[0] == "Test"
     assert [row[1].text for row in table.rows] == ["constant-v1(action=1)"] * 7
+    assert [row[2].style for row in table.rows] == [""] * 7
+    faulty = {PLAIN: [OOPS, *FIRST[PLAIN][1:]], FIXED: FIRST[FIXED]}
+    more = only([member(tmp_path, 1, faulty, test="with faults")])
+    told = overview_table([*sections, more]).rows[7][4]
+    assert told.text == "none; not compared, because of faults: 1 agent"
+    assert (told.data["not_shown"], told.data["not_compared"]) == (0, 1)
     few = overview_table(sections[:2])
     assert few.headings == ("Agent", "Mean rank", "test 0!", "test 1!")
     assert few.rows[0][2].style == "strong"
@@ -312,6 +409,7 @@ def test_the_page_is_whole_and_safe(finished: Path) -> None:
     assert "&lt;script&gt;alert(1)" in source
     assert "A <b>study</b> & more_100%" in page.text
     assert "rude <i>&_.py:Rude†" in page.text
+    assert "&amp;_<wbr>.py:<wbr>Rude†" in source  # where a line may end
     assert str(finished) not in source  # no folders of this machine
     for heading in (
         "All tests", "Scores", "Beyond the mean", "Learning", "Score against complexity",
@@ -391,6 +489,13 @@ def test_the_latex_compiles(finished: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert (folder / "report.pdf").stat().st_size > 10_000
+    assert "Overfull" not in done.stdout
+    assert "[U+" not in source
+
+
+def test_latex_has_titles_and_names_of_any_length() -> None:
+    assert plain("sample · cups-v1") == r"sample \textperiodcentered{} cups-v1"
+    assert plain("agents.py:Sometimes†") == r"agents.py:\allowbreak{}Sometimes\dag{}"
 
 
 def test_what_is_missing_is_told(finished: Path, tmp_path: Path) -> None:
@@ -457,23 +562,22 @@ def test_a_directory_is_no_page(finished: Path, tmp_path: Path) -> None:
 
 def test_a_seed_without_a_value_hides_how_good_an_agent_is() -> None:
     """An agent that fails through a whole seed has no interval, rather than that of the others."""
-    from omnimeter.contract import Interval, Score
-    from omnimeter.reports.campaign import _combined
-
-    good = Score(0.5, Interval(0.45, 0.55), 20)
-    failed = Score(None, None, 0, {"agent-error": 10})
-    row = _combined("t", "cups-v1", "a", [(good, True), (failed, True)])
+    good = Scored(Score(0.5, Interval(0.45, 0.55), 20), Eligibility(exercises=20), True)
+    failed = Scored(Score(None, None, 0, {"agent-error": 10}), Eligibility(10, 10), True)
+    row = combined_score(("t", "cups-v1"), PLAIN, [good, failed])
     assert (row.value, row.low, row.high, row.own_faults) == (0.5, None, None, 10)
-    whole = _combined("t", "cups-v1", "a", [(good, True), (None, False)])
+    assert row.eligibility.mark == "†"
+    whole = combined_score(("t", "cups-v1"), PLAIN, [good, good])
     assert whole.low is not None
-    assert whole.own_faults == 0
+    assert whole.eligibility.mark == ""
 
 
-def test_nothing_is_shown_where_others_are_not_compared() -> None:
-    from omnimeter.reports.campaign import _decided_sentence
-
-    assert _decided_sentence([]) == ""
-    assert "not compared" in _decided_sentence([Verdict.FAULTY])
-    assert "Every" not in _decided_sentence([Verdict.FAULTY])
-    assert "Every other" in _decided_sentence([Verdict.FAULTY, Verdict.WORSE])
-    assert _decided_sentence([Verdict.WORSE]).startswith("Every difference")
+def test_nothing_is_shown_where_others_are_not_compared(tmp_path: Path) -> None:
+    faulty = {PLAIN: [OOPS, *FIRST[PLAIN][1:]], FIXED: FIRST[FIXED]}
+    section = only([member(tmp_path, 1, faulty)])
+    sentences = result_sentences([section], 2, 16)
+    assert sentences[1] == "constant-v1(action=1) has the best score in sample."
+    assert sentences[2] == "Agents with faults of their own are not compared."
+    whole = only([member(tmp_path, 2, FIRST)])
+    assert result_sentences([section, whole], 2, 32)[2].startswith("Every other difference")
+    assert result_sentences([whole], 2, 16)[2] == "Every difference from the best agent is shown."

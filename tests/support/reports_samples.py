@@ -108,7 +108,7 @@ FIXED = Spec("constant-v1", {"action": 1})
 class Page(HTMLParser):
     """Reads a page and complains when its elements are not closed in order."""
 
-    VOID = frozenset({"meta", "br", "link", "img", "hr"})
+    VOID = frozenset({"meta", "br", "link", "img", "hr", "wbr"})
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -693,20 +693,23 @@ class Campaign:
 
         groups: dict[str, list[Judged]] = {}
         for entry in self.entries:
-            # Where a test has one class, its name says so only if there are several.
-            same = {e.environment_class for e in self.entries if e.setting == entry.setting}
-            name = f"{entry.setting}, {entry.environment_class}" if len(same) > 1 else entry.setting
             if Layout(self.directory(entry)).spec.exists():
                 result = load(self.directory(entry), trust=trust)
-                groups.setdefault(name, []).append(result.judged)
+                groups.setdefault(self._name_of(entry), []).append(result.judged)
         return [Taken(name, results) for name, results in groups.items()]
+
+    def _name_of(self, entry: Entry) -> str:
+        """The test of an evaluation, and its class if it has several."""
+        same = {e.environment_class for e in self.entries if e.setting == entry.setting}
+        return f"{entry.setting}, {entry.environment_class}" if len(same) > 1 else entry.setting
 
     def compare(
         self, reference: str | Spec | None = None, *, trust: bool = False
     ) -> dict[str, list[Comparison]]:
         """Every agent against one of them in each test, over its seeds.
 
-        The intervals of a test hold all at once; those of several tests do not.
+        The intervals of a test hold all at once; those of several tests do not. As long as a test
+        is not complete they hold at every moment, whatever is the reason for stopping there.
 
         Args:
             reference: The agent to compare with; by default the best of the test.
@@ -715,11 +718,14 @@ class Campaign:
         Raises:
             InvalidInputError: The reference took no part.
         """
-        from omnimeter.reports.comparisons import comparisons_over
+        from omnimeter.reports.comparisons import comparisons_over, rows_over
 
         chosen = None if reference is None else agent_among(self.plan.agents, reference)
+        planned = Counter(map(self._name_of, self.entries))
         return {
-            test.name: comparisons_over(test.results, chosen)
+            test.name: comparisons_over(
+                test.seeds, rows_over(test.results), chosen, planned[test.name]
+            )
             for test in self.tests(trust=trust)
             if chosen is None or any(chosen in each.outcomes for each in test.results)
         }

@@ -243,7 +243,7 @@ def results(
     """Print the scores of a campaign: each agent in each test, over all seeds. Runs nothing."""
     from omnimeter.api.campaign import Campaign
     from omnimeter.contract import InvalidInputError
-    from omnimeter.reports.scores import FAULTY
+    from omnimeter.reports.scores import FAULTY, PRIVILEGED
     from omnimeter.reports.text import fault_counts, interval, number
 
     if json and as_csv:
@@ -264,21 +264,24 @@ def results(
         for title, of_one in groupby(rows, lambda row: (row.test, row.environment_class)):
             cells = [
                 (
-                    row.agent + FAULTY * (row.own_faults > 0),
+                    row.agent + row.eligibility.mark,
                     number(row.value, 3),
                     interval(row.low, row.high, 3),
                     _of(row.evaluations, row.expected),
                     str(row.exercises),
                     fault_counts(row.faults) or "none",
                 )
-                for row in sorted(of_one, key=lambda row: row.own_faults > 0)
+                for row in sorted(of_one, key=lambda row: row.eligibility.order)
             ]
             _print_section(" · ".join(filter(None, title)), headings, cells)
         if any(row.own_faults for row in rows):
             said = "agents with faults of their own, which decide which exercises count."
             console().print(f"{FAULTY} {said} They come last.")
+        if any(row.privileged for row in rows):
+            said = "agents that were told what others have to find out: references, not rivals."
+            console().print(f"{PRIVILEGED} {said}")
         if not all(row.complete for row in rows):
-            console().print("Not all exercises are done.")
+            console().print("Not all exercises are done: these intervals hold at every moment.")
 
 
 def export(

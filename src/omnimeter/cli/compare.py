@@ -77,7 +77,8 @@ def compare(
     from omnimeter.api.result import agent_of
     from omnimeter.cli.scores import made_json, print_table, print_troubles, scores_json
     from omnimeter.contract import InvalidInputError
-    from omnimeter.reports.between import between_json
+    from omnimeter.reports.between import only
+    from omnimeter.reports.between_text import between_json
     from omnimeter.reports.decisions import SIMULTANEOUS, decision_json
     from omnimeter.reports.scores import reliability_of
     from omnimeter.reports.summary import reliability_sentence
@@ -125,7 +126,7 @@ def compare(
             print_json({"test": protocol, **between_json(said), **made_json(result)})
         else:
             _print_between(said)
-            print_troubles(result.judged)
+            print_troubles(only(result.judged, [agent_of(result.evaluation, a) for a in agent]))
         return
     chosen = None if reference is None else agent_of(result.evaluation, reference)
     if json:
@@ -151,7 +152,7 @@ def _compare_campaign(
 
     from omnimeter.api import campaign
     from omnimeter.cli.scores import print_table
-    from omnimeter.reports.between import between_json
+    from omnimeter.reports.between_text import between_json
     from omnimeter.reports.tables import comparison_json, difference_table
 
     opened = campaign(directory)
@@ -188,7 +189,11 @@ def _print_between(said: Between) -> None:
     from rich.markup import escape
 
     from omnimeter.cli.scores import print_table
-    from omnimeter.reports.between import between_sentences, between_tables, simultaneous_sentence
+    from omnimeter.reports.between_text import (
+        between_sentences,
+        between_tables,
+        simultaneous_sentence,
+    )
 
     out = console()
     first, *more = between_sentences(said)

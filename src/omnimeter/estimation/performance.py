@@ -153,7 +153,7 @@ def _kolmogorov(count: int, confidence: float) -> float:
 def learning_speed(
     curves: Sequence[ArrayLike],
     share: float = 0.9,
-    window: int = 10,
+    window: float = 0.05,
     final: float = 0.1,
     start: float = 0.0,
     confidence: float = 0.95,
@@ -161,13 +161,13 @@ def learning_speed(
     """How many interactions are needed until a share of the final reward is reached and kept.
 
     Each curve has the rewards of one exercise, one per interaction. Its *final reward* is the mean
-    of its last part, ``final`` of its interactions rounded up, but at least one window. It is
-    *smoothed* by the mean over each window of successive interactions. The reward that must be
+    of its last part, ``final`` of its interactions rounded up. It is *smoothed* by the nearest one
+    that never falls (isotonic regression): what is lost again after it was reached is averaged with
+    what follows, and so is noise, over as many interactions as it takes. The reward that must be
     kept is start + share x (final reward - start). What the curve needed is the number of
-    interactions before the first window from which on no window has less; it is 0 if all have as
-    much. A curve *did not keep* its reward, and needed an infinite number, if this window begins
-    within the last part, where keeping it would only be to have a final reward, or if the final
-    reward is not above the start, so that nothing was gained.
+    interactions before the smoothed one has as much. A curve *did not keep* its reward, and needed
+    an infinite number, if that is within the last part, where keeping it would only be to have a
+    final reward, or if the final reward is not above the start, so that nothing was gained.
 
     The estimate is the median over curves: half of them need as many interactions or fewer. It is
     infinite if half or more did not keep their reward (the mean of the middle two if one did).
@@ -178,58 +178,59 @@ def learning_speed(
     than any other, so that the end is infinite if too few kept it; for its lower end it needed no
     fewer interactions than there are before its last part. So it holds for curves of different
     lengths too, whatever ended them. Up to five curves at confidence 0.95 tell nothing: then it
-    is 0 to infinity, and bounded. ``benchmarks/shapes.py`` measures the coverage; docs/intervals.md
-    has the table.
+    is 0 to infinity, and bounded.
+
+    Where within a *window*, this share of a curve, its reward was reached, noise hides. So the
+    interval reaches a window further at both ends. It is then also that of the curves without their
+    noise, at 300 interactions and more whose noise spreads no more than the reward rises.
+    ``benchmarks/shapes.py`` measures the coverage of both; docs/intervals.md has the table.
 
     Args:
         curves: The rewards of each exercise, in the order of its interactions.
         share: Which share of the final reward must be reached; above 0 and at most 1.
-        window: How many interactions are smoothed over; at least one.
+        window: Which share of a curve is not told apart; at least 0 and below 1.
         final: Which share of a curve is its last part; above 0 and below 1.
         start: The reward of knowing nothing, from which the share counts.
         confidence: The confidence of the interval.
 
     Raises:
-        ValueError: No curve, one not longer than a window, or any argument not as it should be.
+        ValueError: No curve, one of a single interaction, or any argument not as it should be.
     """
     error = error_rate(confidence)
-    if not (0 < share <= 1 and 0 < final < 1 and window >= 1 and np.isfinite(start)):
+    if not (0 < share <= 1 and 0 < final < 1 and 0 <= window < 1 and np.isfinite(start)):
         raise ValueError(
-            f"a share lies in (0, 1], the last part in (0, 1), and a window has an interaction, "
-            f"not {share}, {final} and {window}, and the start is finite, not {start}"
+            f"a share lies in (0, 1], the last part in (0, 1), and a window in [0, 1), not "
+            f"{share}, {final} and {window}, and the start is finite, not {start}"
         )
     if not len(curves):
         raise ValueError("a learning speed needs a curve or more")
-    pairs = [_needed(as_sample(each), share, window, final, start) for each in curves]
+    samples = [as_sample(each) for each in curves]
+    pairs = [_needed(each, share, final, start) for each in samples]
     needed, lower = (np.array(each, dtype=np.float64) for each in zip(*pairs, strict=True))
+    windows = np.array([ceil(window * len(each)) for each in samples])
     count, value = len(needed), float(np.median(needed))
     rank = _rank_beyond(count, 0.5, error)
     low, high = 0.0, inf
     if rank is not None:
-        low, high = float(np.sort(lower)[count - rank]), float(np.sort(needed)[rank - 1])
+        low = max(0.0, float(np.sort(lower - windows)[count - rank]))
+        high = float(np.sort(needed + windows)[rank - 1])
     return LearningSpeed(
         value, low, high, confidence, count, tuple(needed.tolist()), bounded=rank is None
     )
 
 
-def _needed(
-    rewards: FloatArray, share: float, window: int, final: float, start: float
-) -> tuple[float, float]:
+def _needed(rewards: FloatArray, share: float, final: float, start: float) -> tuple[float, float]:
     """The interactions that a curve needed, and those that it needed at least."""
+    from scipy.optimize import isotonic_regression
+
     length = len(rewards)
-    part = max(ceil(final * length), window)
-    if length <= part:
-        raise ValueError(
-            f"a curve of {length} interactions has none before its last part, of {part}"
-        )
-    reward = float(np.mean(rewards[-part:]))
+    before = length - ceil(final * length)
+    if not before:
+        raise ValueError(f"a curve of {length} interactions has none before its last part")
+    reward = float(np.mean(rewards[before:]))
     if reward <= start:
-        return inf, float(length - part)
-    sums = np.cumsum(np.concatenate([[0.0], rewards]))
-    smoothed = (sums[window:] - sums[:-window]) / window
-    # Sums of equal rewards differ by rounding errors.
-    target = start + share * (reward - start)
-    slack = 1e-12 * length * float(np.max(np.abs(rewards)))
-    (less,) = np.nonzero(smoothed < target - slack)
-    begin = int(less[-1]) + 1 if len(less) else 0
-    return (float(begin), float(begin)) if begin <= length - part else (inf, float(length - part))
+        return inf, float(before)
+    # Means of equal rewards differ by rounding errors.
+    target = start + share * (reward - start) - 1e-12 * length * float(np.max(np.abs(rewards)))
+    begin = float(np.searchsorted(isotonic_regression(rewards).x, target))
+    return (begin, begin) if begin <= before else (inf, float(before))

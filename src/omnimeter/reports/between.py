@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +25,12 @@ from omnimeter.protocols import Result
 from omnimeter.reports.comparisons import (
     ERROR_RATE,
     Comparison,
+    Samples,
     Verdict,
     comparisons_over,
     paired,
+    rows_over,
+    samples_of,
     strata_of,
     support_of,
     verdict_of,
@@ -37,17 +40,6 @@ from omnimeter.reports.scores import (
     complexity_bins,
     group_means,
     repetition_count,
-)
-from omnimeter.reports.summary import comparison_sentence
-from omnimeter.reports.tables import Cell, Table, finite
-from omnimeter.reports.text import (
-    counted,
-    decimals,
-    grouped,
-    interval,
-    listed,
-    number,
-    p_value,
 )
 
 SHOWN = 5
@@ -65,6 +57,11 @@ class Taken(NamedTuple):
     name: str
     results: Sequence[Result]
 
+    @property
+    def seeds(self) -> list[Samples]:
+        """What was measured under each seed."""
+        return [samples_of(result) for result in self.results]
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -80,6 +77,9 @@ class Line:
         count: How many exercises, or repetitions, both finished.
         p_value: The smallest error rate, for all lines at once, at which the interval excludes 0.
         verdict: What this shows.
+        unit: What is compared one by one.
+        wins: In how many the agent got more.
+        losses: In how many the reference got more.
     """
 
     kind: str
@@ -90,6 +90,9 @@ class Line:
     count: int
     p_value: float | None
     verdict: Verdict
+    unit: str
+    wins: int
+    losses: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,8 @@ class Between:
         tests: In how many tests both were compared.
         seeds: Under how many seeds each test was taken at most.
         reason: Why there is no overall difference, a clause; mostly empty.
-        wins: In how many exercises the agent got more.
+        wins: In how many exercises the agent got more; where tests have no common scale, the
+            lines of the tests say that alone.
         ties: In how many both got the same.
         losses: In how many the reference got more.
         improvement: The probability that the agent gets more; ties count half.
@@ -163,6 +167,12 @@ class Between:
 
     def __str__(self) -> str:
         """All of it as text."""
+        from omnimeter.reports.between_text import (
+            between_sentences,
+            between_tables,
+            simultaneous_sentence,
+        )
+
         tables = "\n\n".join(f"{heading}\n{table}" for heading, table in between_tables(self))
         said = "\n".join(between_sentences(self)), tables, simultaneous_sentence(self)
         return "\n\n".join(filter(None, said))
@@ -190,53 +200,60 @@ def between(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Between:
     if not chosen:
         message = f"{agent.label} and {reference.label} took part in no test together."
         raise InvalidInputError(message, "Compare two agents of the same test.")
-    results = [result for test in chosen for result in test.results]
-    sequential = any(result.design.precision is not None for result in results)
+    seeds = [seed for test in chosen for seed in test.seeds]
     overall, reason = _overall(chosen, agent, reference)
     said = Between(overall, len(chosen), max(len(test.results) for test in chosen), reason)
-    mine, other = (
-        np.concatenate([np.empty(0), *side]) for side in strata_of(results, agent, reference)
-    )
+    strata = strata_of(seeds, agent, reference)
+    mine, other = (np.concatenate([np.empty(0), *side]) for side in strata)
     if overall.verdict is Verdict.FAULTY or len(mine) < 2:
         return said
-    wins, losses = int((mine > other).sum()), int((mine < other).sum())
-    said = replace(said, wins=wins, ties=len(mine) - wins - losses, losses=losses)
     if not reason:
-        said = replace(said, extremes=tuple(_extremes(chosen, agent, reference)))
-    if sequential:  # which no interval holds under but that of the overall difference
+        wins, losses = _won(mine, other)
+        extremes = tuple(_extremes(chosen, agent, reference))
+        ties = len(mine) - wins - losses
+        said = replace(said, wins=wins, ties=ties, losses=losses, extremes=extremes)
+    if any(seed.design.precision is not None for seed in seeds):
+        # Under which no interval holds but that of the overall difference.
         needed = Needed(len(mine), reason="a precision decided how many exercises there are")
         return replace(said, needed=needed)
-    support = support_of(results)
-    needed = Needed(len(mine), reason=reason)
-    if not reason and _is_balanced(chosen, agent, reference):
-        needed = pairs_needed(*strata_of(results, agent, reference), support=support)
-    elif not reason:
-        needed = replace(needed, reason="the tests have different numbers of parts or seeds")
+    lines = tuple(_lines(_groups(chosen, agent, reference, apart=bool(reason))))
+    if reason:
+        return replace(said, needed=Needed(len(mine), reason=reason), breakdown=lines)
+    support = support_of(seeds)
+    needed = Needed(len(mine), reason="the tests have different numbers of parts or seeds")
+    if _is_balanced(chosen, agent, reference):
+        needed = pairs_needed(*strata, support=support)
     return replace(
         said,
         improvement=probability_of_improvement(mine, other),
-        typical=None if reason else wilcoxon(mine, other, support=support),
+        typical=wilcoxon(mine, other, support=support),
         needed=needed,
-        breakdown=tuple(_lines(_groups(chosen, agent, reference, apart=bool(reason)))),
+        breakdown=lines,
     )
+
+
+def _won(first: FloatArray, second: FloatArray) -> tuple[int, int]:
+    """In how many pairs the first got more, and the second."""
+    return int((first > second).sum()), int((first < second).sum())
 
 
 def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comparison, str]:
     """The mean difference over tests, and why there is none."""
-    results = [result for test in tests for result in test.results]
-    none = Comparison(
-        agent, reference, None, None, None, 0, None, Verdict.TOO_FEW, results[0].design.unit
-    )
+    seeds = [seed for test in tests for seed in test.seeds]
+    units = {seed.design.unit for seed in seeds}
+    unit = min(units) if len(units) == 1 else "pair"
+    none = Comparison(agent, reference, None, None, None, 0, None, Verdict.TOO_FEW, unit)
+    # Against the reference alone: other agents of the test are no further comparisons.
+    alone = [_alone(test, agent, reference) or none for test in tests]
     if len(tests) == 1:
-        # Against the reference alone: other agents of the test are no further comparisons.
-        return (_alone(tests[0].results, agent, reference) or none), ""
-    alone = [_alone(test.results, agent, reference) or none for test in tests]
+        return alone[0], ""
     count = sum(each.count for each in alone)
     none = replace(none, count=count, marks=max((each.marks for each in alone), key=str))
     if any(each.verdict is Verdict.FAULTY for each in alone):
         return replace(none, verdict=Verdict.FAULTY), ""
-    scales = {(result.design.unit, result.design.payoff, result.support) for result in results}
-    if len(scales) > 1:
+    if len(units) > 1:
+        return none, "some tests are compared by exercises, others by repetitions"
+    if len({(seed.design.payoff, seed.support) for seed in seeds}) > 1:
         return none, "the tests are paid by different payoffs"
     if any(each.difference is None or each.low is None or each.high is None for each in alone):
         return none, "some test has too few exercises that both finished"
@@ -247,9 +264,9 @@ def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comp
     ]
     p = None
     whole = combined_mean(estimates)
-    sequential = any(result.design.precision is not None for result in results)
+    sequential = any(seed.design.precision is not None for seed in seeds)
     if _is_balanced(tests, agent, reference) and not sequential:
-        strata, support = strata_of(results, agent, reference), support_of(results)
+        strata, support = strata_of(seeds, agent, reference), support_of(seeds)
         whole = stratified_difference(*strata, 1 - ERROR_RATE, support)
         p = stratified_test(*strata, support)
     return replace(
@@ -263,13 +280,14 @@ def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comp
     ), ""
 
 
-def _alone(results: Sequence[Result], agent: Spec, reference: Spec) -> Comparison | None:
+def _alone(test: Taken, agent: Spec, reference: Spec) -> Comparison | None:
     """The comparison of two agents, were there no others in the test."""
-    two = [_only(result, (agent, reference)) for result in results]
-    return next((e for e in comparisons_over(two, reference) if e.agent == agent), None)
+    rows = [row for row in rows_over(test.results) if row.agent in (agent, reference)]
+    compared = comparisons_over(test.seeds, rows, reference)
+    return next((each for each in compared if each.agent == agent), None)
 
 
-def _only(result: Result, agents: Sequence[Spec]) -> Result:
+def only(result: Result, agents: Sequence[Spec]) -> Result:
     """The same result of some agents only."""
     return replace(
         result,
@@ -282,7 +300,7 @@ def _only(result: Result, agents: Sequence[Spec]) -> Result:
 
 def _is_balanced(tests: Sequence[Taken], agent: Spec, reference: Spec) -> bool:
     """Whether all tests have as many strata, so that equal weights of strata are those of tests."""
-    return len({len(strata_of(test.results, agent, reference)[0]) for test in tests}) == 1
+    return len({len(strata_of(test.seeds, agent, reference)[0]) for test in tests}) == 1
 
 
 class _Group(NamedTuple):
@@ -312,7 +330,7 @@ class _Described(NamedTuple):
 def _described(test: Taken, agent: Spec, reference: Spec) -> Iterator[_Described]:
     """The pairs of each seed of a test; ``rows`` are those of the agent's outcomes."""
     for result in test.results:
-        pairs, done = paired(result, agent, reference), result.outcomes[agent]
+        pairs, done = paired(samples_of(result), agent, reference), result.outcomes[agent]
         rows = np.empty(0, np.int64)
         if result.design.unit == EXERCISE:
             order = np.argsort(done.numbers, kind="stable")
@@ -333,12 +351,12 @@ def _groups(
         apart: Whether differences of several tests have no common scale.
     """
     results = [result for test in tests for result in test.results]
-    support, unit = support_of(results), results[0].design.unit
+    support, unit = support_of([*map(samples_of, results)]), results[0].design.unit
     if len(tests) > 1:
-        for name, own in tests:
-            strata = strata_of(own, agent, reference)
+        for test in tests:
+            strata, its_unit = strata_of(test.seeds, agent, reference), test.results[0].design.unit
             if strata[0]:
-                yield _Group("test", name, *strata, support_of(own), own[0].design.unit)
+                yield _Group("test", test.name, *strata, support_of(test.seeds), its_unit)
     if apart:
         return
     if unit != EXERCISE:
@@ -405,9 +423,8 @@ def _repeated(results: Sequence[Result], agent: Spec, reference: Spec) -> Iterat
                 sides[0].append(means[0][1][ours])
                 sides[1].append(means[1][1][theirs])
         if sides[0]:
-            unit = results[0].design.unit
-            name = _bin_name(low, high)
-            groups.append(_Group("complexity", name, *sides, support_of(results), unit))
+            unit, support = results[0].design.unit, support_of([*map(samples_of, results)])
+            groups.append(_Group("complexity", _bin_name(low, high), *sides, support, unit))
     if len(groups) > 1:
         yield from groups
 
@@ -442,16 +459,19 @@ def _lines(groups: Iterator[_Group]) -> Iterator[Line]:
     """The difference in each group; the error rate is divided among all of them (Bonferroni)."""
     every = list(groups)
     simultaneous = max(1, sum(sum(map(len, group.first)) > 1 for group in every))
-    for kind, name, first, second, support, _ in every:
+    for kind, name, first, second, support, unit in every:
         count = sum(map(len, first))
+        won = _won(np.concatenate(first), np.concatenate(second))
         estimate = stratified_difference(first, second, 1 - ERROR_RATE / simultaneous, support)
-        if count < 2:
-            ends = None, None, count, None, Verdict.TOO_FEW
-            yield Line(kind, name, estimate.value, *ends)
-            continue
-        p = min(1.0, simultaneous * stratified_test(first, second, support))
-        verdict = verdict_of(estimate.low, estimate.high)
-        yield Line(kind, name, estimate.value, estimate.low, estimate.high, count, p, verdict)
+        low, high, p, verdict = None, None, None, Verdict.TOO_FEW
+        if count > 1:
+            low, high, verdict = (
+                estimate.low,
+                estimate.high,
+                verdict_of(estimate.low, estimate.high),
+            )
+            p = min(1.0, simultaneous * stratified_test(first, second, support))
+        yield Line(kind, name, estimate.value, low, high, count, p, verdict, unit, *won)
 
 
 def _extremes(tests: Sequence[Taken], agent: Spec, reference: Spec) -> list[Extreme]:
@@ -482,224 +502,3 @@ def _extremes(tests: Sequence[Taken], agent: Spec, reference: Spec) -> list[Extr
                     )
                 )
     return sorted(extremes, key=lambda extreme: -abs(extreme.difference))[:SHOWN]
-
-
-def between_sentences(said: Between) -> list[str]:
-    """What is known of the difference of two agents, in sentences."""
-    overall, unit = said.overall, said.overall.unit
-    agent, reference = overall.name, overall.reference_name
-    if said.reason:
-        sentences = [f"There is no overall difference: {said.reason}."]
-    else:
-        sentences = [comparison_sentence(overall)]
-    if said.tests > 1 or said.seeds > 1:
-        weighed = [counted(said.tests, "test")] * (said.tests > 1)
-        weighed += [counted(said.seeds, "seed")] * (said.seeds > 1)
-        same = "" if said.reason else ", each with the same weight"
-        sentences.append(f"Compared in {' under '.join(weighed)}{same}.")
-    pairs = said.wins + said.ties + said.losses
-    if pairs:
-        sentences.append(
-            f"{agent} did better in {grouped(said.wins)} of {counted(pairs, unit)}, {reference} in "
-            f"{grouped(said.losses)}; both got the same in {grouped(said.ties)}."
-        )
-    if said.improvement is not None:
-        shares = said.improvement.value, said.improvement.low, said.improvement.high
-        value, *ends = (f"{100 * share:.0f}" for share in shares)
-        sentences.append(
-            f"The probability that {agent} does better is {value} % (95 % interval "
-            f"{' to '.join(ends)} %; the same counts half)."
-        )
-    if said.typical is not None:
-        typical = said.typical
-        places = decimals((typical.value, typical.low, typical.high))
-        shown = p_value(typical.p_value)
-        sentences.append(
-            f"The typical difference is {number(typical.value, places, signed=True)} (Hodges and "
-            f"Lehmann, 95 % interval {interval(typical.low, typical.high, places, signed=True)}; "
-            f"Wilcoxon's signed-rank test: p {shown if shown.startswith('<') else f'= {shown}'})."
-        )
-    if overall.watched is not None:
-        places = decimals(overall.watched)
-        sentences.append(
-            "The interval that also holds if what was seen was the reason for stopping: "
-            f"{interval(*overall.watched, places, signed=True)}."
-        )
-    return sentences + needed_sentences(said)
-
-
-def needed_sentences(said: Between) -> list[str]:
-    """How many more exercises would decide it."""
-    needed, unit = said.needed, said.overall.unit
-    if needed is None:
-        return []
-    power = f"{100 * needed.power:g} %"
-    shown = said.verdict in (Verdict.BETTER, Verdict.WORSE)
-    sentences = []
-    if needed.total is None:
-        sentences.append(
-            f"How many {unit}s would show such a difference cannot be said: {needed.reason}."
-        )
-        if needed.low is not None:
-            sentences.append(
-                f"It would take {counted(needed.low, unit)} or more even if the difference were as "
-                "large as the interval allows."
-            )
-    else:
-        low = needed.total if needed.low is None else needed.low
-        span = f"95 % interval from {counted(low, unit)} on, without an end"
-        if needed.high is not None:
-            span = f"95 % interval {grouped(low)} to {counted(needed.high, unit)}"
-        total = counted(needed.total, unit)
-        if shown:
-            sentences.append(f"{total} show such a difference in {power} of evaluations ({span}).")
-        else:
-            more = counted(needed.more or 0, f"more {unit}")
-            sentences.append(
-                f"{more}, {total} in all, would show such a difference in {power} of evaluations "
-                f"({span})."
-            )
-    if needed.detectable is not None and not shown:
-        places = decimals([needed.detectable])
-        sentences.append(
-            f"As many {unit}s as these show a difference of "
-            f"{number(needed.detectable, places)} or more in {power} of evaluations."
-        )
-    return sentences
-
-
-HEADINGS = {
-    "test": "By test",
-    "class": "By environment class",
-    "complexity": "By complexity",
-    "part": "By part of the test",
-}
-
-
-def between_tables(said: Between) -> list[tuple[str, Table]]:
-    """The breakdown, a table for each kind, and where both differ most; with their headings."""
-    tables = []
-    for kind, heading in HEADINGS.items():
-        lines = [line for line in said.breakdown if line.kind == kind]
-        if lines:
-            tables.append((f"{heading}:", _breakdown_table(kind, lines, said)))
-    if said.extremes:
-        tables.append(("Where they differ most:", _extreme_table(said)))
-    return tables
-
-
-def simultaneous_sentence(said: Between) -> str:
-    """For how many intervals the confidence of the breakdown holds; empty without any."""
-    count = sum(line.low is not None for line in said.breakdown)
-    if count < 2:
-        return ""
-    kinds = dict.fromkeys(line.kind for line in said.breakdown)
-    return (
-        f"The {count} intervals by {listed(kinds)} hold all at once with a confidence of 95 %: the "
-        "error rate is divided among them."
-    )
-
-
-def _breakdown_table(kind: str, lines: Sequence[Line], said: Between) -> Table:
-    places = decimals(n for line in lines for n in (line.difference, line.low, line.high))
-    rows = []
-    for line in lines:
-        size = number(line.difference, places, signed=True)
-        ends = interval(line.low, line.high, places, signed=True)
-        finding = str(line.verdict).replace(EXERCISE, said.overall.unit)
-        rows.append(
-            (
-                Cell(line.name, {"kind": kind, "name": line.name}),
-                Cell(size, {"difference": line.difference}, "strong"),
-                Cell(ends, {"low": line.low, "high": line.high}),
-                Cell(str(line.count), {"count": line.count}),
-                Cell(p_value(line.p_value), {"p_value": line.p_value}),
-                Cell(finding, {"verdict": str(line.verdict)}, line.verdict.name.lower()),
-            )
-        )
-    ends = "Simultaneous 95 %" if len(said.breakdown) > 1 else "95 % interval"
-    headings = (kind.capitalize(), "Difference", ends, "In common", "p", "Verdict")
-    return Table(headings, tuple(rows))
-
-
-def _extreme_table(said: Between) -> Table:
-    extremes, unit = said.extremes, said.overall.unit
-    places = decimals(n for each in extremes for n in (each.first, each.second))
-    tests, seeds = (
-        any(getattr(each, name) for each in extremes) for name in ("test", "environment_class")
-    )
-    several = any(each.seed is not None for each in extremes)
-    headings = [unit.capitalize(), *["Test"] * tests, *["Seed"] * several]
-    headings += ["Class", "Complexity", "Environment"] * seeds
-    headings += [said.overall.agent.label, said.overall.reference.label, "Difference"]
-    rows = []
-    for each in extremes:
-        known = each.complexity
-        cells = [Cell(str(each.number), {"number": each.number})]
-        cells += [Cell(each.test, {"test": each.test})] * tests
-        cells += [Cell("" if each.seed is None else str(each.seed), {"seed": each.seed})] * several
-        if seeds:
-            cells += [
-                Cell(each.environment_class, {"environment_class": each.environment_class}),
-                Cell("" if known is None else f"{known:g}", {"complexity": known}),
-                Cell(each.instance, {"instance": each.instance}),
-            ]
-        cells += [
-            Cell(number(each.first, places), {"first": each.first}),
-            Cell(number(each.second, places), {"second": each.second}),
-            Cell(
-                number(each.difference, places, signed=True),
-                {"difference": each.difference},
-                "strong",
-            ),
-        ]
-        rows.append(tuple(cells))
-    return Table(tuple(headings), tuple(rows))
-
-
-def between_json(said: Between) -> dict[str, Any]:
-    """All of it for a program."""
-    overall = said.overall
-
-    def estimate(each: Estimate | None) -> dict[str, Any] | None:
-        if each is None:
-            return None
-        data = {"value": each.value, "interval": [each.low, each.high], "bounded": each.bounded}
-        if isinstance(each, SignedRank):
-            data |= {"statistic": each.statistic, "p_value": each.p_value}
-        return data
-
-    needed = None
-    if said.needed is not None:
-        data = asdict(said.needed)
-        needed = {**data, "more": said.needed.more, "interval": [data.pop("low"), data.pop("high")]}
-        needed = {name: value for name, value in needed.items() if name not in ("low", "high")}
-    whole: dict[str, Any] = finite(
-        {
-            "agent": overall.agent.label,
-            "reference": overall.reference.label,
-            "unit": overall.unit,
-            "tests": said.tests,
-            "seeds": said.seeds,
-            "difference": overall.difference,
-            "interval": [overall.low, overall.high],
-            "bounded": overall.bounded,
-            "p_value": overall.p_value,
-            "verdict": str(overall.verdict),
-            "reason": said.reason,
-            "count": overall.count,
-            **({} if overall.watched is None else {"watched": overall.watched}),
-            "wins": said.wins,
-            "ties": said.ties,
-            "losses": said.losses,
-            "probability_of_improvement": estimate(said.improvement),
-            "typical_difference": estimate(said.typical),
-            "needed": needed,
-            "simultaneous": sum(line.low is not None for line in said.breakdown),
-            "breakdown": [
-                {**asdict(line), "verdict": str(line.verdict)} for line in said.breakdown
-            ],
-            "extremes": [{**asdict(each), "difference": each.difference} for each in said.extremes],
-        }
-    )
-    return whole

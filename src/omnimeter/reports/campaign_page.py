@@ -10,50 +10,34 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.text import clean
-from omnimeter.reports import style, summary
-from omnimeter.reports.campaign import (
+from omnimeter.reports import style
+from omnimeter.reports.campaign import CampaignScore, Member
+from omnimeter.reports.campaign_sections import (
     LISTED,
-    CampaignScore,
     FaultCount,
-    Member,
     Pending,
     Section,
     Tell,
     distinct_sessions,
-    result_sentences,
     sections_of,
+)
+from omnimeter.reports.campaign_tables import (
+    NOTHING_LEARNT,
+    eligibility_sentences,
+    overview_table,
+    result_sentences,
+    tables_of,
 )
 from omnimeter.reports.figures import Figure
 from omnimeter.reports.latex import PREAMBLE, long_table, plain, tabular
 from omnimeter.reports.page import SIGNS, headline, session_pairs, templates
 from omnimeter.reports.plotting import inline_svg_and_pdf
-from omnimeter.reports.scores import Eligibility
-from omnimeter.reports.tables import (
-    Cell,
-    Table,
-    difference_table,
-    finite,
-    metric_table_of,
-    settings_table,
-    write_table,
-)
-from omnimeter.reports.text import (
-    MISSING,
-    counted,
-    decimals,
-    fault_counts,
-    grouped,
-    interval,
-    listed,
-    number,
-    p_value,
-    printable,
-)
+from omnimeter.reports.tables import Table, finite, write_table
+from omnimeter.reports.text import printable
 from omnimeter.results import files
 
 DRAWN_TESTS = 40
@@ -61,9 +45,6 @@ DRAWN_TESTS = 40
 
 SHOWN_TESTS = 200
 """Tests that the page shows one by one; further ones are in the data only."""
-
-MATRIX = 6
-"""Tests up to which the overview has a column for each."""
 
 MOST_FAULTS, LONGEST_MESSAGE = 20, 4_000
 """Messages of faults that a test shows, and characters of each."""
@@ -192,268 +173,6 @@ def _sessions(provenance: Sequence[Mapping[str, Any]]) -> Iterator[list[tuple[st
         yield pairs
 
 
-# Tables.
-
-
-def tables_of(section: Section) -> dict[str, Table]:
-    """The tables of a test, by their names."""
-    rows = section.rows
-    timed = section.timed
-    tables = {
-        "scores": leaderboard(section),
-        "metrics": metric_table_of(rows, section.design.metrics),
-        "differences": difference_table(section.compared) if section.compared else None,
-        "variance": variance_table(section),
-        "spreads": spread_table(section),
-        "complexity": complexity_table(section),
-        "relations": relation_table(section),
-        "speeds": speed_table(section),
-        "settings": settings_table(timed.settings) if timed and timed.settings else None,
-    }
-    return {name: table for name, table in tables.items() if table is not None}
-
-
-def _name(label: str, name: str) -> Cell:
-    return Cell(name, {"agent": printable(label)})
-
-
-def leaderboard(section: Section) -> Table:
-    """The scores of a test over all seeds, the best first."""
-    rows = section.rows
-    places = decimals(n for row in rows for n in (row.value, row.low, row.high))
-    cells = []
-    for row in rows:
-        score = section.scores[row.label]
-        faults = fault_counts(row.faults)
-        seeds = str(score.evaluations)
-        if score.evaluations != score.expected:
-            seeds += f" of {score.expected}"
-        cells.append(
-            (
-                _name(row.label, row.name),
-                Cell(MISSING if row.rank is None else str(row.rank), {"rank": row.rank}),
-                Cell(number(row.value, places), {"score": row.value}, "strong" * bool(row.rank)),
-                Cell(
-                    interval(row.low, row.high, places),
-                    {"low": row.low, "high": row.high, "confidence": 0.95},
-                ),
-                Cell(seeds, {"seeds": score.evaluations, "seeds_planned": score.expected}),
-                Cell(f"{row.count:,}".replace(",", " "), {"exercises": row.count}),
-                Cell(
-                    faults or "none",
-                    {
-                        "faults": sum(row.faults.values()),
-                        "own_faults": row.eligibility.own_faults,
-                        "privileged": row.eligibility.privileged,
-                        "complete": score.complete,
-                    },
-                    "error" if faults else "dim",
-                ),
-            )
-        )
-    headings = ("Agent", "Rank", "Score", "95 % interval", "Seeds", "Exercises", "Faults")
-    return Table(headings, tuple(cells))
-
-
-def _ends(estimate: Any, places: int, names: tuple[str, str], signed: bool = False) -> Cell:
-    """A cell with both ends of an interval, which may be infinite."""
-    data = dict(zip(names, (finite(estimate.low), finite(estimate.high)), strict=True))
-    return Cell(interval(estimate.low, estimate.high, places, signed=signed), data)
-
-
-def spread_table(section: Section) -> Table | None:
-    """The interquartile means, and how likely each agent is better than the best one."""
-    if not section.spreads:
-        return None
-    places = decimals(n for e in section.spreads for n in (e.middle.value, e.middle.low))
-    compared = any(each.improvement is not None for each in section.spreads)
-    rows = []
-    for each in section.spreads:
-        better = each.improvement
-        cells = [
-            _name(each.agent.label, each.name),
-            Cell(number(each.middle.value, places), {"interquartile_mean": each.middle.value}),
-            _ends(each.middle, places, ("low", "high")),
-        ]
-        if compared and better is not None:
-            cells.append(Cell(number(better.value, 2), {"improvement": better.value}))
-            cells.append(_ends(better, 2, ("improvement_low", "improvement_high")))
-        elif compared:
-            cells.append(Cell(MISSING, {"improvement": None}))
-            cells.append(Cell(MISSING, {"improvement_low": None, "improvement_high": None}))
-        rows.append(tuple(cells))
-    headings = ["Agent", "Interquartile mean", "95 % interval"]
-    headings += ["P(better than best)", "Simultaneous 95 %"] * compared
-    return Table(tuple(headings), tuple(rows))
-
-
-def complexity_table(section: Section) -> Table | None:
-    """The mean payoff in each bin of complexities; ``None`` with fewer than two bins."""
-    if max((len(row.complexities) for row in section.rows), default=0) < 2:
-        return None
-    known = [each for row in section.rows for each in row.complexities]
-    places = decimals(n for each in known for n in (each.value, each.low, each.high))
-    rows = []
-    for row in section.rows:
-        for each in row.complexities:
-            low, high = each.between
-            between = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-            rows.append(
-                (
-                    _name(row.label, row.name),
-                    Cell(between, {"lowest": low, "highest": high, "complexity": each.complexity}),
-                    Cell(number(each.value, places), {"payoff": each.value}),
-                    Cell(
-                        interval(each.low, each.high, places),
-                        {"low": finite(each.low), "high": finite(each.high)},
-                    ),
-                    Cell(str(each.count), {"count": each.count}),
-                )
-            )
-    unit = f"{section.design.unit.capitalize()}s"
-    return Table(("Agent", "Complexity", "Mean payoff", "95 % interval", unit), tuple(rows))
-
-
-def relation_table(section: Section) -> Table | None:
-    """Rank correlations and slopes of payoff and complexity."""
-    if not section.relations:
-        return None
-    slopes = [each.line.slope for each in section.relations]
-    places = decimals(n for each in slopes for n in (each.value, each.low, each.high))
-    rows = tuple(
-        (
-            _name(each.agent.label, each.name),
-            Cell(
-                number(finite(each.rank.value), 2, signed=True)
-                if each.rank.value == each.rank.value
-                else MISSING,
-                {"rank_correlation": finite(each.rank.value)},
-            ),
-            _ends(each.rank, 2, ("rank_low", "rank_high"), signed=True),
-            Cell(p_value(each.rank.p_value), {"p_value": each.rank.p_value}),
-            Cell(
-                number(each.line.slope.value, places, signed=True),
-                {"slope": each.line.slope.value, "intercept": each.line.intercept},
-            ),
-            _ends(each.line.slope, places, ("slope_low", "slope_high"), signed=True),
-        )
-        for each in section.relations
-    )
-    headings = ("Agent", "Rank correlation", "95 % interval", "p", "Slope", "95 % interval of it")
-    return Table(headings, rows)
-
-
-def speed_table(section: Section) -> Table | None:
-    """After how many interactions each agent had learnt."""
-    if not section.speeds:
-        return None
-    labels = {row.name: row.label for row in section.rows}
-    rows = tuple(
-        (
-            _name(labels[name], name),
-            Cell(number(speed.value, 0), {"interactions": finite(speed.value)}),
-            _ends(speed, 0, ("low", "high")),
-            Cell(str(speed.count), {"exercises": speed.count}),
-            Cell(str(speed.censored), {"not_kept": speed.censored}),
-        )
-        for name, speed in section.speeds.items()
-    )
-    headings = ("Agent", "Interactions", "95 % interval", "Exercises", "Not learnt")
-    return Table(headings, rows)
-
-
-def variance_table(section: Section) -> Table | None:
-    """Whether agents differ on the same exercises."""
-    if section.variance is None:
-        return None
-    effect, units = section.variance.effect, section.variance.units
-    share = effect.share
-    first, second = effect.degrees
-    row = (
-        Cell(counted(section.variance.agents, "agent"), {"agents": section.variance.agents}),
-        Cell(str(units), {"units": units}),
-        Cell(
-            MISSING if effect.statistic != effect.statistic else grouped(effect.statistic),
-            {"f": finite(effect.statistic) if effect.statistic == effect.statistic else None},
-        ),
-        Cell(f"{first:g}, {second:g}", {"df_effect": first, "df_error": second}),
-        Cell(p_value(effect.p_value), {"p_value": effect.p_value}),
-        Cell(p_value(effect.corrected_p_value), {"corrected_p_value": effect.corrected_p_value}),
-        Cell(
-            number(share.value, 3) if share.value == share.value else MISSING,
-            {"share": share.value if share.value == share.value else None},
-        ),
-        _ends(share, 3, ("share_low", "share_high")),
-    )
-    one = f"{section.design.unit.capitalize()}s"
-    headings = ("Effect of", one, "F", "Degrees", "p", "p, corrected", "Share", "95 % interval")
-    return Table(headings, (row,))
-
-
-def overview_table(sections: Sequence[Section]) -> Table:
-    """All tests: a column for each where they are few, and otherwise a row for each."""
-    if len(sections) > MATRIX:
-        return Table(
-            ("Test", "Best", "Score", "95 % interval", "Not shown to be worse"),
-            tuple(map(_test_row, sections)),
-        )
-    labels: dict[str, Eligibility] = {}
-    for section in sections:
-        for row in section.rows:
-            known = labels.get(row.label, Eligibility())
-            labels[row.label] = Eligibility(
-                known.own_faults + row.eligibility.own_faults,
-                privileged=known.privileged or row.eligibility.privileged,
-            )
-    by_test = [{row.label: row for row in section.rows} for section in sections]
-    ranks = {
-        label: [rank for rows in by_test if label in rows and (rank := rows[label].rank)]
-        for label in labels
-    }
-    order = sorted(
-        labels,
-        key=lambda label: (
-            labels[label].order,
-            fmean(ranks[label]) if ranks[label] else len(labels) + 1,
-        ),
-    )
-    several = len(sections) > 1
-    table = []
-    for label in order:
-        cells = [_name(label, label + labels[label].mark)]
-        if several:
-            mean = fmean(ranks[label]) if ranks[label] else None
-            cells.append(Cell(MISSING if mean is None else f"{mean:.3g}", {"mean_rank": mean}))
-        for section, rows in zip(sections, by_test, strict=True):
-            its = rows.get(label)
-            ends = [n for each in section.rows for n in (each.value, each.low, each.high)]
-            value = None if its is None else its.value
-            verdicts = {e.agent.label: e.verdict.name.lower() for e in section.compared}
-            look = verdicts.get(label, "strong" if its and its.rank == 1 else "")
-            cells.append(Cell(number(value, decimals(ends)), {section.title: value}, look))
-        table.append(tuple(cells))
-    headings = ["Agent", *["Mean rank"] * several, *(each.title for each in sections)]
-    return Table(tuple(headings), tuple(table))
-
-
-def _test_row(section: Section) -> tuple[Cell, ...]:
-    best = section.best
-    rows = section.rows
-    places = decimals(n for row in rows for n in (row.value, row.low, row.high))
-    value, low, high = (None, None, None) if best is None else (best.value, best.low, best.high)
-    others = section.undecided
-    few = (
-        listed(others) if others and len(others) <= summary.NAMED else counted(len(others), "agent")
-    )
-    return (
-        Cell(section.title, {"test": section.test, "environment_class": section.environment_class}),
-        Cell("no score" if best is None else best.name, {"best": best and best.label}),
-        Cell(number(value, places), {"score": value}, "strong"),
-        Cell(interval(low, high, places), {"low": low, "high": high}),
-        Cell(few if others else "none", {"not_shown": len(others)}, "" if others else "dim"),
-    )
-
-
 # The page.
 
 
@@ -500,8 +219,9 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
         },
         secret=secret,
         summary=[_cut_at(sentence, names) for sentence in report.sentences],
-        eligibility={each.key: _eligibility(each) for each in shown},
+        eligibility={each.key: eligibility_sentences(each) for each in shown},
         plan=clean(report.study.plan_file),
+        nothing_learnt=NOTHING_LEARNT,
     )
     return page
 
@@ -538,34 +258,6 @@ def _shortened(row: FaultCount) -> FaultCount:
     """A fault with texts that a page has room for."""
     message, detail = row.fault.message[:LONGEST_MESSAGE], row.fault.detail[-LONGEST_MESSAGE:]
     return replace(row, fault=replace(row.fault, message=message, detail=detail))
-
-
-def _eligibility(section: Section) -> list[str]:
-    """What the marks of agents mean in a test; mostly empty."""
-    sentences = []
-    views: dict[str, list[str]] = {}
-    for row in section.rows:
-        if row.eligibility.privileged:
-            views.setdefault(row.eligibility.privileged, []).append(row.name)
-    for view, names in views.items():
-        sentences.append(
-            f"{listed(names)} had the view {view}, which tells what other agents have to find "
-            "out: a reference, not a rival."
-        )
-    faulty = [row for row in section.rows if row.eligibility.own_faults]
-    if faulty:
-        cases = [
-            f"{row.name}: {row.eligibility.own_faults} of {row.eligibility.exercises} exercises "
-            "ended in faults of its own"
-            for row in faulty[: summary.NAMED]
-        ]
-        rest = len(faulty) - summary.NAMED
-        cases += [f"{counted(rest, 'more agent')} had some"] * (rest > 0)
-        sentences.append(
-            f"{'; '.join(cases)}. Agents with faults of their own are ranked below all others, "
-            "because the faults decide which exercises count."
-        )
-    return [*sentences, *section.remarks]
 
 
 # Files.
@@ -659,17 +351,20 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
     drawn, done = {figure.name for _, figure in report.drawn}, 0
     for section in report.sections:
         body += ["", r"\clearpage", rf"\section{{{said(section.title)}}}", ""]
-        body += [f"{said(each)}\n" for each in _eligibility(section)]
+        body += [f"{said(each)}\n" for each in eligibility_sentences(section)]
         tables = []
         for name, table in report.tables[section.key].items():
             caption = f"{section.title}: {_CAPTIONS[name]}"
             if name == "differences":
                 first = section.compared[0]
                 caption += f" {first.reference_name}, paired within each seed."
+                if not section.complete:
+                    caption += " Intervals hold whenever one stops."
                 if first.simultaneous > 1:
                     caption += f" Intervals hold at once for {first.simultaneous} pairs of agents."
             tables.append((f"{section.key}-{name}", table, caption))
         body += _included(directory, tables, short)
+        body += [plain(NOTHING_LEARNT), ""] * bool(section.speeds and not section.learnt)
         for figure in (each for each in section.figures if each.name in drawn):
             done += 1
             body += [

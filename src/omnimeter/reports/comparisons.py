@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
-from itertools import combinations
 from math import isfinite
 from statistics import fmean
 from typing import NamedTuple
@@ -14,12 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import InvalidInputError, Outcomes, Spec
+from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.protocol import Design
 from omnimeter.estimation import (
     Estimate,
     Support,
     difference_sequence,
+    mean,
+    mean_sequence,
     paired_difference,
     stratified_difference,
     stratified_test,
@@ -28,12 +30,13 @@ from omnimeter.protocols import Result
 from omnimeter.protocols.sample import cycle_means
 from omnimeter.reports.scores import (
     EXERCISE,
-    Eligibility,
     ScoreRow,
-    eligibility_of,
+    UnitValues,
+    eligibility_over,
     in_common,
     intersection,
     is_rising,
+    ranked,
     score_rows,
     unit_values,
 )
@@ -47,15 +50,34 @@ class Sample(NamedTuple):
 
     Where exercises may differ between agents, the number is that of an independent part of the
     test, such as a repetition, and there is no instance.
+
+    Attributes:
+        taken: The numbers of all exercises that it took, in order, those without a value too.
     """
 
     numbers: IntArray
     instances: NDArray[np.uint64]
     values: FloatArray
+    taken: IntArray
 
 
-Watched = Callable[[float], tuple[float, float] | None]
-"""The ends of an interval that holds at every moment, by its confidence."""
+@dataclass(frozen=True)
+class Samples:
+    """What comparisons need to know of an evaluation.
+
+    Attributes:
+        design: What the test says of itself.
+        support: Between which numbers every payoff lies, where that is known.
+        complete: Whether all exercises are done.
+        parts: How many parts of the test are strata.
+        of: The values of each agent that has begun.
+    """
+
+    design: Design
+    support: Support | None
+    complete: bool
+    parts: int
+    of: Mapping[Spec, Sample]
 
 
 class Verdict(StrEnum):
@@ -115,9 +137,19 @@ class Comparison:
         return self.reference.label + self.marks[1]
 
     @property
+    def is_shown(self) -> bool:
+        """Whether a difference is shown."""
+        return self.verdict in (Verdict.BETTER, Verdict.WORSE)
+
+    @property
     def finding(self) -> str:
         """The verdict with the unit that was compared."""
-        return str(self.verdict).replace(EXERCISE, self.unit)
+        return finding(self.verdict, self.unit)
+
+
+def finding(verdict: Verdict, unit: str) -> str:
+    """A verdict with the unit that was compared."""
+    return str(verdict).replace(EXERCISE, unit)
 
 
 def comparisons(result: Result, reference: Spec | None = None) -> list[Comparison]:
@@ -141,212 +173,177 @@ def comparisons(result: Result, reference: Spec | None = None) -> list[Compariso
     Raises:
         InvalidInputError: The reference took no part.
     """
-    return comparisons_over([result], reference)
+    return comparisons_over([samples_of(result)], score_rows(result), reference)
 
 
-def comparisons_over(results: Sequence[Result], reference: Spec | None = None) -> list[Comparison]:
+def comparisons_over(
+    seeds: Sequence[Samples],
+    rows: Sequence[ScoreRow],
+    reference: Spec | None = None,
+    planned: int = 0,
+) -> list[Comparison]:
     """Every agent against one of them over the seeds of a test, each seed with the same weight.
 
-    As ``comparisons``: the seeds are strata, as the parts of a test are.
+    As ``comparisons``: the seeds are strata, as the parts of a test are. As long as a plan is not
+    carried out, what was seen may be the reason for stopping, so that intervals that hold at every
+    moment take the place of the others.
 
     Args:
-        results: The results of the same test under different seeds, or a single one.
+        seeds: What was measured under each seed.
+        rows: The scores over all of them, the best first.
         reference: The agent to compare with.
+        planned: How many seeds there are in a plan; 0 without one.
 
     Raises:
         InvalidInputError: The reference took no part.
     """
-    eligibilities = ranked_over(results)
-    ranked = list(eligibilities)
-    known = dict.fromkeys(agent for result in results for agent in result.outcomes)
+    known = {row.agent: row for row in rows}
     if reference is not None and reference not in known:
         raise InvalidInputError(
             f"{reference.label} took no part in this evaluation.",
-            "Compare with one of: " + ", ".join(agent.label for agent in known) + ".",
+            "Compare with one of: " + ", ".join(row.label for row in rows) + ".",
         )
-    faulty = {agent for agent in known if has_own_faults(results, agent)}
-    best = next((agent for agent in ranked if agent not in faulty), None)
-    chosen = best if reference is None else reference
+    ranked = [row for row in rows if row.value is not None]
+    sound = (row for row in ranked if row.eligibility.is_sound)
+    chosen = next(sound, None) if reference is None else known[reference]
     if not ranked or chosen is None:
         return []
-    others = [agent for agent in ranked if agent != chosen]
-    pairs = list(combinations(ranked, 2)) if reference is None else [(chosen, o) for o in others]
-    return [
-        _comparison(results, agent, chosen, len(pairs), (mark.mark, _mark(results, chosen)))
-        for agent, mark in eligibilities.items()
-        if agent != chosen
-    ]
+    others = [row for row in ranked if row is not chosen]
+    pairs = len(others) if reference else len(ranked) * (len(ranked) - 1) // 2
+    return [_comparison(seeds, row, chosen, max(1, pairs), planned) for row in others]
 
 
-def ranked_over(results: Sequence[Result]) -> dict[Spec, Eligibility]:
-    """The agents that have a score under some seed, best first, and how they are ranked."""
+def rows_over(results: Sequence[Result]) -> list[ScoreRow]:
+    """The agents of some results, best first: their mean scores, and how they are ranked."""
     known: dict[Spec, list[ScoreRow]] = {}
     for result in results:
         for row in score_rows(result):
-            if row.value is not None:
-                known.setdefault(row.agent, []).append(row)
+            known.setdefault(row.agent, []).append(row)
 
-    def order(agent: Spec) -> tuple[tuple[bool, bool], float, str]:
-        values = [row.value for row in known[agent] if row.value is not None]
-        return eligibility(agent).order, -fmean(values), agent.label
+    def over(rows: Sequence[ScoreRow]) -> ScoreRow:
+        values = [row.value for row in rows if row.value is not None]
+        eligibility = eligibility_over(row.eligibility for row in rows)
+        value = fmean(values) if values else None
+        return replace(rows[0], value=value, eligibility=eligibility, rank=None)
 
-    def eligibility(agent: Spec) -> Eligibility:
-        own = [row.eligibility for row in known[agent]]
-        privileged = next((each.privileged for each in own if each.privileged), "")
-        faults, exercises = sum(e.own_faults for e in own), sum(e.exercises for e in own)
-        return Eligibility(faults, exercises, privileged)
-
-    return {agent: eligibility(agent) for agent in sorted(known, key=order)}
+    return ranked(map(over, known.values()))
 
 
-def has_own_faults(results: Sequence[Result], agent: Spec) -> bool:
-    """Whether some exercise of an agent ended in a fault of its own."""
-    return any(
-        bool(result.outcomes[agent].own_faults.any())
-        for result in results
-        if agent in result.outcomes
-    )
-
-
-def _mark(results: Sequence[Result], agent: Spec) -> str:
-    marks = [eligibility_of(r.outcomes[agent]).mark for r in results if agent in r.outcomes]
-    return max(marks, key=len, default="")
-
-
-def support_of(results: Sequence[Result]) -> Support | None:
-    """Between which numbers every payoff of some results lies, where that is known of all."""
-    known = [result.support for result in results if result.support is not None]
-    if len(known) < len(results):
+def support_of(seeds: Sequence[Samples]) -> Support | None:
+    """Between which numbers every payoff under some seeds lies, where that is known of all."""
+    known = [each.support for each in seeds if each.support is not None]
+    if not known or len(known) < len(seeds):
         return None
     return min(low for low, _ in known), max(high for _, high in known)
 
 
 def _comparison(
-    results: Sequence[Result], agent: Spec, chosen: Spec, simultaneous: int, marks: tuple[str, str]
+    seeds: Sequence[Samples], row: ScoreRow, chosen: ScoreRow, simultaneous: int, planned: int
 ) -> Comparison:
     """One agent against another, as one of several comparisons."""
-
-    def watched(confidence: float) -> tuple[float, float] | None:
-        return watched_over(results, agent, chosen, confidence)
-
-    return comparison_of(
-        (agent, chosen),
-        strata_of(results, agent, chosen),
-        support_of(results),
-        simultaneous,
-        marks,
-        unit=results[0].design.unit,
-        faulty=has_own_faults(results, agent) or has_own_faults(results, chosen),
-        sequential=any(result.design.precision is not None for result in results),
-        watched=None if all(result.complete for result in results) else watched,
-        always=watched,
-    )
-
-
-def comparison_of(
-    agents: tuple[Spec, Spec],
-    strata: tuple[Sequence[FloatArray], Sequence[FloatArray]],
-    support: Support | None,
-    simultaneous: int,
-    marks: tuple[str, str],
-    *,
-    unit: str,
-    faulty: bool,
-    sequential: bool,
-    watched: Watched | None,
-    always: Watched,
-) -> Comparison:
-    """One agent against another by their values, as one of several comparisons.
-
-    Args:
-        agents: The agent, and the reference.
-        strata: Their values in what both finished, by seed and by part of the test.
-        support: The lowest and the highest possible value.
-        simultaneous: For how many comparisons the interval holds at once.
-        marks: The marks of both.
-        unit: What is compared one by one.
-        faulty: Whether one of them had faults of its own.
-        sequential: Whether a precision decided on the length of the test.
-        watched: Where the test was not completed, its interval that holds at every moment.
-        always: The same where the test is sequential.
-    """
-    confidence = 1 - ERROR_RATE / max(1, simultaneous)
+    agent, reference = row.agent, chosen.agent
+    strata, support = strata_of(seeds, agent, reference), support_of(seeds)
+    confidence = 1 - ERROR_RATE / simultaneous
     count = sum(map(len, strata[0]))
     estimate = stratified_difference(*strata, confidence, support) if count else None
     difference = None if estimate is None else estimate.value
     low, high, p_value, verdict = None, None, None, Verdict.TOO_FEW
-    if faulty:
+    sequential = any(each.design.precision is not None for each in seeds)
+    unfinished = len(seeds) < planned or not all(each.complete for each in seeds)
+    always, ends = sequential or (planned > 0 and unfinished), None
+    if not (row.eligibility.is_sound and chosen.eligibility.is_sound):
         # Its own faults decide which of its exercises can be compared, so nothing is shown.
         verdict = Verdict.FAULTY
     elif estimate is not None and count > 1:
-        low, high = estimate.low, estimate.high
-        p_value = min(1.0, simultaneous * stratified_test(*strata, support))
+        if always or unfinished:
+            ends = watched_over(seeds, (agent, reference), confidence, max(planned, len(seeds)))
+        if not always:
+            p_value = min(1.0, simultaneous * stratified_test(*strata, support))
+        low, high = (ends or (None, None)) if always else (estimate.low, estimate.high)
         verdict = verdict_of(low, high)
-    ends = None
-    chosen = always if sequential else watched
-    if verdict not in (Verdict.TOO_FEW, Verdict.FAULTY) and chosen is not None:
-        ends = chosen(confidence)
-    if sequential and ends and difference is not None:
-        p_value, (low, high) = None, ends
-        verdict = verdict_of(low, high)
-    numbers = difference, low, high, count, p_value
-    bounded = estimate is not None and estimate.bounded and not sequential
-    agent, reference = agents
-    return Comparison(agent, reference, *numbers, verdict, unit, simultaneous, bounded, ends, marks)
+    return Comparison(
+        agent=agent,
+        reference=reference,
+        difference=difference,
+        low=low,
+        high=high,
+        count=count,
+        p_value=p_value,
+        verdict=verdict,
+        unit=seeds[0].design.unit,
+        simultaneous=simultaneous,
+        bounded=estimate is not None and estimate.bounded and not always,
+        watched=ends,
+        marks=(row.eligibility.mark, chosen.eligibility.mark),
+    )
 
 
 def watched_over(
-    results: Sequence[Result], agent: Spec, reference: Spec, confidence: float
+    seeds: Sequence[Samples], agents: Sequence[Spec], confidence: float, planned: int
 ) -> tuple[float, float] | None:
-    """The ends of the interval that holds at every moment, of the mean over seeds."""
-    share = 1 - (1 - confidence) / len(results)  # so that those of all seeds hold at once
-    known = [watched_difference(result, agent, reference, share) for result in results]
-    ends = [(each.low, each.high) for each in known if each is not None]
-    if len(ends) < len(results):
+    """The ends of the interval that holds at every moment, of the mean over seeds.
+
+    Those of all seeds that are planned hold at once, so that it holds for any of them.
+
+    Args:
+        seeds: What was measured under each seed.
+        agents: One agent, or two whose difference it is.
+        confidence: The confidence of the interval.
+        planned: How many seeds there are to be.
+    """
+    share = 1 - (1 - confidence) / planned
+    both = [each for each in seeds if set(agents) <= each.of.keys()]
+    known = [each for each in both if len(_common(each, agents)[0])]
+    estimates = [watched(each, agents, share) for each in known]
+    ends = [(each.low, each.high) for each in estimates if each is not None]
+    if not ends or len(ends) < len(known):
         return None
     return fmean(low for low, _ in ends), fmean(high for _, high in ends)
 
 
-def verdict_of(low: float, high: float) -> Verdict:
-    """What an interval of a difference shows."""
-    if low <= 0 <= high:
+def _common(seed: Samples, agents: Sequence[Spec]) -> tuple[IntArray, list[FloatArray]]:
+    """The numbers of what agents have in common, and the values of each there."""
+    return in_common([UnitValues(seed.of[each].numbers, seed.of[each].values) for each in agents])
+
+
+def verdict_of(low: float | None, high: float | None) -> Verdict:
+    """What an interval of a difference shows; nothing where there is none."""
+    if low is None or high is None or low <= 0 <= high:
         return Verdict.NOT_SHOWN
     return Verdict.BETTER if low > 0 else Verdict.WORSE
 
 
-def watched_difference(
-    result: Result, agent: Spec, reference: Spec, confidence: float
-) -> Estimate | None:
-    """The difference of two agents, with an interval that holds at every moment at once.
+def watched(seed: Samples, agents: Sequence[Spec], confidence: float) -> Estimate | None:
+    """The mean of an agent, or the difference of two, with an interval that holds at every moment.
 
     Of exercises, and of whole repetitions where a precision decides on their number, it is a
     confidence sequence, up to the first that one of both has not taken. Otherwise repetitions have
-    a difference of their own in each round, so the error rate is divided among all the rounds that
-    there can be.
+    a mean of their own in each round, so the error rate is divided among all the rounds that there
+    can be.
 
     Returns:
         The estimate; ``None`` where payoffs or the number of moments are not bounded, or too
         little is known.
     """
-    ours, theirs = unit_values(result, agent), unit_values(result, reference)
-    design = result.design
+    sequence: Callable[..., Estimate] = mean_sequence
+    once: Callable[..., Estimate] = mean
+    if len(agents) > 1:
+        sequence, once = difference_sequence, paired_difference
+    design, support = seed.design, seed.support
+    common, sides = _common(seed, agents)
     if design.unit != EXERCISE:
-        common, (first, second) = in_common((ours, theirs))
         if len(common) < 2:
             return None
         if design.precision is not None:
-            return difference_sequence(first, second, confidence, result.support)
+            return sequence(*sides, confidence, support)
         if design.moments is None:
             return None
-        share = 1 - (1 - confidence) / design.moments
-        return paired_difference(first, second, share, result.support)
-    if result.support is None or not all(map(isfinite, result.support)):
+        return once(*sides, 1 - (1 - confidence) / design.moments, support)
+    if support is None or not all(map(isfinite, support)):
         return None
-    numbers = (result.outcomes[who].numbers for who in (agent, reference))
-    both = reduce(intersection, numbers)
-    paid, sides = in_common((ours, theirs))
-    first, second = (_cycles(both, paid, values, design.parts) for values in sides)
-    return difference_sequence(first, second, confidence, result.support) if len(first) else None
+    taken = reduce(intersection, (seed.of[each].taken for each in agents))
+    cycles = [_cycles(taken, common, values, design.parts) for values in sides]
+    return sequence(*cycles, confidence, support) if len(cycles[0]) else None
 
 
 def _cycles(numbers: IntArray, paid: IntArray, values: FloatArray, parts: int) -> FloatArray:
@@ -356,13 +353,25 @@ def _cycles(numbers: IntArray, paid: IntArray, values: FloatArray, parts: int) -
     return cycle_means(numbers, payoffs, parts)
 
 
-def sample_of(result: Result, agent: Spec) -> Sample:
-    """What an agent got; its independent values where the test has some of its own."""
-    numbers, values = unit_values(result, agent)
-    if result.values:
-        return Sample(numbers, np.zeros(len(numbers), np.uint64), values)
-    done = result.outcomes.get(agent, Outcomes())
-    return Sample(numbers, done.instances[done.paid], values)
+def samples_of(result: Result) -> Samples:
+    """What comparisons need to know of a result; agents on the same exercises share arrays."""
+    return result.once(_samples)
+
+
+def _samples(result: Result) -> Samples:
+    samples: dict[Spec, Sample] = {}
+    for agent, done in result.outcomes.items():
+        numbers, values = unit_values(result, agent)
+        instances = np.zeros(len(numbers), np.uint64)
+        if not result.values:
+            instances = done.instances[done.paid]
+        own = Sample(numbers, instances, values, done.numbers)
+        for first in [*samples.values()][:1]:
+            shared = (a if np.array_equal(a, b) else b for a, b in zip(first, own, strict=True))
+            own = Sample._make(shared)
+        samples[agent] = own
+    parts = 1 if result.values else result.design.parts
+    return Samples(result.design, result.support, result.complete, parts, samples)
 
 
 class Pairs(NamedTuple):
@@ -381,37 +390,30 @@ class Pairs(NamedTuple):
     second: FloatArray
 
 
-def paired(result: Result, agent: Spec, reference: Spec) -> Pairs:
-    """What two agents got in what both finished."""
-    parts = 1 if result.values else result.design.parts
-    return pairs_of(sample_of(result, agent), sample_of(result, reference), parts)
-
-
-def pairs_of(first: Sample, second: Sample, parts: int) -> Pairs:
-    """The values of two agents in what both finished, in the order of so many parts."""
+def paired(seed: Samples, agent: Spec, reference: Spec) -> Pairs:
+    """What two agents got in what both finished, in the order of the parts of the test."""
+    first, second = seed.of[agent], seed.of[reference]
     same = all(map(np.array_equal, first[:2], second[:2])) and is_rising(first.numbers)
     if same:  # as mostly, and soon seen
         ours = theirs = np.arange(len(first.numbers))
     else:
         ours, theirs = matching_rows(first, second)
-    part = first.numbers[ours] % parts
+    part = first.numbers[ours] % seed.parts
     order = np.argsort(part, kind="stable")
     ours, theirs = ours[order], theirs[order]
     return Pairs(first.numbers[ours], part[order], first.values[ours], second.values[theirs])
 
 
 def strata_of(
-    results: Sequence[Result], agent: Spec, reference: Spec
+    seeds: Sequence[Samples], agent: Spec, reference: Spec
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """What two agents got in what both finished, by seed and by part of the test."""
-    return strata_in(paired(result, agent, reference) for result in results)
-
-
-def strata_in(known: Iterable[Pairs]) -> tuple[list[FloatArray], list[FloatArray]]:
-    """The values of two agents under each of some seeds, by seed and by part of the test."""
     mine: list[FloatArray] = []
     other: list[FloatArray] = []
-    for pairs in known:
+    for seed in seeds:
+        if agent not in seed.of or reference not in seed.of:
+            continue
+        pairs = paired(seed, agent, reference)
         if len(pairs.numbers):
             starts = np.flatnonzero(np.diff(pairs.parts)) + 1
             mine += np.split(pairs.first, starts)

@@ -187,8 +187,8 @@ def difference_figure(compared: Sequence[Comparison]) -> DotFigure | None:
             "The same repetition of two agents meets the same environments as long as both are at "
             "the same level."
         )
-        if any(dot.low is None for dot in dots):
-            note += f" {_HOLLOW}"
+    if any(dot.low is None for dot in dots):
+        note += f" {_HOLLOW}"
     kind = "95 % interval, all of which hold at once" if len(compared) > 1 else "95 % interval"
     caption = (
         f"Mean difference from {compared[0].reference_name}, {unit} by {unit}, with its {kind}. "

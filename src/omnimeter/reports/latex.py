@@ -55,7 +55,13 @@ _LATEX = {
     "†": r"\dag{}",
 }
 
-_SIGNS = {"≤": r"$\leq$", "µ": r"$\mu$", "±": r"$\pm$", "…": r"\ldots{}"}
+_SIGNS = {
+    "·": r"\textperiodcentered{}",
+    "≤": r"$\leq$",
+    "µ": r"$\mu$",
+    "±": r"$\pm$",
+    "…": r"\ldots{}",
+}
 
 
 def escaped(text: str) -> str:
@@ -64,7 +70,10 @@ def escaped(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text as any LaTeX engine shows it: what its first fonts do not have is named."""
+    """Text as any LaTeX engine shows it: what its first fonts do not have is named.
+
+    A line may end within the name of an agent, after a colon, a slash or a parenthesis.
+    """
 
     def one(sign: str) -> str:
         if sign in _SIGNS or sign.isascii():
@@ -73,7 +82,8 @@ def plain(text: str) -> str:
         known = unicodedata.category(sign)[0] == "L" and unicodedata.decomposition(sign)
         return sign if sign == " " or (known and ord(sign) < 0x180) else f"[U+{ord(sign):04X}]"
 
-    return "".join(map(one, escaped(text.replace("\N{NO-BREAK SPACE}", " "))))
+    shown = "".join(map(one, escaped(text.replace("\N{NO-BREAK SPACE}", " "))))
+    return re.sub(r"(?<=\w[:/(])(?=\w)", r"\\allowbreak{}", shown)
 
 
 def latex_table(result: Result) -> str:
@@ -161,6 +171,7 @@ PREAMBLE = r"""\documentclass[a4paper]{article}
 \DeclareTextCommandDefault{\textquotedbl}{''}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}
+\setlength{\emergencystretch}{6em}
 \setlength{\tabcolsep}{3pt}
 """
 

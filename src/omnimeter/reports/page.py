@@ -477,7 +477,7 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["printable"] = printable
+    environment.filters |= {"printable": printable, "breakable": _breakable}
     environment.globals |= {
         "text": text,
         "colours": style.NAMES,
@@ -485,6 +485,13 @@ def templates() -> jinja2.Environment:
         "text_columns": TEXT_COLUMNS,
     }
     return environment
+
+
+def _breakable(name: str) -> str:
+    """A name that a line may end in after a sign, and not within a word."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[:/\\(,_])", name))
 
 
 SIGNS = "●■▲◆▼✚"

@@ -89,14 +89,23 @@ class Eligibility:
     privileged: str = ""
 
     @property
+    def is_sound(self) -> bool:
+        """Whether no fault of its own decides which of its exercises count.
+
+        Of other agents there are the scores, whose intervals allow for what is hidden, and nothing
+        else: no comparison and no further estimate.
+        """
+        return not self.own_faults
+
+    @property
     def order(self) -> tuple[bool, bool]:
         """Sorts agents before their scores do."""
-        return self.own_faults > 0, bool(self.privileged)
+        return not self.is_sound, bool(self.privileged)
 
     @property
     def mark(self) -> str:
         """What is written after the agent's name; mostly empty."""
-        return PRIVILEGED * bool(self.privileged) + FAULTY * (self.own_faults > 0)
+        return PRIVILEGED * bool(self.privileged) + FAULTY * (not self.is_sound)
 
 
 def eligibility_of(outcomes: Sequence[Outcome]) -> Eligibility:
@@ -104,6 +113,13 @@ def eligibility_of(outcomes: Sequence[Outcome]) -> Eligibility:
     outcomes = Outcomes.of(outcomes)
     faults = int(outcomes.own_faults.sum())
     return Eligibility(faults, len(outcomes), privileged_view(outcomes))
+
+
+def eligibility_over(known: Iterable[Eligibility]) -> Eligibility:
+    """The same of several evaluations."""
+    every = list(known)
+    faults, exercises = (sum(each.own_faults for each in every), sum(e.exercises for e in every))
+    return Eligibility(faults, exercises, next((e.privileged for e in every if e.privileged), ""))
 
 
 def privileged_view(outcomes: Outcomes) -> str:

@@ -151,7 +151,7 @@ def difference_table(compared: Sequence[Comparison]) -> Table:
         ends = interval(each.low, each.high, places, signed=True)
         cells = (
             _agent(each.agent.label, each.name),
-            Cell(size, {"difference": each.difference}, "strong"),
+            Cell(size, {"difference": each.difference}, "strong" * each.is_shown),
             Cell(ends, {"low": each.low, "high": each.high}),
             Cell(str(each.count), {"count": each.count}),
             Cell(p_value(each.p_value), {"p_value": each.p_value}),
