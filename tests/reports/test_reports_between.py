@@ -24,7 +24,7 @@ from omnimeter.reports.between_text import (
     between_tables,
     simultaneous_sentence,
 )
-from omnimeter.reports.comparisons import Verdict, comparisons_over, rows_over
+from omnimeter.reports.comparisons import Verdict, comparisons_over, rows_over, watched_over
 
 AGENTS = "random", "cup-presser", "q-learning"
 
@@ -237,6 +237,26 @@ def test_seeds_are_strata_and_tests_have_the_same_weight():
     assert uneven.overall.difference == pytest.approx(np.mean(list(names.values())))
     assert uneven.overall.p_value is None
     assert "different numbers" in text(uneven)
+
+
+def test_as_long_as_a_plan_is_not_carried_out_intervals_hold_at_every_moment():
+    agents = {a.id: a for a in cups().evaluation.agents}
+    pair = agents["q-learning-v1"], agents["random-v1"]
+    one = Taken("one", [cups(seed=s).judged for s in (0, 1)], planned=2)
+    other = Taken("other", [buttons(seed=s).judged for s in (0, 1)], planned=2)
+    over, begun = between([one, other], *pair), between([one, other._replace(planned=4)], *pair)
+    assert over.overall.watched is None
+    assert over.overall.p_value is not None
+    assert begun.overall.difference == over.overall.difference
+    assert begun.overall.p_value is None
+    low, high = begun.overall.watched
+    assert (begun.overall.low, begun.overall.high) == (low, high)
+    assert low < over.overall.low < over.overall.high < high
+    # Its ends are the means of the tests', whose error rates are shared by both and by their seeds.
+    sides = [watched_over(test.seeds, pair, 0.975, count) for test, count in ((one, 2), (other, 4))]
+    assert (low, high) == tuple(np.mean(sides, axis=0))
+    alone = between([other._replace(planned=4)], *pair).overall
+    assert (alone.low, alone.high) == watched_over(other.seeds, pair, 0.95, 4)
 
 
 def test_tests_with_other_payoffs_have_no_common_difference():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from omnimeter.reports.comparisons import (
     strata_of,
     support_of,
     verdict_of,
+    watched_over,
 )
 from omnimeter.reports.scores import (
     EXERCISE,
@@ -52,10 +54,19 @@ class Taken(NamedTuple):
     Attributes:
         name: What it is called; empty where there is one only.
         results: Its results, one for each seed.
+        planned: How many seeds there are in a plan; 0 without one.
     """
 
     name: str
     results: Sequence[Result]
+    planned: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a plan is not carried out yet, so that what was seen may be why one stopped."""
+        return len(self.results) < self.planned or (
+            self.planned > 0 and not all(seed.complete for seed in self.seeds)
+        )
 
     @property
     def seeds(self) -> list[Samples]:
@@ -193,8 +204,8 @@ def between(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Between:
         message = f"{agent.label} cannot be compared with itself."
         raise InvalidInputError(message, "Give two different agents.")
     chosen = [
-        Taken(name, [r for r in results if {agent, reference} <= r.outcomes.keys()])
-        for name, results in tests
+        test._replace(results=[r for r in test.results if {agent, reference} <= r.outcomes.keys()])
+        for test in tests
     ]
     chosen = [test for test in chosen if test.results]
     if not chosen:
@@ -255,17 +266,20 @@ def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comp
         return none, "some tests are compared by exercises, others by repetitions"
     if len({(seed.design.payoff, seed.support) for seed in seeds}) > 1:
         return none, "the tests are paid by different payoffs"
-    if any(each.difference is None or each.low is None or each.high is None for each in alone):
-        return none, "some test has too few exercises that both finished"
-    estimates = [
+    is_open = any(test.is_open for test in tests)
+    ends = _watched(tests, agent, reference) if is_open else None
+    if any(each.low is None for each in alone) or (is_open and ends is None):
+        return none, "some test has no interval yet"
+    known = [
         Estimate(e.difference, e.low, e.high, 1 - ERROR_RATE, e.count, bounded=e.bounded)
         for e in alone
         if e.difference is not None and e.low is not None and e.high is not None
     ]
-    p = None
-    whole = combined_mean(estimates)
+    p, whole = None, combined_mean(known)
     sequential = any(seed.design.precision is not None for seed in seeds)
-    if _is_balanced(tests, agent, reference) and not sequential:
+    if ends is not None:
+        whole = replace(whole, low=ends[0], high=ends[1], bounded=False)
+    elif _is_balanced(tests, agent, reference) and not sequential:
         strata, support = strata_of(seeds, agent, reference), support_of(seeds)
         whole = stratified_difference(*strata, 1 - ERROR_RATE, support)
         p = stratified_test(*strata, support)
@@ -277,14 +291,31 @@ def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comp
         p_value=p,
         verdict=verdict_of(whole.low, whole.high),
         bounded=whole.bounded,
+        watched=ends,
     ), ""
 
 
 def _alone(test: Taken, agent: Spec, reference: Spec) -> Comparison | None:
     """The comparison of two agents, were there no others in the test."""
     rows = [row for row in rows_over(test.results) if row.agent in (agent, reference)]
-    compared = comparisons_over(test.seeds, rows, reference)
+    compared = comparisons_over(test.seeds, rows, reference, test.planned)
     return next((each for each in compared if each.agent == agent), None)
+
+
+def _watched(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[float, float] | None:
+    """The ends of the interval of the mean over tests that holds at every moment.
+
+    Those of the tests hold at once, so that their mean holds too.
+    """
+    share = 1 - ERROR_RATE / len(tests)
+    ends = [
+        watched_over(test.seeds, (agent, reference), share, max(test.planned, len(test.results)))
+        for test in tests
+    ]
+    known = [each for each in ends if each is not None]
+    if len(known) < len(ends):
+        return None
+    return fmean(low for low, _ in known), fmean(high for _, high in known)
 
 
 def only(result: Result, agents: Sequence[Spec]) -> Result:
