@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import omnimeter as om
+from omnimeter import results
 from omnimeter.api.campaign import Campaign, Progress, TimeLeft
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import StoreError
@@ -373,6 +374,30 @@ def test_export(study: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="no format 'txt'"):
         campaign.export(tmp_path / "o.txt")
     assert not list(tmp_path.glob("*.writing"))
+
+
+def test_exercises_after_the_stop_of_an_agent_are_counted_nowhere(study: Path) -> None:
+    (study.parent / "mine.py").write_text("def act(observation):\n    raise ValueError\n")
+    study.write_text("""
+        seeds = [0]
+        agents = [{ agent = "mine.py:act" }]
+        tests = [{ class = "cups", exercises = 12, interactions = 20_000, traces = true }]
+        limits = { fault_limit = 2 }
+    """)
+
+    def backwards(units: Sequence[Unit], tell: Tell) -> None:
+        for unit in reversed(units):  # as if they were taken at the same time
+            this_process([unit], tell)
+
+    campaign = om.campaign(study)
+    (agent,) = campaign.run(executor=backwards).agents
+    (directory,) = map(campaign.directory, campaign.entries)
+    assert len(Record(directory).outcomes()) > agent.finished == 2
+    assert campaign.export(study.with_name("o.csv")) == 2
+    rows = pyarrow.csv.read_csv(study.with_name("o.csv")).column("number").to_pylist()
+    assert rows == [0, 1]
+    steps = results.open(directory).to_arrow("traces").read_all()
+    assert set(steps.column("number").to_pylist()) <= {0, 1}
 
 
 def test_the_work_is_counted_and_its_time_estimated(study: Path) -> None:

@@ -38,6 +38,7 @@ from omnimeter.contract import (
     Spec,
 )
 from omnimeter.contract.errors import StoreError
+from omnimeter.contract.outcomes import that_count
 from omnimeter.contract.spec import JsonData
 from omnimeter.execution import slurm
 from omnimeter.execution.units import (
@@ -48,7 +49,7 @@ from omnimeter.execution.units import (
     unfinished,
     units_of,
 )
-from omnimeter.results import files
+from omnimeter.results import files, merging
 from omnimeter.results.files import Layout, is_locked, newer_format_error, read_error
 
 if TYPE_CHECKING:
@@ -60,9 +61,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """The version of the layout that this package writes."""
-
-MANY = 64
-"""Shards of an evaluation from which on they are merged when a run ends."""
 
 PAUSE = 1.0
 """Seconds between two times that the progress is written down."""
@@ -77,7 +75,7 @@ class Progress(JsonData):
     Attributes:
         units: Units that this run carries out.
         done: How many of them are over, quarantined ones included.
-        finished: Exercises that this run has finished.
+        finished: Exercises that this run has stored, those after an agent's stop too.
         quarantined: Units whose worker died again and again, of all runs.
         seconds_left: An estimate of the time left; ``None`` as long as nothing is known.
         complete: Whether the run has found that nothing is left to do.
@@ -392,7 +390,7 @@ class Campaign:
             try:
                 begun = {self.directory(each) for each in self.entries if self._has_begun(each)}
                 units = self._begin()
-                given_up = {file.stem for file in self._quarantine().glob("*.json")}
+                given_up = self._given_up_keys()
                 left = [unit for unit in unfinished(units) if unit.key not in given_up]
                 if left:
                     self._refuse_tasks()  # before shards are merged that they have begun
@@ -427,7 +425,7 @@ class Campaign:
                     if executor is None:
                         executor = executor_named(plan.executor, plan.workers, plan.address)
                     executor(left, tell)
-                    given_up = {file.stem for file in self._quarantine().glob("*.json")}
+                    given_up = self._given_up_keys()
                     left = [unit for unit in unfinished(left) if unit.key not in given_up]
                     self._reopened([], self._scattered())
                 now = replace(now, seconds_left=None, complete=not left)
@@ -459,7 +457,7 @@ class Campaign:
         with self._locked():
             groups = array_jobs(self.plan, self._begin())
             jobs = slurm.slurm_submit(self.path, groups, settings_in(self.plan))
-            given_up = len(list(self._quarantine().glob("*.json")))
+            given_up = len(self._given_up_keys())
             self._write_progress(Progress(quarantined=given_up, complete=not jobs))
         return jobs
 
@@ -473,7 +471,9 @@ class Campaign:
         """
         with self._locked():
             told = slurm.collect(self.path)
-            given_up = {file.stem for file in self._quarantine().glob("*.json")}
+            if not told.active:
+                self._reopened([], self._scattered())
+            given_up = self._given_up_keys()
             left = [unit for unit in unfinished(self._begin()) if unit.key not in given_up]
             done = told.finished + told.given_up
             self._write_progress(
@@ -550,10 +550,15 @@ class Campaign:
     def _scattered(self) -> set[Path]:
         """The evaluations that are in many shards, because many workers wrote them."""
         begun = (self.directory(each) for each in self.entries if self._has_begun(each))
-        return {each for each in begun if len(Layout(each).shards()) > MANY}
+        return {each for each in begun if len(Layout(each).shards()) > merging.MANY}
 
-    def _quarantine(self) -> Path:
-        return self.path / "quarantine"
+    def _given_up_keys(self) -> set[str]:
+        return {file.stem for file in self._quarantine}
+
+    @property
+    def _quarantine(self) -> list[Path]:
+        """A file for each unit that was given up."""
+        return sorted(self.path.joinpath("quarantine").glob("*.json"))
 
     def _write_progress(self, progress: Progress) -> None:
         content = json.dumps(progress.to_json()) + "\n"
@@ -584,22 +589,19 @@ class Campaign:
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
-        from omnimeter.protocols.evaluation import that_count
         from omnimeter.results import Record
 
         agents, directory = entry.evaluation.agents, self.directory(entry)
         begun = Layout(directory).spec.exists()
         outcomes = Record(directory).outcomes() if begun else Outcomes()
         for agent, done in outcomes.by_agent(agents).items():
-            if done.own_faults.any():
-                known = entry.evaluation.with_seed(0 if entry.evaluation.needs_seed else None)
-                done = that_count(known.make_protocol(), done)  # noqa: PLW2901 - of these
+            done = that_count(done)  # noqa: PLW2901 - of these
             faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
             counts = len(done), entry.expected, int(faults), int(own)
             yield AgentStatus(entry.name, agent.label, *counts)
 
     def _given_up(self) -> Iterator[Quarantined]:
-        for file in sorted(self._quarantine().glob("*.json")):
+        for file in self._quarantine:
             try:
                 content = json.loads(file.read_bytes())
                 said = str(content["evaluation"]), tuple(content["agents"]), str(content["reason"])

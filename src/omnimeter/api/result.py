@@ -483,8 +483,8 @@ def agent_among(agents: Sequence[Spec], name: str | Spec) -> Spec:
 
 
 FIXED_SEED = (
-    "The seed is fixed, so an agent that knows it could rebuild its environments; leave out "
-    "--seed for a secret one."
+    "The seed is fixed, so an agent that knows it could rebuild its environments. Where no seed is "
+    "given, a secret one is drawn."
 )
 
 

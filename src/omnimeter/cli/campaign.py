@@ -174,7 +174,8 @@ def run(
         chosen = campaign(file, out=out).with_running(workers, executor, address)
     warnings = {seed_warning(entry.evaluation) for entry in chosen.entries} - {""}
     for warning in sorted(warnings):
-        console(errors=True).print(f"Warning: {warning}", style="yellow", markup=False)
+        said = f"Warning: {warning} In the file, give repetitions instead of seeds for that."
+        console(errors=True).print(said, style="yellow", markup=False)
     if dry_run:
         with busy("Trying agents out", hidden=json, compiling=True):
             counted = chosen.workload()
@@ -402,12 +403,9 @@ def _bar(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
         task = shown.add_task("Units", total=None, note="")
 
         def tell(now: Progress) -> None:
-            note = f"{now.finished} exercises" if now.finished else ""
-            if now.seconds_left:
-                note += f", {span(now.seconds_left)} left"
-            if now.quarantined:
-                note += f", [red]{now.quarantined} quarantined[/red]"
-            shown.update(task, total=now.units, completed=now.done, note=note)
+            notes = [f"{span(now.seconds_left)} left"] if now.seconds_left else []
+            notes += [f"[red]{now.quarantined} quarantined[/red]"] if now.quarantined else []
+            shown.update(task, total=now.units, completed=now.done, note=", ".join(notes))
 
         yield tell
 

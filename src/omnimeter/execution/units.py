@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
-from omnimeter.contract.outcomes import INFRASTRUCTURE
+from omnimeter.contract.outcomes import INFRASTRUCTURE, Stop, stopped_at
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.evaluation import Run, slices
 from omnimeter.execution.pool import WorkerPool, worker_pool
 from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated, runner_for
-from omnimeter.protocols.evaluation import Evaluation, Stop, stopped_at
+from omnimeter.protocols import Evaluation
 from omnimeter.results import files
 
 if TYPE_CHECKING:

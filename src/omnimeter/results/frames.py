@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from omnimeter.contract import InvalidInputError, Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
+from omnimeter.contract.outcomes import that_count
 from omnimeter.results import files, tables
 from omnimeter.results.columns import StoredOutcomes
 from omnimeter.results.store import Record
@@ -215,8 +216,20 @@ class StoredResults:
                 yield from table.cast(schema).combine_chunks().to_batches()
 
 
-def _outcome_tables(record: Record) -> Iterator[pa.Table]:
+def _that_count(record: Record) -> StoredOutcomes:
+    """The outcomes of an evaluation, of each agent up to where it was stopped, as in its score."""
     outcomes = record.outcomes()
+    if not outcomes.own_faults.any():
+        return outcomes
+    agents, counts = outcomes.compute("agent"), np.ones(len(outcomes), dtype=np.bool_)
+    for agent in np.unique(agents[outcomes.own_faults]):
+        own = np.flatnonzero(agents == agent)
+        counts[own] = np.isin(outcomes.numbers[own], that_count(outcomes.take(own)).numbers)
+    return outcomes.where(counts)
+
+
+def _outcome_tables(record: Record) -> Iterator[pa.Table]:
+    outcomes = _that_count(record)
     stored = [column for column in _NAMES.values() if column is not None]
     for first in range(0, len(outcomes), ROWS):
         table, kinds = outcomes.table(np.arange(first, min(first + ROWS, len(outcomes))), stored)
@@ -235,12 +248,16 @@ def _outcome_tables(record: Record) -> Iterator[pa.Table]:
 
 
 def _trace_tables(record: Record) -> Iterator[pa.Table]:
-    outcomes = record.outcomes()
+    outcomes = _that_count(record)
     order = np.argsort(outcomes.keys)
     keys = outcomes.keys[order]
     waiting: list[pa.Table] = []
     for key, trace in record.traces():
-        place = order[np.searchsorted(keys, np.uint64(int(key, 16)))]
+        code = np.uint64(int(key, 16))
+        found = np.searchsorted(keys, code)
+        if found == len(keys) or keys[found] != code:
+            continue
+        place = order[found]
         for first in range(0, len(trace), ROWS):
             waiting.append(_rows(key, trace, first, outcomes, place))
             if sum(map(len, waiting)) >= ROWS:
