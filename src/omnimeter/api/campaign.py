@@ -26,7 +26,7 @@ from omnimeter.api.cluster import (
     executor_named,
     settings_in,
 )
-from omnimeter.api.evaluation import Session, directory_of, load, running_options
+from omnimeter.api.evaluation import Session, directory_of, running_options
 from omnimeter.api.result import agent_among, opened
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
@@ -37,8 +37,8 @@ from omnimeter.contract import (
     Outcomes,
     Spec,
 )
-from omnimeter.contract.errors import StoreError
-from omnimeter.contract.outcomes import that_count
+from omnimeter.contract.errors import DamagedError, StoreError
+from omnimeter.contract.outcomes import stopped_at, that_count
 from omnimeter.contract.spec import JsonData
 from omnimeter.execution import slurm
 from omnimeter.execution.units import (
@@ -100,6 +100,7 @@ class AgentStatus(JsonData):
         expected: How many there are going to be, where that is known beforehand.
         faults: How many of them ended in a fault.
         own_faults: How many of these are faults of the agent.
+        stopped: Whether it takes no more exercises because of them.
     """
 
     evaluation: str
@@ -108,6 +109,7 @@ class AgentStatus(JsonData):
     expected: int | None = None
     faults: int = 0
     own_faults: int = 0
+    stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ class Status(JsonData):
         tasks: The states of its tasks of SLURM that wait or run, by job and task.
         unknown: Why these are not known, if so.
         submitted: Whether there are array jobs that may not have been collected.
+        damaged: Why files were left out, by their paths.
     """
 
     title: str
@@ -145,11 +148,12 @@ class Status(JsonData):
     tasks: Mapping[str, str] = field(default_factory=dict)
     unknown: str = ""
     submitted: bool = False
+    damaged: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do but what is quarantined."""
-        return self.progress.complete
+        """Whether nothing is left to do but what is quarantined, and nothing is damaged."""
+        return self.progress.complete and not self.damaged
 
     @property
     def sentence(self) -> str:
@@ -205,12 +209,17 @@ class Campaign:
         path: Its directory, which need not exist.
         source: The file that the plan is from, of which a copy is kept.
 
+    Attributes:
+        damaged: The files that its methods have left out, as far as they looked at them, and why. A
+            damaged evaluation is not carried out: what is wrong with it can be repaired.
+
     Raises:
         StoreError: The directory holds something else.
     """
 
     def __init__(self, plan: Plan, path: str | Path, source: bytes = b"") -> None:
         self.plan, self.path, self._source = plan, directory_of(path), source
+        self.damaged: dict[Path, StoreError] = {}
         stored = self._stored_plan(self.path) if self._file(self.path).exists() else None
         if stored is not None and (said := plan.difference(stored)):
             message = f"{self.path} belongs to another plan: {said}."
@@ -385,16 +394,18 @@ class Campaign:
         if self._new:
             self.check()
         interrupted = False
+        self.damaged.clear()
         with self._locked():
             now = Progress()
             try:
                 begun = {self.directory(each) for each in self.entries if self._has_begun(each)}
-                units = self._begin()
+                broken: dict[str, StoreError] = {}
+                units = self._begin(broken)
                 given_up = self._given_up_keys()
-                left = [unit for unit in unfinished(units) if unit.key not in given_up]
+                left = [unit for unit in unfinished(units, broken) if unit.key not in given_up]
                 if left:
                     self._refuse_tasks()  # before shards are merged that they have begun
-                left = self._reopened(left, begun)
+                left = self._reopened(left, begun, broken)
                 by_key = {unit.key: unit for unit in left}
                 now = Progress(len(left), quarantined=len(given_up))
                 clock, written = TimeLeft(left), monotonic()
@@ -421,14 +432,12 @@ class Campaign:
                     progress(now)
 
                 if left:
-                    plan = self.plan
-                    if executor is None:
-                        executor = executor_named(plan.executor, plan.workers, plan.address)
-                    executor(left, tell)
+                    named = self.plan.executor, self.plan.workers, self.plan.address
+                    (executor or executor_named(*named))(left, tell)
                     given_up = self._given_up_keys()
-                    left = [unit for unit in unfinished(left) if unit.key not in given_up]
-                    self._reopened([], self._scattered())
-                now = replace(now, seconds_left=None, complete=not left)
+                    left = [unit for unit in unfinished(left, broken) if unit.key not in given_up]
+                    self._reopened([], self._scattered(), broken)
+                now = replace(now, seconds_left=None, complete=not left and not broken)
                 self._write_progress(now)
                 progress(now)
             except KeyboardInterrupt:
@@ -455,10 +464,11 @@ class Campaign:
         if self._new:
             self.check()
         with self._locked():
-            groups = array_jobs(self.plan, self._begin())
+            broken: dict[str, StoreError] = {}
+            groups = array_jobs(self.plan, unfinished(self._begin(broken), broken))
             jobs = slurm.slurm_submit(self.path, groups, settings_in(self.plan))
             given_up = len(self._given_up_keys())
-            self._write_progress(Progress(quarantined=given_up, complete=not jobs))
+            self._write_progress(Progress(quarantined=given_up, complete=not jobs and not broken))
         return jobs
 
     def collect(self) -> slurm.Collected:
@@ -471,14 +481,16 @@ class Campaign:
         """
         with self._locked():
             told = slurm.collect(self.path)
-            if not told.active:
-                self._reopened([], self._scattered())
+            broken: dict[str, StoreError] = {}
             given_up = self._given_up_keys()
-            left = [unit for unit in unfinished(self._begin()) if unit.key not in given_up]
+            units = unfinished(self._begin(broken), broken)
+            left = [unit for unit in units if unit.key not in given_up]
+            if not told.active:
+                self._reopened([], self._scattered(), broken)
             done = told.finished + told.given_up
-            self._write_progress(
-                Progress(told.units, done, quarantined=len(given_up), complete=not left)
-            )
+            complete = not left and not broken
+            now = Progress(told.units, done, quarantined=len(given_up), complete=complete)
+            self._write_progress(now)
         return told
 
     def _refuse_tasks(self) -> None:
@@ -513,8 +525,11 @@ class Campaign:
                 self._new = False
             yield
 
-    def _begin(self) -> list[Unit]:
-        """The units of all evaluations, whose directories are made where there are none."""
+    def _begin(self, broken: dict[str, StoreError]) -> list[Unit]:
+        """The units of all evaluations, whose directories are made where there are none.
+
+        Those that are damaged so that nothing of them can be read are noted as broken.
+        """
         units = []
         hidden = str(self.path.absolute())
         for entry in self.entries:
@@ -524,7 +539,12 @@ class Campaign:
                 drawn = secrets.randbits(63) if evaluation.needs_seed else None
                 with opened(evaluation, directory, drawn):
                     pass
-            for unit in units_of(directory):
+            try:
+                own = units_of(directory)
+            except DamagedError as error:
+                broken[str(directory.absolute())] = error
+                continue
+            for unit in own:
                 options = self.plan.options(unit.agents)
                 options = replace(options, hidden=(*options.hidden, hidden))
                 units.append(replace(unit, options=options))
@@ -533,19 +553,25 @@ class Campaign:
     def _has_begun(self, entry: Entry) -> bool:
         return Layout(self.directory(entry)).spec.exists()
 
-    def _reopened(self, left: list[Unit], begun: Set[Path]) -> list[Unit]:
+    def _reopened(
+        self, left: list[Unit], begun: Set[Path], broken: dict[str, StoreError]
+    ) -> list[Unit]:
         """The units that are left, when the evaluations that go on have been opened.
 
-        That notes how they go on, and merges their shards.
+        That notes how they go on, and merges their shards. Broken ones are left as they are.
         """
-        wanted = {Path(unit.directory) for unit in left}
-        again = [each for each in self.entries if self.directory(each) in begun]
-        if left:
-            again = [each for each in again if self.directory(each).absolute() in wanted]
-        for entry in again:
-            with opened(entry.evaluation, self.directory(entry)):
-                pass
-        return unfinished(left) if again and left else left
+        wanted, again = {unit.directory for unit in left}, False
+        for entry in self.entries:
+            directory = self.directory(entry)
+            place = str(directory.absolute())
+            if directory in begun and place not in broken and (not left or place in wanted):
+                try:
+                    with opened(entry.evaluation, directory):
+                        again = True
+                except DamagedError as error:  # of traces
+                    self.damaged[directory] = broken[place] = error
+                    left = [unit for unit in left if unit.directory != place]
+        return unfinished(left, broken) if again and left else left
 
     def _scattered(self) -> set[Path]:
         """The evaluations that are in many shards, because many workers wrote them."""
@@ -576,29 +602,32 @@ class Campaign:
             progress = Progress.from_json(text, "progress.json")
         # Of a complete one none is left that matters, and it may be on another machine by now.
         tasks, unknown = ({}, "") if progress.complete else self._tasks()
+        agents = tuple(row for entry in self.entries for row in self._agents(entry))
         return Status(
             title=self.plan.title,
             running=is_locked(self._layout),
-            agents=tuple(row for entry in self.entries for row in self._agents(entry)),
+            agents=agents,
             quarantined=tuple(self._given_up()),
             progress=progress,
             tasks=tasks,
             unknown=unknown,
             submitted=not progress.complete and slurm.submitted(self.path),
+            damaged={str(path): error.message for path, error in self.damaged.items()},
         )
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
         from omnimeter.results import Record
 
-        agents, directory = entry.evaluation.agents, self.directory(entry)
+        directory = self.directory(entry)
         begun = Layout(directory).spec.exists()
-        outcomes = Record(directory).outcomes() if begun else Outcomes()
-        for agent, done in outcomes.by_agent(agents).items():
+        record = Record.intact(directory, self.damaged) if begun else None
+        outcomes = record.outcomes() if record else Outcomes()
+        for agent, done in outcomes.by_agent(entry.evaluation.agents).items():
             done = that_count(done)  # noqa: PLW2901 - of these
             faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
             counts = len(done), entry.expected, int(faults), int(own)
-            yield AgentStatus(entry.name, agent.label, *counts)
+            yield AgentStatus(entry.name, agent.label, *counts, stopped_at(done) is not None)
 
     def _given_up(self) -> Iterator[Quarantined]:
         for file in self._quarantine:
@@ -619,7 +648,7 @@ class Campaign:
             trust: Import code that its tests name; see ``load``.
 
         Raises:
-            StoreError: An evaluation is damaged.
+            StoreError: Something cannot be read.
             InvalidInputError: Code is named that is not trusted.
         """
         from omnimeter.reports.campaign import campaign_scores
@@ -644,7 +673,7 @@ class Campaign:
             The page.
 
         Raises:
-            StoreError: An evaluation is damaged, or a file cannot be written.
+            StoreError: Something cannot be read or written.
             InvalidInputError: Code is named that is not trusted.
         """
         from omnimeter.reports.campaign_page import write_campaign_report
@@ -663,7 +692,7 @@ class Campaign:
             for each in self._given_up()
         ]
         about = self.plan.title, self.path, self._members
-        return Study(*about, given_up, self.plan.fingerprint)
+        return Study(*about, given_up, self.plan.fingerprint, self.damaged)
 
     @property
     def _members(self) -> list[Member]:
@@ -677,6 +706,7 @@ class Campaign:
                 entry.setting,
                 entry.environment_class,
                 entry.expected,
+                self.damaged,
             )
             for entry in self.entries
         ]
@@ -688,19 +718,20 @@ class Campaign:
             trust: Import code that its tests name; see ``load``.
 
         Raises:
-            StoreError: An evaluation is damaged.
+            StoreError: Something cannot be read.
             InvalidInputError: Code is named that is not trusted.
         """
         from omnimeter.reports.between import Taken
+        from omnimeter.reports.campaign import read_member
 
         groups: dict[str, list[Judged]] = {}
-        for entry in self.entries:
+        for member in self._members:
             # Where a test has one class, its name says so only if there are several.
-            same = {e.environment_class for e in self.entries if e.setting == entry.setting}
-            name = f"{entry.setting}, {entry.environment_class}" if len(same) > 1 else entry.setting
-            if Layout(self.directory(entry)).spec.exists():
-                result = load(self.directory(entry), trust=trust)
-                groups.setdefault(name, []).append(result.judged)
+            same = {e.environment_class for e in self.entries if e.setting == member.test}
+            name = ", ".join(member.group) if len(same) > 1 else member.test
+            with read_member(member, trust=trust) as stored:
+                if stored is not None:
+                    groups.setdefault(name, []).append(stored[1])
         return [Taken(name, results) for name, results in groups.items()]
 
     def compare(
@@ -767,7 +798,10 @@ class Campaign:
             message = f"There is no format {chosen!r}."
             raise InvalidInputError(message, f"Known: {', '.join(kinds)}.")
         table: Literal["traces", "outcomes"] = "traces" if traces else "outcomes"
-        return results.open(self.path).export(kinds[chosen], path, table)
+        stored = results.open(self.path, damaged="skip")
+        count = stored.export(kinds[chosen], path, table)
+        self.damaged |= stored.damaged
+        return count
 
 
 def campaign(given: str | Path, *, out: str | Path | None = None) -> Campaign:

@@ -64,6 +64,11 @@ class MemoryRecord:
         """A short name that depends on the whole spec."""
         return fingerprint(self.spec)
 
+    @property
+    def damaged(self) -> Mapping[Path, StoreError]:
+        """The files that were left out, and why; in memory there are none."""
+        return {}
+
     def outcomes(self) -> Outcomes:
         """All outcomes so far."""
         return Outcomes(self._outcomes.values())
@@ -120,6 +125,11 @@ class MergedRecord(MemoryRecord):
     ) -> None:
         super().__init__(spec, seed)
         self._joined, self._sources = outcomes, sources
+
+    @property
+    def damaged(self) -> Mapping[Path, StoreError]:
+        """The files of all records that were left out, and why."""
+        return {path: why for each, _ in self._sources for path, why in each.damaged.items()}
 
     def outcomes(self) -> Outcomes:
         """All outcomes."""

@@ -287,9 +287,10 @@ def collect(directory: Path) -> Collected:
             if len(dead) < len(own):
                 log = directory / "cluster" / f"{job['group']}-{part}.log"
                 ended[str(log)] = _tail(log)
-    left = {unit.key for unit in unfinished(every.values())}
+    damaged: dict[str, StoreError] = {}
+    left = {unit.key for unit in unfinished(every.values(), damaged)}
     given_up = sum(quarantine_file(directory, every[key]).exists() for key in left)
-    finished = len(every) - len(left)
+    finished = sum(key not in left and u.directory not in damaged for key, u in every.items())
     return Collected(len(every), finished, given_up, tuple(quarantined), active, ended)
 
 
@@ -420,8 +421,8 @@ def _places(units: Sequence[Unit]) -> list[str]:
 
 
 def _unfinished(directory: Path, units: Sequence[Unit]) -> list[Unit]:
-    """The units that are neither finished nor in quarantine."""
-    return [u for u in unfinished(units) if not quarantine_file(directory, u).exists()]
+    """The units that are neither finished nor in quarantine, nor in damaged evaluations."""
+    return [u for u in unfinished(units, {}) if not quarantine_file(directory, u).exists()]
 
 
 def _plan_file(directory: Path, group: str) -> Path:

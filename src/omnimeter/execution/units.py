@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.outcomes import INFRASTRUCTURE, Stop, stopped_at
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.evaluation import Run, slices
@@ -127,8 +128,13 @@ def _is_sliced(protocol: Protocol) -> bool:
     return protocol.fixed and protocol.memory == "fresh"
 
 
-def unfinished(units: Iterable[Unit]) -> list[Unit]:
+def unfinished(units: Iterable[Unit], damaged: dict[str, StoreError] | None = None) -> list[Unit]:
     """The units in which something is left to do, with the shards that they have begun.
+
+    Args:
+        units: The units.
+        damaged: Where damaged evaluations are noted, by their directories, and why. Their units are
+            left out.
 
     Raises:
         StoreError: An evaluation cannot be read.
@@ -140,7 +146,14 @@ def unfinished(units: Iterable[Unit]) -> list[Unit]:
         by_directory.setdefault(unit.directory, []).append(unit)
     left = {}
     for directory, own in by_directory.items():
-        record = Record(directory)
+        noted: dict[Path, StoreError] = {}
+        record = Record.intact(directory, noted)
+        if record is None or noted:
+            error = next(iter(noted.values()))
+            if damaged is None:
+                raise error
+            damaged[directory] = error
+            continue
         protocol = evaluation_of(record).make_protocol()
         agents = dict.fromkeys(agent for unit in own for agent in unit.agents)
         done = record.outcomes().by_agent(agents)

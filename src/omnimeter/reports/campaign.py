@@ -23,6 +23,7 @@ import numpy as np
 from omnimeter.catalogue import without_consent
 from omnimeter.contract import Fault, FaultKind, Score, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.protocol import Design
 from omnimeter.contract.spec import JsonData
 from omnimeter.estimation import (
@@ -103,6 +104,7 @@ class Member:
         test: The test with its point in the grid.
         environment_class: The label of the class; empty where there is none or are several.
         expected: How many exercises each agent takes, where that is known beforehand.
+        damaged: Where damaged files are noted, which are left out.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Member:
     test: str
     environment_class: str = ""
     expected: int | None = None
+    damaged: dict[Path, StoreError] = field(default_factory=dict)
 
     @property
     def group(self) -> tuple[str, str]:
@@ -172,7 +175,7 @@ def campaign_scores(members: Sequence[Member], *, trust: bool = False) -> list[C
     """
     scored: dict[tuple[str, str, str], list[tuple[Score | None, bool]]] = {}
     for member in members:
-        with _opened(member, trust=trust) as opened:
+        with read_member(member, trust=trust) as opened:
             scores, complete = _scores(opened)
         for agent in member.evaluation.agents:
             row = scored.setdefault((*member.group, agent.label), [])
@@ -188,14 +191,15 @@ def _scores(opened: tuple[Record, Result] | None) -> tuple[dict[str, Score], boo
 
 
 @contextmanager
-def _opened(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result] | None]:
-    """A stored evaluation and what it says; ``None`` if it has not begun."""
+def read_member(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result] | None]:
+    """A stored evaluation and what it says; ``None`` if it has not begun, or cannot be read."""
     from omnimeter.results import Record
 
-    if not files.Layout(member.path).spec.exists():
+    begun = files.Layout(member.path).spec.exists()
+    record = Record.intact(member.path, member.damaged) if begun else None
+    if record is None:
         yield None
         return
-    record = Record(member.path)
     evaluation = Evaluation.from_json(record.spec).with_seed(record.seed)
     with nullcontext() if trust else without_consent(str(record.path), record.spec):
         yield record, summarise(evaluation, record.outcomes())
@@ -375,7 +379,7 @@ def sections_of(
         gathered = _Gathered(own)
         for member in own:
             tell("Reading evaluations", done, len(members))
-            with _opened(member, trust=trust) as opened:
+            with read_member(member, trust=trust) as opened:
                 gathered.add(member, opened)
             done += 1
         tell("Reading evaluations", done, len(members))

@@ -7,13 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from omnimeter.contract import InvalidInputError
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.text import clean
 from omnimeter.reports import style, summary
 from omnimeter.reports.campaign import (
@@ -30,7 +31,7 @@ from omnimeter.reports.campaign import (
 )
 from omnimeter.reports.figures import Figure
 from omnimeter.reports.latex import PREAMBLE, long_table, plain, tabular
-from omnimeter.reports.page import SIGNS, headline, session_pairs, templates
+from omnimeter.reports.page import SIGNS, damage_notes, headline, session_pairs, templates
 from omnimeter.reports.plotting import inline_svg_and_pdf
 from omnimeter.reports.scores import Eligibility
 from omnimeter.reports.tables import (
@@ -92,6 +93,7 @@ class Study:
         members: Its evaluations, in the order of the plan.
         given_up: What is quarantined.
         fingerprint: A short name that depends on all that is evaluated.
+        damaged: The files that are left out, as far as they were looked at, and why.
     """
 
     title: str
@@ -99,6 +101,7 @@ class Study:
     members: Sequence[Member]
     given_up: Sequence[GivenUp] = ()
     fingerprint: str = ""
+    damaged: Mapping[Path, StoreError] = field(default_factory=dict)
 
     @property
     def plan_file(self) -> str:
@@ -480,6 +483,7 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
     page: str = environment.get_template("campaign.html.j2").render(
         report=report,
         study=report.study,
+        damaged=damage_notes(report.study.damaged, report.study.path),
         shown=shown,
         tables={key: {n: _bounded(t) for n, t in own.items()} for key, own in tables.items()},
         cut={
@@ -654,6 +658,8 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
     body += [r"\begin{document}", r"\maketitle", *(f"{said(each)}\n" for each in report.sentences)]
     if not report.complete:
         body.append("This campaign is not complete.\n")
+    if damaged := len(report.study.damaged):
+        body.append(f"What was in {counted(damaged, 'damaged file')} is left out.\n")
     tables = [("overview", report.overview, "The score in each test.")]
     body += _included(directory, tables, short)
     drawn, done = {figure.name for _, figure in report.drawn}, 0

@@ -95,9 +95,15 @@ def open_results(
             )
         except OSError as error:
             raise files.read_error(error, several) from error
-        records = {each.name: Record(each, damaged=damaged) for each in inside}
-        return StoredResults(records, _described(root, records))
-    return StoredResults({root.name: Record(root, damaged=damaged)})
+        left_out: dict[Path, StoreError] = {}
+        records = {}
+        for each in inside:
+            record = Record.intact(each, left_out) if damaged == "skip" else Record(each)
+            if record is not None:
+                records[each.name] = record
+        return StoredResults(records, _described(root, records), left_out)
+    record = Record(root, damaged=damaged)
+    return StoredResults({root.name: record}, None, record.damaged)
 
 
 def _described(root: Path, names: Iterable[str]) -> dict[str, list[str]]:
@@ -124,18 +130,17 @@ class StoredResults:
     Args:
         records: The evaluations by their names.
         described: Of those of a campaign, what their first columns say.
+        damaged: The files that were left out, as far as they were looked at, and why.
     """
 
     def __init__(
-        self, records: Mapping[str, Record], described: Mapping[str, Sequence[str]] | None = None
+        self,
+        records: Mapping[str, Record],
+        described: Mapping[str, Sequence[str]] | None,
+        damaged: Mapping[Path, StoreError],
     ) -> None:
-        self.records = dict(records)
+        self.records, self.damaged = dict(records), damaged
         self._described = described
-
-    @property
-    def damaged(self) -> dict[Path, StoreError]:
-        """The files that were left out, as far as they were looked at, and why."""
-        return {path: why for each in self.records.values() for path, why in each.damaged.items()}
 
     def outcomes(self) -> pd.DataFrame:
         """One row for each exercise, ordered by agent and number; needs the extra ``pandas``.
@@ -254,10 +259,10 @@ def _trace_tables(record: Record) -> Iterator[pa.Table]:
     waiting: list[pa.Table] = []
     for key, trace in record.traces():
         code = np.uint64(int(key, 16))
-        found = np.searchsorted(keys, code)
-        if found == len(keys) or keys[found] != code:
+        at = np.searchsorted(keys, code)
+        if at == len(keys) or keys[at] != code:
             continue
-        place = order[found]
+        place = order[at]
         for first in range(0, len(trace), ROWS):
             waiting.append(_rows(key, trace, first, outcomes, place))
             if sum(map(len, waiting)) >= ROWS:
