@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -27,9 +28,10 @@ from omnimeter.api.cluster import (
     settings_in,
 )
 from omnimeter.api.evaluation import Session, directory_of, running_options
-from omnimeter.api.result import agent_among, opened
+from omnimeter.api.result import agent_among, opened, seed_warning
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
+from omnimeter.catalogue import files_in
 from omnimeter.contract import (
     ClockKind,
     InvalidInputError,
@@ -220,7 +222,13 @@ class Campaign:
     def __init__(self, plan: Plan, path: str | Path, source: bytes = b"") -> None:
         self.plan, self.path, self._source = plan, directory_of(path), source
         self.damaged: dict[Path, StoreError] = {}
+        if source:
+            folder = plan.folders[-1]
+            beside = os.path.relpath(folder, self.path.absolute())
+            self.plan = plan = replace(plan, folders=(beside, folder))
         stored = self._stored_plan(self.path) if self._file(self.path).exists() else None
+        if stored is not None and plan.is_elsewhere(stored):
+            self.plan = plan = replace(plan, entries=stored.entries, groups=stored.groups)
         if stored is not None and (said := plan.difference(stored)):
             message = f"{self.path} belongs to another plan: {said}."
             raise StoreError(message, "Choose another directory with --out, or restore the file.")
@@ -266,6 +274,21 @@ class Campaign:
         if not intact:
             raise StoreError(f"{file} is not as it was written.", "Restore the original file.")
         return plan
+
+    @cached_property
+    def folder(self) -> str:
+        """Where relative names of files begin: where the files of the plan are.
+
+        They are looked for where they were as seen from here, where they were, beside the
+        directory, and in it.
+        """
+        here = self.path.absolute()
+        places = [os.path.normpath(here / each) for each in (*self.plan.folders, "..", ".")]
+        for folder in places:
+            with suppress(OmnimeterError):
+                self.plan.check_files(folder)
+                return folder
+        return next(filter(self.plan.has_sources, places), places[0])
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -330,9 +353,16 @@ class Campaign:
         )
         return Campaign(plan, self.path, self._source)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What to know of how its tests are taken, before it is carried out."""
+        with files_in(self.folder):
+            return sorted({seed_warning(each.evaluation) for each in self.entries} - {""})
+
     def workload(self, progress: Callable[[str], None] = lambda doing: None) -> Workload:  # noqa: ARG005
         """Count the work, and estimate its time from short exercises; stores nothing."""
-        return workload(self.plan, self.workers, progress=progress)
+        with files_in(self.folder):
+            return workload(self.plan, self.workers, progress=progress)
 
     def check(self) -> None:
         """Find out whether everything can be made, before anything is stored.
@@ -347,10 +377,11 @@ class Campaign:
             evaluation = entry.evaluation
             options = self.plan.options(evaluation.agents)
             definition = _PROTOCOLS.get(evaluation.protocol.id)
-            if definition is None:
-                Session(evaluation, options=options).check()
-            else:
-                UniversalTest(definition, evaluation, options=options).check()
+            with files_in(self.folder):
+                if definition is None:
+                    Session(evaluation, options=options).check()
+                else:
+                    UniversalTest(definition, evaluation, options=options).check()
 
     def _check_workers(self) -> None:
         """Check that tests in which real time counts are not disturbed by others."""
@@ -404,6 +435,7 @@ class Campaign:
                 given_up = self._given_up_keys()
                 left = [unit for unit in unfinished(units, broken) if unit.key not in given_up]
                 if left:
+                    self._check_files()
                     self._refuse_tasks()  # before shards are merged that they have begun
                 left = self._reopened(left, begun, broken)
                 by_key = {unit.key: unit for unit in left}
@@ -465,7 +497,9 @@ class Campaign:
             self.check()
         with self._locked():
             broken: dict[str, StoreError] = {}
-            groups = array_jobs(self.plan, unfinished(self._begin(broken), broken))
+            if left := unfinished(self._begin(broken), broken):
+                self._check_files()
+            groups = array_jobs(self.plan, left)
             jobs = slurm.slurm_submit(self.path, groups, settings_in(self.plan))
             given_up = len(self._given_up_keys())
             self._write_progress(Progress(quarantined=given_up, complete=not jobs and not broken))
@@ -492,6 +526,13 @@ class Campaign:
             now = Progress(told.units, done, quarantined=len(given_up), complete=complete)
             self._write_progress(now)
         return told
+
+    def _check_files(self) -> None:
+        try:
+            self.plan.check_files(self.folder)
+        except OmnimeterError as error:
+            advice = f"It goes on with the files that it began with; put them into {self.folder}."
+            raise InvalidInputError(error.message, advice) from error
 
     def _refuse_tasks(self) -> None:
         """Let tasks of SLURM that wait or run be the only ones that carry it out."""
@@ -531,22 +572,25 @@ class Campaign:
         Those that are damaged so that nothing of them can be read are noted as broken.
         """
         units = []
-        hidden = str(self.path.absolute())
+        hidden, folder = str(self.path.absolute()), self.folder
+        if not self._last_progress.complete:
+            self._check_files()
         for entry in self.entries:
             directory, evaluation = self.directory(entry), entry.evaluation
-            if not self._has_begun(entry):
-                files.make_directory(directory.parent, mode=0o700)
-                drawn = secrets.randbits(63) if evaluation.needs_seed else None
-                with opened(evaluation, directory, drawn):
-                    pass
             try:
-                own = units_of(directory)
+                with files_in(folder):
+                    if not self._has_begun(entry):
+                        files.make_directory(directory.parent, mode=0o700)
+                        drawn = secrets.randbits(63) if evaluation.needs_seed else None
+                        with opened(evaluation, directory, drawn):
+                            pass
+                    own = units_of(directory)
             except DamagedError as error:
                 broken[str(directory.absolute())] = error
                 continue
             for unit in own:
                 options = self.plan.options(unit.agents)
-                options = replace(options, hidden=(*options.hidden, hidden))
+                options = replace(options, hidden=(*options.hidden, hidden), folder=folder)
                 units.append(replace(unit, options=options))
         return units
 
@@ -566,7 +610,7 @@ class Campaign:
             place = str(directory.absolute())
             if directory in begun and place not in broken and (not left or place in wanted):
                 try:
-                    with opened(entry.evaluation, directory):
+                    with files_in(self.folder), opened(entry.evaluation, directory):
                         again = True
                 except DamagedError as error:  # of traces
                     self.damaged[directory] = broken[place] = error
@@ -590,16 +634,20 @@ class Campaign:
         content = json.dumps(progress.to_json()) + "\n"
         files.write(self.path / "progress.json", content.encode())
 
+    @property
+    def _last_progress(self) -> Progress:
+        with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
+            text = (self.path / "progress.json").read_text(encoding="utf-8")
+            return Progress.from_json(text, "progress.json")
+        return Progress()
+
     def status(self) -> Status:
         """How far it is, also while another process carries it out. Writes nothing.
 
         Raises:
             StoreError: It cannot be read.
         """
-        progress = Progress()
-        with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
-            text = (self.path / "progress.json").read_text(encoding="utf-8")
-            progress = Progress.from_json(text, "progress.json")
+        progress = self._last_progress
         # Of a complete one none is left that matters, and it may be on another machine by now.
         tasks, unknown = ({}, "") if progress.complete else self._tasks()
         agents = tuple(row for entry in self.entries for row in self._agents(entry))
@@ -707,6 +755,7 @@ class Campaign:
                 entry.environment_class,
                 entry.expected,
                 self.damaged,
+                self.folder,
             )
             for entry in self.entries
         ]

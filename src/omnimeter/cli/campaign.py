@@ -169,12 +169,10 @@ def run(
     """
     from omnimeter.api.campaign import campaign
     from omnimeter.api.cluster import SLURM
-    from omnimeter.api.result import seed_warning
 
     with busy("Reading the plan", hidden=json, compiling=True):
         chosen = campaign(file, out=out).with_running(workers, executor, address)
-    warnings = {seed_warning(entry.evaluation) for entry in chosen.entries} - {""}
-    for warning in sorted(warnings):
+    for warning in chosen.warnings:
         said = f"Warning: {warning} In the file, give repetitions instead of seeds for that."
         console(errors=True).print(said, style="yellow", markup=False)
     if dry_run:

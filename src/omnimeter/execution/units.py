@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from omnimeter.catalogue import files_in
 from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.outcomes import INFRASTRUCTURE, Stop, stopped_at
@@ -144,7 +145,7 @@ def unfinished(units: Iterable[Unit], damaged: dict[str, StoreError] | None = No
     by_directory: dict[str, list[Unit]] = {}
     for unit in units:
         by_directory.setdefault(unit.directory, []).append(unit)
-    left = {}
+    left: dict[str, Unit] = {}
     for directory, own in by_directory.items():
         noted: dict[Path, StoreError] = {}
         record = Record.intact(directory, noted)
@@ -154,19 +155,26 @@ def unfinished(units: Iterable[Unit], damaged: dict[str, StoreError] | None = No
                 raise error
             damaged[directory] = error
             continue
-        protocol = evaluation_of(record).make_protocol()
-        agents = dict.fromkeys(agent for unit in own for agent in unit.agents)
-        done = record.outcomes().by_agent(agents)
-        stops = {agent: stopped_at(outcomes) for agent, outcomes in done.items()}
-        for unit in own:
-            outcomes = [_within(done[agent], unit) for agent in unit.agents]
-            if any(
-                _is_before(stops[agent], unit) and _is_left(protocol, unit, agent, each)
-                for agent, each in zip(unit.agents, outcomes, strict=True)
-            ):
-                shards = {shard for each in outcomes for shard in each.shards}
-                left[unit.key] = replace(unit, shards=tuple(sorted(shards)))
+        with files_in(own[0].options.folder):
+            left |= _left(record, own)
     return [left[unit.key] for unit in units if unit.key in left]
+
+
+def _left(record: Record, units: Sequence[Unit]) -> dict[str, Unit]:
+    """The units of one evaluation in which something is left to do, by their keys."""
+    left, protocol = {}, evaluation_of(record).make_protocol()
+    agents = dict.fromkeys(agent for unit in units for agent in unit.agents)
+    done = record.outcomes().by_agent(agents)
+    stops = {agent: stopped_at(outcomes) for agent, outcomes in done.items()}
+    for unit in units:
+        outcomes = [_within(done[agent], unit) for agent in unit.agents]
+        if any(
+            _is_before(stops[agent], unit) and _is_left(protocol, unit, agent, each)
+            for agent, each in zip(unit.agents, outcomes, strict=True)
+        ):
+            shards = {shard for each in outcomes for shard in each.shards}
+            left[unit.key] = replace(unit, shards=tuple(sorted(shards)))
+    return left
 
 
 def _within(outcomes: Outcomes, unit: Unit) -> Outcomes:
@@ -209,7 +217,7 @@ def carry_out(unit: Unit, runner: ExerciseRunner | None = None) -> Receipt:
     part = None if unit.last is None else range(unit.first, unit.last)
     options = replace(unit.options, workers=1)
     outcome: Literal["done", "interrupted"] = "done"
-    with worker_pool(options, runner) as work:
+    with files_in(options.folder), worker_pool(options, runner) as work:
         run = Run(evaluation, writer, options, part=part, work=work)
         try:
             for _ in run:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnimeter.catalogue import without_consent
+from omnimeter.catalogue import files_in, without_consent
 from omnimeter.contract import Fault, FaultKind, Score, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.errors import StoreError
@@ -105,6 +105,7 @@ class Member:
         environment_class: The label of the class; empty where there is none or are several.
         expected: How many exercises each agent takes, where that is known beforehand.
         damaged: Where damaged files are noted, which are left out.
+        folder: Where relative names of files begin.
     """
 
     name: str
@@ -114,6 +115,13 @@ class Member:
     environment_class: str = ""
     expected: int | None = None
     damaged: dict[Path, StoreError] = field(default_factory=dict)
+    folder: str = ""
+
+    @property
+    def needs_seed(self) -> bool:
+        """Whether its seed was drawn, and is not in the plan."""
+        with files_in(self.folder):
+            return self.evaluation.needs_seed
 
     @property
     def group(self) -> tuple[str, str]:
@@ -201,7 +209,8 @@ def read_member(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result
         yield None
         return
     evaluation = Evaluation.from_json(record.spec).with_seed(record.seed)
-    with nullcontext() if trust else without_consent(str(record.path), record.spec):
+    consent = nullcontext() if trust else without_consent(str(record.path), record.spec)
+    with consent, files_in(member.folder):
         yield record, summarise(evaluation, record.outcomes())
 
 

@@ -476,7 +476,7 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
         for label, sign in zip(labels, enumerate(SIGNS, 1), strict=False):
             signs |= {label + mark: sign for mark in ("", "*", "†", "*†")}
     tables = {section.key: report.tables[section.key] for section in shown}
-    secret = any(member.evaluation.needs_seed for member in report.study.members)
+    secret = any(member.needs_seed for member in report.study.members)
     names = sorted({name for section in shown for name in section.places}, key=len, reverse=True)
     environment = templates()
     environment.filters["printable"] = _readable(labels)
