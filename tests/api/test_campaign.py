@@ -16,7 +16,8 @@ import pytest
 
 import omnimeter as om
 from omnimeter import results
-from omnimeter.api.campaign import Campaign, Progress, TimeLeft
+from omnimeter.api.campaign import Campaign
+from omnimeter.api.campaign_status import Progress, TimeLeft
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import StoreError
 from omnimeter.execution.units import Receipt, Unit, this_process

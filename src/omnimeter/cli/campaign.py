@@ -21,7 +21,8 @@ from omnimeter.cli.scores import damaged_json, leave_if_damaged
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnimeter.api.campaign import AgentStatus, Campaign, Progress, Status
+    from omnimeter.api.campaign import Campaign
+    from omnimeter.api.campaign_status import AgentStatus, Progress, Status
     from omnimeter.api.workload import Workload
     from omnimeter.reports.campaign import CampaignScore
 
