@@ -512,7 +512,7 @@ def test_the_work_is_counted_and_its_time_estimated(study: Path) -> None:
 
 def test_the_time_left_needs_no_clock_that_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    module = sys.modules[Campaign.__module__]
+    module = sys.modules[TimeLeft.__module__]
     monkeypatch.setattr(module, "monotonic", lambda: now[0])
     units = [Unit(f"/{name}", (), part) for name in "ab" for part in range(4)]
     left = TimeLeft(units)
