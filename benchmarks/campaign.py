@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from omnimeter.contract import Ending, Exercise, Outcome, Outcomes, Protocol, Spec, Trace
 from omnimeter.contract.agent import IntArray
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.outcomes import COLUMNS, ENDINGS
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.units import Receipt, Tell, Unit, evaluation_of
@@ -107,6 +108,7 @@ class Record:
 
     seed = None
     path = Path()
+    damaged: dict[Path, StoreError] = {}  # noqa: RUF012 - nothing is put in
 
     def __init__(self, evaluation: Evaluation, outcomes: Everything) -> None:
         self.spec, self._outcomes = evaluation.to_json(), outcomes

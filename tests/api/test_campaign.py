@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,9 @@ import pyarrow.parquet
 import pytest
 
 import omnimeter as om
-from omnimeter.api.campaign import Campaign, Progress, TimeLeft
+from omnimeter import results
+from omnimeter.api.campaign import Campaign
+from omnimeter.api.campaign_status import Progress, TimeLeft
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import StoreError
 from omnimeter.execution.units import Receipt, Unit, this_process
@@ -348,6 +351,97 @@ def test_agents_that_are_not_contained(study: Path) -> None:
     assert status.complete
 
 
+OWN = """
+from omnimeter.environments.cups import Cups
+from omnimeter.protocols.sample import Sample
+from choosing import chosen
+
+def act(observation):
+    return chosen(observation)
+"""
+MOVED = """
+seeds = [0]
+agents = [{ agent = "sub/own.py:act" }, { agent = "slowed(agent=sub/own.py:act, seconds=1e-6)" }]
+run = { executor = "this-process" }
+[[tests]]
+class = "mdp(file=two.toml)"
+exercises = 3
+interactions = 10
+[[tests]]
+protocol = "sub/own.py:Sample"
+set = { environment_class = "sub/own.py:Cups", exercises = 1, interactions = 5 }
+"""
+TWO = """
+theta = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]
+rewards = [[[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.5, 0.0]]]
+"""
+
+
+def moving(folder: Path) -> Path:
+    """A campaign's file with files of agents and tests beside it."""
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "own.py").write_text(OWN)
+    (folder / "sub" / "choosing.py").write_text("def chosen(observation):\n    return 1\n")
+    (folder / "two.toml").write_text(TWO)
+    file = folder / "study.toml"
+    file.write_text(MOVED)
+    return file
+
+
+def test_a_moved_campaign_goes_on_with_the_files_that_moved_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(units: Sequence[Unit], tell: Tell) -> None:
+        this_process(units[:3], tell)
+        raise KeyboardInterrupt
+
+    whole = om.campaign(moving(tmp_path / "whole"))
+    whole.run()
+    assert whole.run().complete
+    om.campaign(moving(tmp_path / "first")).run(executor=interrupted)
+    (tmp_path / "first").rename(tmp_path / "second")
+    monkeypatch.chdir(tmp_path)
+    moved = om.campaign(tmp_path / "second" / "study")
+    assert moved.plan.agents[0].label == "sub/own.py:act"
+    assert moved.run().complete
+    assert moved.results(trust=True) == whole.results(trust=True)
+    assert moved.report(trust=True).is_file()
+    own = om.load(moved.directory(moved.entries[0]), trust=True)
+    assert own.report().is_file()
+    assert om.campaign("second/study.toml").run().complete
+
+    # Its directory alone, with the files in it; and without them, or with others.
+    shutil.copytree("second/study", "alone")
+    shutil.rmtree("alone/evaluations/mdp-seed-0")
+    Path("alone/progress.json").unlink()
+    Path("second").rename("third")
+    with pytest.raises(InvalidInputError, match=r"There is no file .*put them into"):
+        om.campaign("alone").run()
+    assert om.campaign("alone").status().agents[-1].finished
+    shutil.copytree("third/sub", "alone/sub")
+    shutil.copy("third/two.toml", "alone")
+    Path("alone/sub/choosing.py").write_text("def chosen(observation):\n    return 0\n")
+    with pytest.raises(InvalidInputError, match=r"choosing.py.* has changed .*put them into"):
+        om.campaign("alone").run()
+    shutil.copy("third/sub/choosing.py", "alone/sub")
+    assert om.campaign("alone").run().complete
+    assert om.campaign("alone").results(trust=True) == whole.results(trust=True)
+
+
+def test_a_campaign_whose_plan_has_paths_goes_on(tmp_path: Path) -> None:
+    file = moving(tmp_path / "one")
+    older = MOVED.replace("sub/own.py", str(tmp_path / "one" / "sub" / "own.py"))
+    file.write_text(older)
+    earlier = om.campaign(file)
+    before = earlier.run().agents
+    file.write_text(MOVED)
+    assert om.campaign(file).plan.agents == earlier.plan.agents
+    assert om.campaign(file).run().agents == before
+    assert om.campaign(file.with_suffix("")).run().agents == before
+    agent = om.campaign(file).compare("own.py:act", trust=True)
+    assert {each.reference for own in agent.values() for each in own} == {earlier.plan.agents[0]}
+
+
 def test_export(study: Path, tmp_path: Path) -> None:
     campaign = om.campaign(study)
     campaign.run()
@@ -375,6 +469,30 @@ def test_export(study: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.writing"))
 
 
+def test_exercises_after_the_stop_of_an_agent_are_counted_nowhere(study: Path) -> None:
+    (study.parent / "mine.py").write_text("def act(observation):\n    raise ValueError\n")
+    study.write_text("""
+        seeds = [0]
+        agents = [{ agent = "mine.py:act" }]
+        tests = [{ class = "cups", exercises = 12, interactions = 20_000, traces = true }]
+        limits = { fault_limit = 2 }
+    """)
+
+    def backwards(units: Sequence[Unit], tell: Tell) -> None:
+        for unit in reversed(units):  # as if they were taken at the same time
+            this_process([unit], tell)
+
+    campaign = om.campaign(study)
+    (agent,) = campaign.run(executor=backwards).agents
+    (directory,) = map(campaign.directory, campaign.entries)
+    assert len(Record(directory).outcomes()) > agent.finished == 2
+    assert campaign.export(study.with_name("o.csv")) == 2
+    rows = pyarrow.csv.read_csv(study.with_name("o.csv")).column("number").to_pylist()
+    assert rows == [0, 1]
+    steps = results.open(directory).to_arrow("traces").read_all()
+    assert set(steps.column("number").to_pylist()) <= {0, 1}
+
+
 def test_the_work_is_counted_and_its_time_estimated(study: Path) -> None:
     counted = om.campaign(study).workload()
     assert (counted.evaluations, counted.units, counted.unknown) == (4, 12, 0)
@@ -394,7 +512,7 @@ def test_the_work_is_counted_and_its_time_estimated(study: Path) -> None:
 
 def test_the_time_left_needs_no_clock_that_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    module = sys.modules[Campaign.__module__]
+    module = sys.modules[TimeLeft.__module__]
     monkeypatch.setattr(module, "monotonic", lambda: now[0])
     units = [Unit(f"/{name}", (), part) for name in "ab" for part in range(4)]
     left = TimeLeft(units)

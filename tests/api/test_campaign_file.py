@@ -264,12 +264,13 @@ set.interactions = 5
 """
     plan = read(text, folder)
     mine, slowed = plan.agents
-    assert mine.id == f"{folder}/mine.py:Mine"
+    assert mine.id == "mine.py:Mine"
     assert mine.digest
+    assert plan.folders == (str(folder),)
     assert slowed.parameters["agent"]["id"] == mine.id
     first, second = (entry.evaluation.protocol for entry in plan.entries)
-    assert first.parameters["environment_class"]["id"] == f"{folder}/mine.py:Cups"
-    assert second.id == f"{folder}/mine.py:Sample"
+    assert first.parameters["environment_class"]["id"] == "mine.py:Cups"
+    assert second.id == "mine.py:Sample"
     assert plan.entries[0].name == "mine.py-cups-1"
 
 

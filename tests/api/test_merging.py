@@ -243,6 +243,8 @@ def test_a_seed_that_was_given_stays_known_as_given():
 
 
 def test_nothing_another_seed_and_no_evaluation(tmp_path):
+    with pytest.raises(om.InvalidInputError, match=r"A list .* a star before it"):
+        om.merge([tmp_path, tmp_path])
     with pytest.raises(om.InvalidInputError, match="nothing to merge"):
         om.merge()
     with pytest.raises(om.InvalidInputError, match="differ in seed"):

@@ -22,6 +22,7 @@ from omnimeter.api.campaign_file import read_plan
 from omnimeter.cli import main
 from omnimeter.cli.app import app, commands_in
 from omnimeter.cli.campaign import span
+from omnimeter.results import Record
 
 TEXT = """
 title = "Small"
@@ -213,6 +214,81 @@ def test_faults_and_quarantine_leave_with_3(omnimeter: Callable[..., Typed]) -> 
     assert code == 3
     assert "Complete with 1 quarantined: 2 evaluations" in out
     assert "quarantined: cups-seed-0, x: study/quarantine/0123.json" in out
+
+
+def test_damaged_files_are_named_and_the_rest_goes_on(omnimeter: Callable[..., Typed]) -> None:
+    Path("mine.py").write_text("def act(observation):\n    raise ValueError\n")
+    agents = "agents = [{ agent = 'random' }, { agent = 'mine.py:act' }]"
+    tests = "tests = [{ class = 'cups', exercises = 5, interactions = 20, traces = true }]"
+    Path("study.toml").write_text(f"""
+        seeds = [0, 1, 2, 3]
+        {agents}
+        {tests}
+        run = {{ executor = "this-process" }}
+        limits = {{ fault_limit = 2 }}
+    """)
+    assert omnimeter("campaign", "run", "study.toml")[0] == 3
+    whole = json.loads(omnimeter("campaign", "results", "study", "--json")[1])
+    assert whole[0]["exercises"] == 20
+    one, two, three, four = (Path(f"study/evaluations/cups-seed-{n}") for n in range(4))
+    shards = [  # with the exercises of the random agent
+        path
+        for each in (one, two)
+        for path in (each / "outcomes").iterdir()
+        if len(Record(each, [path.stem]).outcomes()) == 5
+    ]
+    content = bytearray(shards[0].read_bytes())
+    content[len(content) // 3] ^= 16
+    shards[0].write_bytes(content)
+    shards[1].write_bytes(shards[1].read_bytes()[:-100])
+    spec = (three / "spec.json").read_bytes()
+    (three / "spec.json").write_text("{")
+    trace = max((four / "traces").iterdir(), key=lambda path: path.stat().st_size)
+    trace.write_bytes(trace.read_bytes()[:-100])
+    before = {path: path.read_bytes() for path in Path("study/evaluations").rglob("*.*")}
+
+    named = [*map(str, shards), str(three / "spec.json")]
+    for arguments in (
+        ("campaign", "status", "study"),
+        ("campaign", "results", "study"),
+        ("campaign", "export", "study", "--out", "o.csv"),
+        ("campaign", "run", "study"),
+        ("compare", "study"),
+        ("report", "study"),
+    ):
+        code, _, err = omnimeter(*arguments)
+        damaged = [*named, str(trace)] if arguments[0] == "report" else named
+        assert code == 4, err
+        assert f"Left out of all this: {len(damaged)} damaged files." in err
+        assert all(any(path in line for line in err.splitlines()) for path in damaged), err
+        assert "Remove that file and run the evaluation, or its campaign, again" in err
+        assert "Restore the original file" in err
+    assert {path: path.read_bytes() for path in before} == before
+    rest = json.loads(omnimeter("campaign", "results", "study", "--json")[1])
+    assert (rest[0]["exercises"], rest[0]["evaluations"], rest[0]["complete"]) == (5, 1, False)
+    status = json.loads(omnimeter("campaign", "status", "study", "--json")[1])
+    assert [each["file"] for each in status["damaged"]] == [*named[:2], str(three)]
+    assert not status["complete"]
+    page = Path("study/report.html").read_text()
+    assert "4 damaged files." in page
+    assert f"<li>evaluations/cups-seed-0/outcomes/{shards[0].name} is damaged (" in page
+    assert "What was in 4 damaged files is left out." in Path("study/latex/report.tex").read_text()
+    code, out, err = omnimeter("campaign", "run", "study")
+    assert "not complete: cups-seed-0, random-v1: 0 of 5" in out
+    assert "cups-seed-3" not in out
+
+    for command in ("report", "compare"):
+        code, out, err = omnimeter(command, str(two), "--json")
+        assert (code, err.count("is damaged (")) == (4, 1)
+        assert [each["file"] for each in json.loads(out)["damaged"]] == [str(shards[1])]
+    assert "1 damaged file." in (two / "report.html").read_text()
+
+    for path in shards:  # as it says
+        path.unlink()
+    (three / "spec.json").write_bytes(spec)
+    code, out, err = omnimeter("campaign", "run", "study")
+    assert (code, out.split(":")[0]) == (3, "Complete")
+    assert json.loads(omnimeter("campaign", "results", "study", "--json")[1]) == whole
 
 
 def test_another_plan_and_a_second_run_leave_with_4(omnimeter: Callable[..., Typed]) -> None:

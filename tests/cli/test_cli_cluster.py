@@ -22,6 +22,8 @@ from omnimeter.api.campaign import Campaign, campaign
 from omnimeter.api.evaluation import load
 from omnimeter.cli import main
 from omnimeter.contract import Outcome
+from omnimeter.results import merging
+from omnimeter.results.files import Layout
 from private_network import PrivateNetwork, until
 
 TEXT = """
@@ -163,7 +165,9 @@ def test_local_processes_of_which_one_is_killed(omnimeter: Callable[..., Typed])
     check_same(omnimeter)
 
 
-def test_array_jobs_of_which_a_task_is_killed(jobs: Path, omnimeter: Callable[..., Typed]) -> None:
+def test_array_jobs_of_which_a_task_is_killed(
+    jobs: Path, omnimeter: Callable[..., Typed], monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, out, _ = omnimeter("campaign", "run", "study.toml", "--executor", "slurm")
     assert (code, out.split("\n")[0]) == (0, "Submitted: jobs 1, 2.")
     assert "when it has ended: omnimeter campaign collect study" in out
@@ -181,9 +185,13 @@ def test_array_jobs_of_which_a_task_is_killed(jobs: Path, omnimeter: Callable[..
     ended()
     code, out, _ = omnimeter("campaign", "status", "study")
     assert "The tasks have ended. Next: omnimeter campaign collect study" in out
+    shards = [Layout(each) for each in Path("study/evaluations").iterdir()]
+    assert max(len(each.shards()) for each in shards) > 1
+    monkeypatch.setattr(merging, "MANY", 1)
     code, out, _ = omnimeter("campaign", "collect", "study")
     assert code == 0
     assert "Complete: 4 evaluations" in out
+    assert [len(each.shards()) for each in shards] == [1] * 4
     cluster = Path("study/cluster")
     assert any("Killed" in log.read_text() for log in cluster.glob("*.log"))
     limits = {each.stem: scripted_slurm.options_of(each) for each in cluster.glob("*.sh")}

@@ -56,9 +56,9 @@ def test_a_fixed_seed_beside_an_agent_from_a_file_is_warned_of(
     code, out, err = omnimeter(*arguments, "-a", "mine.py:Mine", "--seed", "0", "--json")
     assert code == 0, err
     (warning,) = json.loads(out)["warnings"]
-    assert "leave out --seed" in warning
+    assert "seed is fixed" in warning
     assert " ".join(err.split()).count(warning) == 1
     code, out, err = omnimeter(*arguments, "-a", "mine.py:Mine", "--json")
     assert (code, json.loads(out)["warnings"]) == (0, [])
-    assert "leave out --seed" not in err
+    assert "seed is fixed" not in err
     assert Path(json.loads(out)["directory"], "seed.json").exists()

@@ -6,18 +6,19 @@ import json
 import os
 import secrets
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from omnimeter.api.campaign_file import Entry, Plan, read_plan
+from omnimeter.api.campaign_status import AgentStatus, Progress, Quarantined, Status, TimeLeft
 from omnimeter.api.cluster import (
     EXECUTORS,
     SLURM,
@@ -26,10 +27,11 @@ from omnimeter.api.cluster import (
     executor_named,
     settings_in,
 )
-from omnimeter.api.evaluation import Session, directory_of, load, running_options
-from omnimeter.api.result import agent_among, opened
+from omnimeter.api.evaluation import Session, directory_of, running_options
+from omnimeter.api.result import agent_among, opened, seed_warning
 from omnimeter.api.universal import DEFINITIONS, UniversalTest
 from omnimeter.api.workload import Workload, workload
+from omnimeter.catalogue import files_in
 from omnimeter.contract import (
     ClockKind,
     InvalidInputError,
@@ -37,8 +39,8 @@ from omnimeter.contract import (
     Outcomes,
     Spec,
 )
-from omnimeter.contract.errors import StoreError
-from omnimeter.contract.spec import JsonData
+from omnimeter.contract.errors import DamagedError, StoreError
+from omnimeter.contract.outcomes import stopped_at, that_count
 from omnimeter.execution import slurm
 from omnimeter.execution.units import (
     Executor,
@@ -48,7 +50,7 @@ from omnimeter.execution.units import (
     unfinished,
     units_of,
 )
-from omnimeter.results import files
+from omnimeter.results import files, merging
 from omnimeter.results.files import Layout, is_locked, newer_format_error, read_error
 
 if TYPE_CHECKING:
@@ -61,142 +63,10 @@ if TYPE_CHECKING:
 FORMAT = 1
 """The version of the layout that this package writes."""
 
-MANY = 64
-"""Shards of an evaluation from which on they are merged when a run ends."""
-
 PAUSE = 1.0
 """Seconds between two times that the progress is written down."""
 
 _PROTOCOLS = {definition.protocol: definition for definition in DEFINITIONS.values()}
-
-
-@dataclass(frozen=True)
-class Progress(JsonData):
-    """How far a run of a campaign is.
-
-    Attributes:
-        units: Units that this run carries out.
-        done: How many of them are over, quarantined ones included.
-        finished: Exercises that this run has finished.
-        quarantined: Units whose worker died again and again, of all runs.
-        seconds_left: An estimate of the time left; ``None`` as long as nothing is known.
-        complete: Whether the run has found that nothing is left to do.
-    """
-
-    units: int = 0
-    done: int = 0
-    finished: int = 0
-    quarantined: int = 0
-    seconds_left: float | None = None
-    complete: bool = False
-
-
-@dataclass(frozen=True)
-class AgentStatus(JsonData):
-    """How far one agent is in one evaluation.
-
-    Attributes:
-        evaluation: The name of the evaluation.
-        agent: The label of the agent.
-        finished: Exercises with an outcome.
-        expected: How many there are going to be, where that is known beforehand.
-        faults: How many of them ended in a fault.
-        own_faults: How many of these are faults of the agent.
-    """
-
-    evaluation: str
-    agent: str
-    finished: int
-    expected: int | None = None
-    faults: int = 0
-    own_faults: int = 0
-
-
-@dataclass(frozen=True)
-class Quarantined(JsonData):
-    """A unit that was given up: its worker died again and again through no agent's fault."""
-
-    evaluation: str
-    agents: tuple[str, ...]
-    reason: str
-    file: str
-
-
-@dataclass(frozen=True)
-class Status(JsonData):
-    """How far a campaign is.
-
-    Attributes:
-        title: What people call it.
-        running: Whether a process is carrying it out.
-        agents: Each agent in each evaluation.
-        quarantined: Units that were given up.
-        progress: How far the run is that goes on, or was when the last one ended.
-        interrupted: Whether the run that this is the result of was interrupted.
-        tasks: The states of its tasks of SLURM that wait or run, by job and task.
-        unknown: Why these are not known, if so.
-        submitted: Whether there are array jobs that may not have been collected.
-    """
-
-    title: str
-    running: bool
-    agents: tuple[AgentStatus, ...]
-    quarantined: tuple[Quarantined, ...] = ()
-    progress: Progress = Progress()
-    interrupted: bool = False
-    tasks: Mapping[str, str] = field(default_factory=dict)
-    unknown: str = ""
-    submitted: bool = False
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is left to do but what is quarantined."""
-        return self.progress.complete
-
-    @property
-    def sentence(self) -> str:
-        """The state in a few words."""
-        if self.running:
-            return "running"
-        if self.tasks:
-            waiting = sum(state == "PENDING" for state in self.tasks.values())
-            return f"{len(self.tasks) - waiting} running and {waiting} waiting tasks"
-        if not self.complete:
-            return "not complete" if any(each.finished for each in self.agents) else "not begun"
-        count = len(self.quarantined)
-        return f"complete with {count} quarantined" if count else "complete"
-
-
-class TimeLeft:
-    """Estimates the time left from the receipts of a run, by a clock that cannot be set.
-
-    What is left is taken to last as long as units of the same evaluation did, or else as all did.
-    """
-
-    def __init__(self, units: Sequence[Unit]) -> None:
-        self._left = {unit.key: unit.directory for unit in units}
-        self._seconds: dict[str, list[float]] = defaultdict(list)
-        self._begun = monotonic()
-
-    def add(self, receipt: Receipt) -> None:
-        """A unit is over."""
-        directory = self._left.pop(receipt.unit, None)
-        if directory is not None:
-            self._seconds[directory].append(receipt.seconds)
-
-    @property
-    def seconds(self) -> float | None:
-        """The time left; ``None`` as long as nothing is over."""
-        every = [each for seconds in self._seconds.values() for each in seconds]
-        if not self._left:
-            return 0.0
-        if not every or not sum(every):
-            return None
-        means = {directory: fmean(seconds) for directory, seconds in self._seconds.items()}
-        work = sum(means.get(directory, fmean(every)) for directory in self._left.values())
-        # How many units were carried out at once so far.
-        elapsed = max(monotonic() - self._begun, 1e-9)
-        return work / max(sum(every) / elapsed, 1e-9)
 
 
 class Campaign:
@@ -207,13 +77,24 @@ class Campaign:
         path: Its directory, which need not exist.
         source: The file that the plan is from, of which a copy is kept.
 
+    Attributes:
+        damaged: The files that its methods have left out, as far as they looked at them, and why. A
+            damaged evaluation is not carried out: what is wrong with it can be repaired.
+
     Raises:
         StoreError: The directory holds something else.
     """
 
     def __init__(self, plan: Plan, path: str | Path, source: bytes = b"") -> None:
         self.plan, self.path, self._source = plan, directory_of(path), source
+        self.damaged: dict[Path, StoreError] = {}
+        if source:
+            folder = plan.folders[-1]
+            beside = os.path.relpath(folder, self.path.absolute())
+            self.plan = plan = replace(plan, folders=(beside, folder))
         stored = self._stored_plan(self.path) if self._file(self.path).exists() else None
+        if stored is not None and plan.is_elsewhere(stored):
+            self.plan = plan = replace(plan, entries=stored.entries, groups=stored.groups)
         if stored is not None and (said := plan.difference(stored)):
             message = f"{self.path} belongs to another plan: {said}."
             raise StoreError(message, "Choose another directory with --out, or restore the file.")
@@ -259,6 +140,21 @@ class Campaign:
         if not intact:
             raise StoreError(f"{file} is not as it was written.", "Restore the original file.")
         return plan
+
+    @cached_property
+    def folder(self) -> str:
+        """Where relative names of files begin: where the files of the plan are.
+
+        They are looked for where they were as seen from here, where they were, beside the
+        directory, and in it.
+        """
+        here = self.path.absolute()
+        places = [os.path.normpath(here / each) for each in (*self.plan.folders, "..", ".")]
+        for folder in places:
+            with suppress(OmnimeterError):
+                self.plan.check_files(folder)
+                return folder
+        return next(filter(self.plan.has_sources, places), places[0])
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -323,9 +219,16 @@ class Campaign:
         )
         return Campaign(plan, self.path, self._source)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What to know of how its tests are taken, before it is carried out."""
+        with files_in(self.folder):
+            return sorted({seed_warning(each.evaluation) for each in self.entries} - {""})
+
     def workload(self, progress: Callable[[str], None] = lambda doing: None) -> Workload:  # noqa: ARG005
         """Count the work, and estimate its time from short exercises; stores nothing."""
-        return workload(self.plan, self.workers, progress=progress)
+        with files_in(self.folder):
+            return workload(self.plan, self.workers, progress=progress)
 
     def check(self) -> None:
         """Find out whether everything can be made, before anything is stored.
@@ -340,10 +243,11 @@ class Campaign:
             evaluation = entry.evaluation
             options = self.plan.options(evaluation.agents)
             definition = _PROTOCOLS.get(evaluation.protocol.id)
-            if definition is None:
-                Session(evaluation, options=options).check()
-            else:
-                UniversalTest(definition, evaluation, options=options).check()
+            with files_in(self.folder):
+                if definition is None:
+                    Session(evaluation, options=options).check()
+                else:
+                    UniversalTest(definition, evaluation, options=options).check()
 
     def _check_workers(self) -> None:
         """Check that tests in which real time counts are not disturbed by others."""
@@ -387,16 +291,19 @@ class Campaign:
         if self._new:
             self.check()
         interrupted = False
+        self.damaged.clear()
         with self._locked():
             now = Progress()
             try:
                 begun = {self.directory(each) for each in self.entries if self._has_begun(each)}
-                units = self._begin()
-                given_up = {file.stem for file in self._quarantine().glob("*.json")}
-                left = [unit for unit in unfinished(units) if unit.key not in given_up]
+                broken: dict[str, StoreError] = {}
+                units = self._begin(broken)
+                given_up = self._given_up_keys()
+                left = [unit for unit in unfinished(units, broken) if unit.key not in given_up]
                 if left:
+                    self._check_files()
                     self._refuse_tasks()  # before shards are merged that they have begun
-                left = self._reopened(left, begun)
+                left = self._reopened(left, begun, broken)
                 by_key = {unit.key: unit for unit in left}
                 now = Progress(len(left), quarantined=len(given_up))
                 clock, written = TimeLeft(left), monotonic()
@@ -423,14 +330,12 @@ class Campaign:
                     progress(now)
 
                 if left:
-                    plan = self.plan
-                    if executor is None:
-                        executor = executor_named(plan.executor, plan.workers, plan.address)
-                    executor(left, tell)
-                    given_up = {file.stem for file in self._quarantine().glob("*.json")}
-                    left = [unit for unit in unfinished(left) if unit.key not in given_up]
-                    self._reopened([], self._scattered())
-                now = replace(now, seconds_left=None, complete=not left)
+                    named = self.plan.executor, self.plan.workers, self.plan.address
+                    (executor or executor_named(*named))(left, tell)
+                    given_up = self._given_up_keys()
+                    left = [unit for unit in unfinished(left, broken) if unit.key not in given_up]
+                    self._reopened([], self._scattered(), broken)
+                now = replace(now, seconds_left=None, complete=not left and not broken)
                 self._write_progress(now)
                 progress(now)
             except KeyboardInterrupt:
@@ -457,10 +362,13 @@ class Campaign:
         if self._new:
             self.check()
         with self._locked():
-            groups = array_jobs(self.plan, self._begin())
+            broken: dict[str, StoreError] = {}
+            if left := unfinished(self._begin(broken), broken):
+                self._check_files()
+            groups = array_jobs(self.plan, left)
             jobs = slurm.slurm_submit(self.path, groups, settings_in(self.plan))
-            given_up = len(list(self._quarantine().glob("*.json")))
-            self._write_progress(Progress(quarantined=given_up, complete=not jobs))
+            given_up = len(self._given_up_keys())
+            self._write_progress(Progress(quarantined=given_up, complete=not jobs and not broken))
         return jobs
 
     def collect(self) -> slurm.Collected:
@@ -473,13 +381,24 @@ class Campaign:
         """
         with self._locked():
             told = slurm.collect(self.path)
-            given_up = {file.stem for file in self._quarantine().glob("*.json")}
-            left = [unit for unit in unfinished(self._begin()) if unit.key not in given_up]
+            broken: dict[str, StoreError] = {}
+            given_up = self._given_up_keys()
+            units = unfinished(self._begin(broken), broken)
+            left = [unit for unit in units if unit.key not in given_up]
+            if not told.active:
+                self._reopened([], self._scattered(), broken)
             done = told.finished + told.given_up
-            self._write_progress(
-                Progress(told.units, done, quarantined=len(given_up), complete=not left)
-            )
+            complete = not left and not broken
+            now = Progress(told.units, done, quarantined=len(given_up), complete=complete)
+            self._write_progress(now)
         return told
+
+    def _check_files(self) -> None:
+        try:
+            self.plan.check_files(self.folder)
+        except OmnimeterError as error:
+            advice = f"It goes on with the files that it began with; put them into {self.folder}."
+            raise InvalidInputError(error.message, advice) from error
 
     def _refuse_tasks(self) -> None:
         """Let tasks of SLURM that wait or run be the only ones that carry it out."""
@@ -513,51 +432,80 @@ class Campaign:
                 self._new = False
             yield
 
-    def _begin(self) -> list[Unit]:
-        """The units of all evaluations, whose directories are made where there are none."""
+    def _begin(self, broken: dict[str, StoreError]) -> list[Unit]:
+        """The units of all evaluations, whose directories are made where there are none.
+
+        Those that are damaged so that nothing of them can be read are noted as broken.
+        """
         units = []
-        hidden = str(self.path.absolute())
+        hidden, folder = str(self.path.absolute()), self.folder
+        if not self._last_progress.complete:
+            self._check_files()
         for entry in self.entries:
             directory, evaluation = self.directory(entry), entry.evaluation
-            if not self._has_begun(entry):
-                files.make_directory(directory.parent, mode=0o700)
-                drawn = secrets.randbits(63) if evaluation.needs_seed else None
-                with opened(evaluation, directory, drawn):
-                    pass
-            for unit in units_of(directory):
+            try:
+                with files_in(folder):
+                    if not self._has_begun(entry):
+                        files.make_directory(directory.parent, mode=0o700)
+                        drawn = secrets.randbits(63) if evaluation.needs_seed else None
+                        with opened(evaluation, directory, drawn):
+                            pass
+                    own = units_of(directory)
+            except DamagedError as error:
+                broken[str(directory.absolute())] = error
+                continue
+            for unit in own:
                 options = self.plan.options(unit.agents)
-                options = replace(options, hidden=(*options.hidden, hidden))
+                options = replace(options, hidden=(*options.hidden, hidden), folder=folder)
                 units.append(replace(unit, options=options))
         return units
 
     def _has_begun(self, entry: Entry) -> bool:
         return Layout(self.directory(entry)).spec.exists()
 
-    def _reopened(self, left: list[Unit], begun: Set[Path]) -> list[Unit]:
+    def _reopened(
+        self, left: list[Unit], begun: Set[Path], broken: dict[str, StoreError]
+    ) -> list[Unit]:
         """The units that are left, when the evaluations that go on have been opened.
 
-        That notes how they go on, and merges their shards.
+        That notes how they go on, and merges their shards. Broken ones are left as they are.
         """
-        wanted = {Path(unit.directory) for unit in left}
-        again = [each for each in self.entries if self.directory(each) in begun]
-        if left:
-            again = [each for each in again if self.directory(each).absolute() in wanted]
-        for entry in again:
-            with opened(entry.evaluation, self.directory(entry)):
-                pass
-        return unfinished(left) if again and left else left
+        wanted, again = {unit.directory for unit in left}, False
+        for entry in self.entries:
+            directory = self.directory(entry)
+            place = str(directory.absolute())
+            if directory in begun and place not in broken and (not left or place in wanted):
+                try:
+                    with files_in(self.folder), opened(entry.evaluation, directory):
+                        again = True
+                except DamagedError as error:  # of traces
+                    self.damaged[directory] = broken[place] = error
+                    left = [unit for unit in left if unit.directory != place]
+        return unfinished(left, broken) if again and left else left
 
     def _scattered(self) -> set[Path]:
         """The evaluations that are in many shards, because many workers wrote them."""
         begun = (self.directory(each) for each in self.entries if self._has_begun(each))
-        return {each for each in begun if len(Layout(each).shards()) > MANY}
+        return {each for each in begun if len(Layout(each).shards()) > merging.MANY}
 
-    def _quarantine(self) -> Path:
-        return self.path / "quarantine"
+    def _given_up_keys(self) -> set[str]:
+        return {file.stem for file in self._quarantine}
+
+    @property
+    def _quarantine(self) -> list[Path]:
+        """A file for each unit that was given up."""
+        return sorted(self.path.joinpath("quarantine").glob("*.json"))
 
     def _write_progress(self, progress: Progress) -> None:
         content = json.dumps(progress.to_json()) + "\n"
         files.write(self.path / "progress.json", content.encode())
+
+    @property
+    def _last_progress(self) -> Progress:
+        with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
+            text = (self.path / "progress.json").read_text(encoding="utf-8")
+            return Progress.from_json(text, "progress.json")
+        return Progress()
 
     def status(self) -> Status:
         """How far it is, also while another process carries it out. Writes nothing.
@@ -565,41 +513,38 @@ class Campaign:
         Raises:
             StoreError: It cannot be read.
         """
-        progress = Progress()
-        with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
-            text = (self.path / "progress.json").read_text(encoding="utf-8")
-            progress = Progress.from_json(text, "progress.json")
+        progress = self._last_progress
         # Of a complete one none is left that matters, and it may be on another machine by now.
         tasks, unknown = ({}, "") if progress.complete else self._tasks()
+        agents = tuple(row for entry in self.entries for row in self._agents(entry))
         return Status(
             title=self.plan.title,
             running=is_locked(self._layout),
-            agents=tuple(row for entry in self.entries for row in self._agents(entry)),
+            agents=agents,
             quarantined=tuple(self._given_up()),
             progress=progress,
             tasks=tasks,
             unknown=unknown,
             submitted=not progress.complete and slurm.submitted(self.path),
+            damaged={str(path): error.message for path, error in self.damaged.items()},
         )
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
-        from omnimeter.protocols.evaluation import that_count
         from omnimeter.results import Record
 
-        agents, directory = entry.evaluation.agents, self.directory(entry)
+        directory = self.directory(entry)
         begun = Layout(directory).spec.exists()
-        outcomes = Record(directory).outcomes() if begun else Outcomes()
-        for agent, done in outcomes.by_agent(agents).items():
-            if done.own_faults.any():
-                known = entry.evaluation.with_seed(0 if entry.evaluation.needs_seed else None)
-                done = that_count(known.make_protocol(), done)  # noqa: PLW2901 - of these
+        record = Record.intact(directory, self.damaged) if begun else None
+        outcomes = record.outcomes() if record else Outcomes()
+        for agent, done in outcomes.by_agent(entry.evaluation.agents).items():
+            done = that_count(done)  # noqa: PLW2901 - of these
             faults, own = np.count_nonzero(done.faults), np.count_nonzero(done.own_faults)
             counts = len(done), entry.expected, int(faults), int(own)
-            yield AgentStatus(entry.name, agent.label, *counts)
+            yield AgentStatus(entry.name, agent.label, *counts, stopped_at(done) is not None)
 
     def _given_up(self) -> Iterator[Quarantined]:
-        for file in sorted(self._quarantine().glob("*.json")):
+        for file in self._quarantine:
             try:
                 content = json.loads(file.read_bytes())
                 said = str(content["evaluation"]), tuple(content["agents"]), str(content["reason"])
@@ -617,7 +562,7 @@ class Campaign:
             trust: Import code that its tests name; see ``load``.
 
         Raises:
-            StoreError: An evaluation is damaged.
+            StoreError: Something cannot be read.
             InvalidInputError: Code is named that is not trusted.
         """
         from omnimeter.reports.campaign import campaign_scores
@@ -642,7 +587,7 @@ class Campaign:
             The page.
 
         Raises:
-            StoreError: An evaluation is damaged, or a file cannot be written.
+            StoreError: Something cannot be read or written.
             InvalidInputError: Code is named that is not trusted.
         """
         from omnimeter.reports.campaign_page import write_campaign_report
@@ -661,7 +606,7 @@ class Campaign:
             for each in self._given_up()
         ]
         about = self.plan.title, self.path, self._members
-        return Study(*about, given_up, self.plan.fingerprint)
+        return Study(*about, given_up, self.plan.fingerprint, self.damaged)
 
     @property
     def _members(self) -> list[Member]:
@@ -675,6 +620,8 @@ class Campaign:
                 entry.setting,
                 entry.environment_class,
                 entry.expected,
+                self.damaged,
+                self.folder,
             )
             for entry in self.entries
         ]
@@ -686,17 +633,19 @@ class Campaign:
             trust: Import code that its tests name; see ``load``.
 
         Raises:
-            StoreError: An evaluation is damaged.
+            StoreError: Something cannot be read.
             InvalidInputError: Code is named that is not trusted.
         """
         from omnimeter.reports.between import Taken
+        from omnimeter.reports.campaign import read_member
 
         groups: dict[str, list[Judged]] = {}
-        for entry in self.entries:
-            if Layout(self.directory(entry)).spec.exists():
-                result = load(self.directory(entry), trust=trust)
-                groups.setdefault(self._name_of(entry), []).append(result.judged)
-        return [Taken(name, results) for name, results in groups.items()]
+        planned = Counter(map(self._name_of, self.entries))
+        for entry, member in zip(self.entries, self._members, strict=True):
+            with read_member(member, trust=trust) as stored:
+                if stored is not None:
+                    groups.setdefault(self._name_of(entry), []).append(stored[1])
+        return [Taken(name, results, planned[name]) for name, results in groups.items()]
 
     def _name_of(self, entry: Entry) -> str:
         """The test of an evaluation, and its class if it has several."""
@@ -721,11 +670,8 @@ class Campaign:
         from omnimeter.reports.comparisons import comparisons_over, rows_over
 
         chosen = None if reference is None else agent_among(self.plan.agents, reference)
-        planned = Counter(map(self._name_of, self.entries))
         return {
-            test.name: comparisons_over(
-                test.seeds, rows_over(test.results), chosen, planned[test.name]
-            )
+            test.name: comparisons_over(test.seeds, rows_over(test.results), chosen, test.planned)
             for test in self.tests(trust=trust)
             if chosen is None or any(chosen in each.outcomes for each in test.results)
         }
@@ -771,7 +717,10 @@ class Campaign:
             message = f"There is no format {chosen!r}."
             raise InvalidInputError(message, f"Known: {', '.join(kinds)}.")
         table: Literal["traces", "outcomes"] = "traces" if traces else "outcomes"
-        return results.open(self.path).export(kinds[chosen], path, table)
+        stored = results.open(self.path, damaged="skip")
+        count = stored.export(kinds[chosen], path, table)
+        self.damaged |= stored.damaged
+        return count
 
 
 def campaign(given: str | Path, *, out: str | Path | None = None) -> Campaign:

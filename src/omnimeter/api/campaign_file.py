@@ -28,7 +28,17 @@ from omnimeter.api.cluster import (
 )
 from omnimeter.api.evaluation import evaluate, plan, running_options
 from omnimeter.api.toml_lines import Where, key_lines
-from omnimeter.catalogue import Kind, alternatives, make, normalised, parse
+from omnimeter.catalogue import (
+    Kind,
+    alternatives,
+    check_digest,
+    files_in,
+    make,
+    normalised,
+    parse,
+    parts_in,
+    place_of,
+)
 from omnimeter.catalogue.specs import LONGEST
 from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
 from omnimeter.contract.errors import BrokenPartError
@@ -130,6 +140,8 @@ class Plan(JsonData):
         executor: What carries it out.
         address: That of a Ray cluster; without it one is started.
         slurm: The settings and resources of array jobs (``""``), and resources of groups.
+        folders: Where relative names of files begin: the folder of the campaign's file. Once it is
+            stored, as seen from its directory, and absolute.
     """
 
     title: str
@@ -140,6 +152,7 @@ class Plan(JsonData):
     executor: str = "processes"
     address: str | None = None
     slurm: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -151,6 +164,27 @@ class Plan(JsonData):
         """All agents, in the order of the file."""
         return list(dict.fromkeys(a for entry in self.entries for a in entry.evaluation.agents))
 
+    def check_files(self, folder: str) -> None:
+        """Check that the files of agents and tests are in a folder as they were.
+
+        Raises:
+            InvalidInputError: One is missing, or has other content.
+        """
+        with files_in(folder):
+            for part in self._of_files:
+                check_digest(part)
+
+    def has_sources(self, folder: str) -> bool:
+        """Whether any source of agents and tests is in a folder, whatever its content."""
+        sources = {part.id.rpartition(":")[0] for part in self._of_files} - {""}
+        return any(Path(folder, each).exists() for each in sources)
+
+    @cached_property
+    def _of_files(self) -> set[Spec]:
+        """The parts of which there is a digest, in agents and tests."""
+        made = dict.fromkeys((*self.agents, *(each.evaluation.protocol for each in self.entries)))
+        return {part for spec in made for part in parts_in(spec) if part.digest}
+
     def options(self, agents: Sequence[Spec]) -> Options:
         """How the exercises of some agents are carried out: of several, under the first's limits.
 
@@ -159,6 +193,11 @@ class Plan(JsonData):
         """
         group = self.groups.get(agents[0].label, "")
         return running_options(**{**self.limits.get("", {}), **self.limits.get(group, {})})
+
+    def is_elsewhere(self, other: Plan) -> bool:
+        """Whether another plan only has other folders of the same files: older ones had paths."""
+        here, there = (list(map(_placeless, plan.entries)) for plan in (self, other))
+        return self.fingerprint != other.fingerprint and here == there
 
     def difference(self, other: Plan) -> str:
         """How what another plan evaluates differs from this one; empty where it does not."""
@@ -175,6 +214,13 @@ class Plan(JsonData):
             if said := _difference(entry.evaluation, there[name].evaluation):
                 return f"in the evaluation {name} the file has other {said}"
         return "" if self.fingerprint == other.fingerprint else "the order of the tests differs"
+
+
+def _placeless(entry: Entry) -> tuple[object, ...]:
+    """What an evaluation of a plan is, without the folders of files."""
+    given = entry.evaluation
+    keys = [spec.stream_key for spec in (given.protocol, *given.agents)]
+    return entry.name, keys, given.traces, given.privileged
 
 
 def _difference(first: Evaluation, second: Evaluation) -> str:
@@ -227,7 +273,9 @@ def parse_plan(content: bytes, path: Path) -> Plan:
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, deep nesting
         message = f"{name} is not TOML: it is nested too deeply, or a number in it is too long."
         raise InvalidInputError(message, "Fix the file.") from error
-    return _Reader(name, path.absolute().parent, text, data).plan(path.stem)
+    folder = path.absolute().parent
+    with files_in(folder):
+        return replace(_Reader(name, text, data).plan(path.stem), folders=(str(folder),))
 
 
 class _MistakeError(Exception):
@@ -268,8 +316,8 @@ def _must(condition: object, where: Where, message: str, advice: str = "") -> No
 class _Reader:
     """Reads the tables of one file and collects its mistakes."""
 
-    def __init__(self, name: str, folder: Path, text: str, data: dict[str, Any]) -> None:
-        self._name, self._folder, self._data = name, folder, data
+    def __init__(self, name: str, text: str, data: dict[str, Any]) -> None:
+        self._name, self._data = name, data
         self._lines = key_lines(text)
         self._mistakes: dict[str, int] = {}  # with their lines
 
@@ -487,12 +535,12 @@ class _Reader:
                 self._tell((*where, "group"), f"no group can be called {group!r}.", advice)
             points = self._grid(where, table.get("grid", {}), None)
             with self._at((*where, "agent")):
-                for spec in [parse(Kind.AGENT, one, self._folder) for one in alternatives(text)]:
+                for spec in [parse(Kind.AGENT, one) for one in alternatives(text)]:
                     for point in points:
                         with self._at(where, {"grid": table.get("grid")}, ("agent",)):
                             both = {**spec.parameters, **point}
                             made = replace(spec, parameters=both, digest="")
-                            made = normalised(Kind.AGENT, made, self._folder)
+                            made = normalised(Kind.AGENT, made)
                             if not is_isolated(made, Isolation.AUTO):
                                 with suppress(BrokenPartError):  # its exercises end in faults
                                     make(Kind.AGENT, made)
@@ -628,9 +676,9 @@ class _Reader:
             _MistakeError: It cannot.
         """
         try:
-            spec = parse(kind, text, self._folder)
+            spec = parse(kind, text)
             spec = replace(spec, parameters={**spec.parameters, **settings}, digest="")
-            spec = normalised(kind, spec, self._folder)
+            spec = normalised(kind, spec)
             if kind is Kind.ENVIRONMENT:
                 make(kind, spec)
         except OmnimeterError as error:
@@ -667,7 +715,7 @@ class _Reader:
         for name in _PARTS.keys() & values.keys():
             given = values[name]
             several = given if isinstance(given, list) else [given]
-            parts = [parse(_PARTS[name], each, self._folder) for each in several]
+            parts = [parse(_PARTS[name], each) for each in several]
             values[name] = parts if isinstance(given, list) else parts[0]
         if "definition" in values:
             number = values["definition"]
@@ -683,17 +731,17 @@ class _Reader:
         advice = "Give its definition: 18 where time counts, 19 for interactions; or 10, 15, 17."
         _must(not others, (*where, *others[:1]), "this is of a universal test.", advice)
         battery, joint = values.pop("battery", None), values.pop("joint", False)
-        if battery is not None and (self._folder / battery).is_file():
-            battery = str(self._folder / battery)
+        if battery is not None and Path(place_of(battery)).is_file():
+            battery = place_of(battery)
         defaults = {name: each for name, each in _OF_SAMPLES.items() if name not in _APART}
         given = {**defaults, **values}
         evaluation, _ = plan(agents, spec, battery, given, joint=joint, traces=kept["traces"])
         return replace(evaluation, privileged=kept["privileged"])
 
     def _located(self, value: Any) -> Any:
-        """A parameter of a protocol; the name of a part in a file begins in the file's folder."""
+        """A parameter of a protocol; a part in a file with its digest."""
         if isinstance(value, str) and re.search(r"\.py\W*:", value):
-            return parse(Kind.ENVIRONMENT, value, self._folder).to_json()
+            return parse(Kind.ENVIRONMENT, value).to_json()
         return value
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -763,6 +763,7 @@ def load(
     payoff: str | Spec | None = None,
     environment_class: EnvironmentClassLike | None = None,
     trust: bool = False,
+    damaged: Literal["error", "skip"] = "error",
 ) -> Result:
     """The result of a stored evaluation. Runs nothing, and imports no code that is named there.
 
@@ -773,6 +774,8 @@ def load(
             can rebuild.
         trust: Import files and modules of which its test is made, such as ``own.py:Payoff``. Agents
             are never imported.
+        damaged: What is done with a damaged file of results: it is an error, or it is left out and
+            noted in ``result.record.damaged``.
 
     Raises:
         StoreError: There is no evaluation, or it is damaged.
@@ -782,7 +785,7 @@ def load(
     from omnimeter.reports.page import rejudge, with_payoff
     from omnimeter.results import Record
 
-    record = Record(directory_of(directory))
+    record = Record(directory_of(directory), damaged=damaged)
     evaluation = Evaluation.from_json(record.spec)
     things = {} if environment_class is None else class_spec(environment_class)[1]
     objects.use(things)

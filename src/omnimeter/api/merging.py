@@ -14,10 +14,10 @@ import numpy as np
 from omnimeter.api.evaluation import load
 from omnimeter.api.result import MergedRecord, Result, consented
 from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Spec
-from omnimeter.contract.outcomes import ENDINGS, FAULTS, INFRASTRUCTURE, JoinedOutcomes
+from omnimeter.contract.outcomes import ENDINGS, FAULTS, INFRASTRUCTURE, STOPPED, JoinedOutcomes
 from omnimeter.contract.spec import canonical_json
 from omnimeter.protocols import Evaluation
-from omnimeter.protocols.evaluation import STOPPED, is_complete
+from omnimeter.protocols.evaluation import is_complete
 
 WHAT_HAPPENED = ("ending", "fault", "interactions", "total", "last_time", "payoff", "paid")
 """The columns in which the outcomes of one exercise must agree. What else is in an outcome, such as
@@ -48,6 +48,9 @@ def merge(*results: Result | str | Path, trust: bool = False) -> Result:
     """
     if not results:
         raise InvalidInputError("There is nothing to merge.", "Give results or directories.")
+    if any(isinstance(each, list | tuple) for each in results):
+        advice = "Give each as an argument of its own; a list with a star before it: *results."
+        raise InvalidInputError("A list of evaluations is not one evaluation.", advice)
     loaded = [each if isinstance(each, Result) else load(each, trust=trust) for each in results]
     names = [
         str(each.directory or f"result {place}") if isinstance(each, Result) else str(each)

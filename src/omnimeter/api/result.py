@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.catalogue import Kind, objects, parse, without_consent
+from omnimeter.catalogue import Kind, files_in, objects, parse, without_consent
 from omnimeter.contract import (
     InvalidInputError,
     Outcome,
@@ -63,6 +64,11 @@ class MemoryRecord:
     def fingerprint(self) -> str:
         """A short name that depends on the whole spec."""
         return fingerprint(self.spec)
+
+    @property
+    def damaged(self) -> Mapping[Path, StoreError]:
+        """The files that were left out, and why; in memory there are none."""
+        return {}
 
     def outcomes(self) -> Outcomes:
         """All outcomes so far."""
@@ -120,6 +126,11 @@ class MergedRecord(MemoryRecord):
     ) -> None:
         super().__init__(spec, seed)
         self._joined, self._sources = outcomes, sources
+
+    @property
+    def damaged(self) -> Mapping[Path, StoreError]:
+        """The files of all records that were left out, and why."""
+        return {path: why for each, _ in self._sources for path, why in each.damaged.items()}
 
     def outcomes(self) -> Outcomes:
         """All outcomes."""
@@ -448,6 +459,11 @@ def consented(
 ) -> AbstractContextManager[None]:
     """Import code that a record names only if it is trusted; that of a given payoff is."""
     if trust:
+        study = record.path.absolute().parent.parent
+        if payoff is None and record.path.name and (study / "campaign.json").exists():
+            from omnimeter.api.campaign import Campaign
+
+            return files_in(Campaign.open(study).folder)
         return nullcontext()
     given = set() if payoff is None else {payoff.id}
     return without_consent(str(record.path), record.spec, given)
@@ -463,7 +479,7 @@ def agent_of(evaluation: Evaluation, name: str | Spec) -> Spec:
 
 
 def agent_among(agents: Sequence[Spec], name: str | Spec) -> Spec:
-    """The one of some agents that has a label or an id.
+    """The one of some agents that has a label or an id, or whose label alone ends so after a slash.
 
     Raises:
         InvalidInputError: It takes no part.
@@ -471,10 +487,13 @@ def agent_among(agents: Sequence[Spec], name: str | Spec) -> Spec:
     known = {agent.label: agent for agent in agents}
     label = name if isinstance(name, str) else name.label
     if isinstance(name, str) and name not in known and not objects.is_object(name):
-        with suppress(UnknownNameError):  # which may still be near to one of them
+        with suppress(UnknownNameError, InvalidInputError):  # which may still be near to one
             label = parse(Kind.AGENT, name).label
     if label not in known:
-        close = get_close_matches(label[:100], list(known), n=3, cutoff=0.5)
+        endings = [each for each in known if re.search(rf"[/\\:]{re.escape(str(name))}$", each)]
+        if len(endings) == 1:
+            return known[endings[0]]
+        close = endings or get_close_matches(label[:100], list(known), n=3, cutoff=0.5)
         advice = f"Compare with one of: {', '.join(known)}."
         if close and len(known) > 1:
             advice = f"Did you mean {' or '.join(close)}? {advice}"
@@ -483,8 +502,8 @@ def agent_among(agents: Sequence[Spec], name: str | Spec) -> Spec:
 
 
 FIXED_SEED = (
-    "The seed is fixed, so an agent that knows it could rebuild its environments; leave out "
-    "--seed for a secret one."
+    "The seed is fixed, so an agent that knows it could rebuild its environments. Where no seed is "
+    "given, a secret one is drawn."
 )
 
 

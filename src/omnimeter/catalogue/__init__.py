@@ -2,11 +2,13 @@
 
 from omnimeter.catalogue.consent import without_consent
 from omnimeter.catalogue.entries import Entry, Kind, forget, listing
-from omnimeter.catalogue.files import files_of, unhashed
+from omnimeter.catalogue.files import files_of, parts_in, unhashed
+from omnimeter.catalogue.loading import files_in, place_of
 from omnimeter.catalogue.making import Description, describe, make, resolve
 from omnimeter.catalogue.parameters import Parameter
 from omnimeter.catalogue.specs import (
     alternatives,
+    check_digest,
     given_spec,
     inner_part,
     normalised,
@@ -18,7 +20,8 @@ from omnimeter.catalogue.specs import (
 )
 
 __all__ = [
-    "Description", "Entry", "Kind", "Parameter", "alternatives", "describe", "files_of", "forget",
-    "given_spec", "inner_part", "listing", "make", "normalised", "parse", "read_spec", "resolve",
-    "unhashed", "with_digest", "with_parameters", "without_consent", "write_spec",
+    "Description", "Entry", "Kind", "Parameter", "alternatives", "check_digest", "describe",
+    "files_in", "files_of", "forget", "given_spec", "inner_part", "listing", "make", "normalised",
+    "parse", "parts_in", "place_of", "read_spec", "resolve", "unhashed", "with_digest",
+    "with_parameters", "without_consent", "write_spec",
 ]  # fmt: skip

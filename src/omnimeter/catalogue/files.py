@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from os.path import basename, dirname, isdir, isfile, join, realpath
 from typing import Any
 
-from omnimeter.catalogue.loading import Location, file_digest, read_location, read_source
+from omnimeter.catalogue.loading import Location, file_digest, place_of, read_location, read_source
 from omnimeter.catalogue.objects import is_object
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.spec import fingerprint, is_spec
@@ -62,7 +62,7 @@ def files_of(spec: Spec) -> list[str]:
     Raises:
         InvalidInputError: A file that it declares does not exist.
     """
-    every = (path for part in _with_inner(spec) for path in contents(part).files.values())
+    every = (path for part in parts_in(spec) for path in contents(part).files.values())
     return list(dict.fromkeys(every))
 
 
@@ -72,12 +72,10 @@ def unhashed(spec: Spec) -> list[str]:
     Raises:
         InvalidInputError: A file that it declares does not exist.
     """
-    return list(
-        dict.fromkeys(text for part in _with_inner(spec) for text in contents(part).unhashed)
-    )
+    return list(dict.fromkeys(text for part in parts_in(spec) for text in contents(part).unhashed))
 
 
-def _with_inner(spec: Spec) -> Iterator[Spec]:
+def parts_in(spec: Spec) -> Iterator[Spec]:
     """A spec, and those of other parts in its parameters."""
     yield spec
     values: list[Any] = list(spec.parameters.values())
@@ -116,8 +114,8 @@ def contents(spec: Spec, *, parameters: bool = True) -> Contents:
         for place, each in enumerate(value if several else [value]):
             # A file that does not exist is left to the part, except after it was hashed.
             hashed = name == "file" and not several and bool(spec.digest)
-            if isinstance(each, str) and (hashed or isfile(each)):
-                made_of.files[f"{name}[{place}]=" if several else f"{name}="] = each
+            if isinstance(each, str) and (hashed or isfile(place_of(each))):
+                made_of.files[f"{name}[{place}]=" if several else f"{name}="] = place_of(each)
     return made_of
 
 
@@ -125,7 +123,8 @@ def _sources(location: Location) -> _Sources | None:
     """The sources of a location; ``None`` for a module that exists without a source file."""
     if location.is_file:
         # The folder of a link is that of the file which it leads to, as when it is loaded.
-        path, real = location.source, dirname(realpath(location.source))
+        path = place_of(location.source)
+        real = dirname(realpath(path))
         folder = dirname(path) if realpath(dirname(path)) == real else real
         return _Sources(folder, [basename(path)], path)
     top, *rest = location.source.split(".")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
 import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import reduce
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
@@ -22,7 +24,23 @@ from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.spec import read_bytes
 
 _HERE = str(Path(__file__).parent)
+_folder: ContextVar[str] = ContextVar("folder", default="")
 _FILE = "omnimeter_file_"  # how the names of modules begin that were imported from files
+
+
+@contextmanager
+def files_in(folder: str | Path) -> Iterator[None]:
+    """Let relative names of files begin in a folder meanwhile, and not where the process is."""
+    token = _folder.set(str(folder))
+    try:
+        yield
+    finally:
+        _folder.reset(token)
+
+
+def place_of(file: str = "") -> str:
+    """Where a file is whose name may be relative; without a name, where such names begin."""
+    return os.path.join(_folder.get(), file)
 
 
 class Location(NamedTuple):
@@ -98,6 +116,7 @@ def file_digest(path: str) -> str:
 
 def _load_file(path: str) -> ModuleType:
     """Import a file; the same content at the same path is imported once per process."""
+    path = place_of(path)
     content = read_source(path)
     absolute = Path(path).resolve()
     # A name that generated code can write in an import statement.

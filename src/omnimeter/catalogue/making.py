@@ -5,12 +5,19 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from functools import partial
+from os.path import isfile
 from typing import Any
 
 from omnimeter.catalogue.consent import check_consent
 from omnimeter.catalogue.docstrings import split_docstring
 from omnimeter.catalogue.entries import Kind, find
-from omnimeter.catalogue.loading import Location, construction_error, load_object, read_location
+from omnimeter.catalogue.loading import (
+    Location,
+    construction_error,
+    load_object,
+    place_of,
+    read_location,
+)
 from omnimeter.catalogue.objects import build, is_object
 from omnimeter.catalogue.parameters import Parameter, described_parameters, settable, validated
 from omnimeter.catalogue.specs import check_digest
@@ -100,6 +107,8 @@ def make(kind: Kind, spec: Spec) -> Any:
             raise InvalidInputError(f"{spec.id} is a single object, which takes no parameters.")
         return partial(part, **validated(part, spec.parameters, spec.id))
     values = validated(part, spec.parameters, spec.id)
+    if isinstance(file := values.get("file"), str) and isfile(place_of(file)):
+        values["file"] = place_of(file)
     try:
         return part(**values)
     except OmnimeterError as error:

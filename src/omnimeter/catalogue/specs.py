@@ -13,7 +13,7 @@ from typing import Any
 
 from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.files import contents
-from omnimeter.catalogue.loading import read_location
+from omnimeter.catalogue.loading import place_of, read_location
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
 from omnimeter.contract.spec import parse_json, read_json
 
@@ -198,7 +198,7 @@ def _error(text: str, position: int, why: str) -> InvalidInputError:
     return InvalidInputError(f"In {shown!r}, character {position + 1}: {why}.", advice)
 
 
-def parse(kind: Kind, text: str, folder: Path | None = None) -> Spec:
+def parse(kind: Kind, text: str) -> Spec:
     """The spec that a text names, with its full id and, for a file, its digest.
 
     Nothing is imported: whether the parameters fit is checked by ``make``.
@@ -207,45 +207,34 @@ def parse(kind: Kind, text: str, folder: Path | None = None) -> Spec:
         kind: What it must be.
         text: ``random``, ``random-v1(rate=10)``, ``my_agent.py:MyAgent(depth=3)``,
             ``package.module:Name``, or the path of a ``.json`` file with a spec.
-        folder: Where relative names of files begin; by default where the command is typed.
 
     Raises:
         UnknownNameError: There is no part of that name.
         InvalidInputError: The text or the file cannot be read.
     """
     text = text.strip()
-    path = text if folder is None else str(folder / text)
-    spec = read_spec(path) if text.endswith(".json") else Spec(*read_call(text))
+    spec = read_spec(place_of(text)) if text.endswith(".json") else Spec(*read_call(text))
     if not spec.id:
         raise InvalidInputError(f"{text!r} names no {kind}.", f"Name {kind.phrase}.")
-    return normalised(kind, spec, folder)
+    return normalised(kind, spec)
 
 
-def normalised(kind: Kind, spec: Spec, folder: Path | None = None) -> Spec:
+def normalised(kind: Kind, spec: Spec) -> Spec:
     """The spec with full ids and the digests of files, also in the part that it is made of.
 
     Args:
         kind: What it must be.
         spec: The spec, as it was given.
-        folder: Where relative names of files begin; by default where the command is typed. Names of
-            files are then those of the whole path.
 
     Raises:
         UnknownNameError: There is no part of that name.
         InvalidInputError: A file cannot be read.
     """
-    location = read_location(spec.id)
-    if location is None:
+    if read_location(spec.id) is None:
         spec = replace(spec, id=find(kind, spec.id).id)
-    if folder is not None:
-        if location is not None and location.is_file:
-            spec = replace(spec, id=f"{folder / location.source}:{location.name}")
-        given = spec.parameters.get("file")
-        if isinstance(given, str) and (folder / given).is_file():
-            spec = replace(spec, parameters={**spec.parameters, "file": str(folder / given)})
     spec = with_digest(spec)
     for name in _INNER.get(kind, ()):
-        if inner := inner_part(kind, spec, name, folder):
+        if inner := inner_part(kind, spec, name):
             value = inner.to_json() if inner.digest else inner.label
             if len(inner.label) > LONGEST_PART:  # quotes in quotes double it each time
                 message = f"The {name} of {spec.id} is nested too deeply."
@@ -258,18 +247,18 @@ _INNER = {Kind.AGENT: ("agent",), Kind.ENVIRONMENT: ("first", "second")}
 """The parameters that name a part of the same kind."""
 
 
-def inner_part(kind: Kind, spec: Spec, name: str, folder: Path | None = None) -> Spec | None:
+def inner_part(kind: Kind, spec: Spec, name: str) -> Spec | None:
     """The part of the same kind that a part is made of: its parameter of some name.
 
     ``slowed(agent=random, seconds=1)`` is made of the agent ``random``. A value that names no part
-    is left to the part that has the parameter. A relative name of a file begins in ``folder``.
+    is left to the part that has the parameter.
     """
     given = spec.parameters.get(name)
     try:
         if isinstance(given, str):
-            return parse(kind, given, folder)
+            return parse(kind, given)
         if isinstance(given, Mapping) and isinstance(given.get("id"), str):
-            return normalised(kind, Spec.from_json(given), folder)
+            return normalised(kind, Spec.from_json(given))
     except (UnknownNameError, InvalidInputError):
         pass
     return None

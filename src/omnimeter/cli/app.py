@@ -97,7 +97,7 @@ def main() -> None:
 
     Exit codes: 0 fine; 1 it says no (a reproduction disagrees, an audit fails), the reader of the
     output has left, or a bug of ours; 2 wrong input; 3 done, but some exercises ended in a fault;
-    4 the store, or another file, cannot be used; 130 interrupted.
+    4 the store, or another file, cannot be used, or damaged parts were left out; 130 interrupted.
     """
     from omnimeter.cli.display import be_printable
 

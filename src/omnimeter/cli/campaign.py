@@ -16,11 +16,13 @@ import typer
 
 from omnimeter.cli import options
 from omnimeter.cli.display import busy, console, print_json, progress
+from omnimeter.cli.scores import damaged_json, leave_if_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnimeter.api.campaign import AgentStatus, Campaign, Progress, Status
+    from omnimeter.api.campaign import Campaign
+    from omnimeter.api.campaign_status import AgentStatus, Progress, Status
     from omnimeter.api.workload import Workload
     from omnimeter.reports.campaign import CampaignScore
 
@@ -164,17 +166,16 @@ def run(
 
     It can be interrupted at any time; the same command goes on. Leaves with 3 when exercises ended
     in faults, or units were quarantined: their worker died again and again. By slurm, it is only
-    submitted.
+    submitted. A damaged evaluation is left as it is, and named; then it leaves with 4.
     """
     from omnimeter.api.campaign import campaign
     from omnimeter.api.cluster import SLURM
-    from omnimeter.api.result import seed_warning
 
     with busy("Reading the plan", hidden=json, compiling=True):
         chosen = campaign(file, out=out).with_running(workers, executor, address)
-    warnings = {seed_warning(entry.evaluation) for entry in chosen.entries} - {""}
-    for warning in sorted(warnings):
-        console(errors=True).print(f"Warning: {warning}", style="yellow", markup=False)
+    for warning in chosen.warnings:
+        said = f"Warning: {warning} In the file, give repetitions instead of seeds for that."
+        console(errors=True).print(said, style="yellow", markup=False)
     if dry_run:
         with busy("Trying agents out", hidden=json, compiling=True):
             counted = chosen.workload()
@@ -199,19 +200,28 @@ def run(
         _print_end(chosen, status)
     if status.interrupted:
         raise typer.Exit(128 + signal.SIGINT)
+    leave_if_damaged(chosen.damaged)
     if not jobs:
         _leave(status)
 
 
 def status(directory: Directory, json: options.Json = False) -> None:
-    """Tell how far a campaign is, also while it is carried out. Writes nothing."""
+    """Tell how far a campaign is, also while it is carried out. Writes nothing.
+
+    Damaged files are left out and named; then it leaves with 4.
+    """
     from omnimeter.api.campaign import Campaign
 
     campaign = Campaign.open(directory)
     status = campaign.status()
     if json:
         print_json(_status_json(campaign, status))
-        return
+    else:
+        _print_status(campaign, status)
+    leave_if_damaged(campaign.damaged)
+
+
+def _print_status(campaign: Campaign, status: Status) -> None:
     out = console()
     left = status.progress.seconds_left if status.running else None
     said = f", {span(left)} left" if left is not None else ""
@@ -240,7 +250,10 @@ def results(
     json: options.Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
 ) -> None:
-    """Print the scores of a campaign: each agent in each test, over all seeds. Runs nothing."""
+    """Print the scores of a campaign: each agent in each test, over all seeds. Runs nothing.
+
+    Damaged files are left out and named; then it leaves with 4.
+    """
     from omnimeter.api.campaign import Campaign
     from omnimeter.contract import InvalidInputError
     from omnimeter.reports.scores import FAULTY, PRIVILEGED
@@ -282,6 +295,7 @@ def results(
             console().print(f"{PRIVILEGED} {said}")
         if not all(row.complete for row in rows):
             console().print("Not all exercises are done: these intervals hold at every moment.")
+    leave_if_damaged(campaign.damaged)
 
 
 def export(
@@ -299,7 +313,10 @@ def export(
         bool, typer.Option("--traces", help="One row for each interaction that was kept.")
     ] = False,
 ) -> None:
-    """Write all outcomes of a campaign into one table: a row for each exercise. Runs nothing."""
+    """Write all outcomes of a campaign into one table: a row for each exercise. Runs nothing.
+
+    Damaged files are left out and named; then it leaves with 4.
+    """
     from omnimeter.api.campaign import Campaign
     from omnimeter.reports.text import counted
 
@@ -310,6 +327,7 @@ def export(
     with busy("Writing"):
         count = campaign.export(out, file_format, traces=traces)
     console().print(f"{counted(count, 'row')}: {out}", soft_wrap=True, markup=False)
+    leave_if_damaged(campaign.damaged)
 
 
 def work(
@@ -370,6 +388,7 @@ def collect(directory: Directory, json: options.Json = False) -> None:
         if len(told.ended) > SHOWN:
             out.print(f"  and {len(told.ended) - SHOWN} more")
         _print_end(campaign, status)
+    leave_if_damaged(campaign.damaged)
     if not status.complete:
         raise typer.Exit(UNFINISHED)
     _leave(status)
@@ -405,12 +424,9 @@ def _bar(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
         task = shown.add_task("Units", total=None, note="")
 
         def tell(now: Progress) -> None:
-            note = f"{now.finished} exercises" if now.finished else ""
-            if now.seconds_left:
-                note += f", {span(now.seconds_left)} left"
-            if now.quarantined:
-                note += f", [red]{now.quarantined} quarantined[/red]"
-            shown.update(task, total=now.units, completed=now.done, note=note)
+            notes = [f"{span(now.seconds_left)} left"] if now.seconds_left else []
+            notes += [f"[red]{now.quarantined} quarantined[/red]"] if now.quarantined else []
+            shown.update(task, total=now.units, completed=now.done, note=", ".join(notes))
 
         yield tell
 
@@ -466,7 +482,11 @@ def _print_end(campaign: Campaign, status: Status) -> None:
     done = f"{said}: {evaluations}, {counted(finished, 'exercise')} finished"
     out.print(done[0].upper() + done[1:] + ".", markup=False)
     if not status.complete:
-        left = [each for each in status.agents if each.finished < (each.expected or 1)]
+        left = [
+            each
+            for each in status.agents
+            if each.finished < (each.expected or 1) and not each.stopped
+        ]
         for each in left[:SHOWN]:
             said = f"  not complete: {each.evaluation}, {each.agent}: {_done(each)}"
             out.print(said, soft_wrap=True, markup=False)
@@ -513,7 +533,7 @@ def _of(count: int, expected: int) -> str:
     return str(count) if count == expected else f"{count} of {expected}"
 
 
-def _plain(row: CampaignScore) -> dict[str, Any]:
+def _plain(row: CampaignScore | AgentStatus) -> dict[str, Any]:
     """All fields of a row, those with their default too."""
     return {name: getattr(row, name) for name in row.__dataclass_fields__}
 
@@ -527,9 +547,7 @@ def _status_json(campaign: Campaign, status: Status) -> dict[str, Any]:
         "interrupted": status.interrupted,
         "seconds_left": status.progress.seconds_left if status.running else None,
         "tasks": None if status.unknown else dict(status.tasks),
-        "agents": [
-            {name: getattr(each, name) for name in each.__dataclass_fields__}
-            for each in status.agents
-        ],
+        "agents": [_plain(each) for each in status.agents],
         "quarantined": [each.to_json() for each in status.quarantined],
+        "damaged": damaged_json(campaign.damaged),
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,8 @@ from omnimeter.cli import options
 from omnimeter.cli.display import console, print_json
 
 if TYPE_CHECKING:
+    from omnimeter.api import Result
+    from omnimeter.contract.errors import StoreError
     from omnimeter.reports import Decision
     from omnimeter.reports.between import Between
 
@@ -72,17 +75,14 @@ def compare(
 
     With bounds on computation time, say which agents are best under them: settings that take
     longer are discarded, the best one of each algorithm is chosen, and these are compared.
+
+    Damaged files are left out and named; then it leaves with 4.
     """
     from omnimeter.api import compare as combine
-    from omnimeter.api.result import agent_of
-    from omnimeter.cli.scores import made_json, print_table, print_troubles, scores_json
+    from omnimeter.api import load
+    from omnimeter.cli.scores import leave_if_damaged
     from omnimeter.contract import InvalidInputError
-    from omnimeter.reports.between import only
-    from omnimeter.reports.between_text import between_json
     from omnimeter.reports.decisions import SIMULTANEOUS, decision_json
-    from omnimeter.reports.scores import reliability_of
-    from omnimeter.reports.summary import reliability_sentence
-    from omnimeter.reports.tables import comparison_table
 
     if agent:
         advice = "Give --agent twice, for the two agents, or not at all."
@@ -97,14 +97,18 @@ def compare(
             )
         advice = "Give the directory of one of its evaluations."
         options.refuse(context, _BOUNDED, "the directory of a campaign", advice)
-        _compare_campaign(directories[0], agent, reference, trust=trust, json=json)
+        leave_if_damaged(
+            _compare_campaign(directories[0], agent, reference, trust=trust, json=json)
+        )
         return
     bounds = offline_bound, online_bound
     deciding = any(each is not None for each in (*bounds, online_time, test))
-    if deciding or all_mdps or mix_machines:
+    deciding = deciding or all_mdps or mix_machines
+    if deciding:
         advice = "Under bounds, agents are compared with the best."
         options.refuse(context, {"reference"}, "bounds on computation time", advice)
-        result = combine(*directories, trust=trust)
+    result = combine(*(load(each, trust=trust, damaged="skip") for each in directories))
+    if deciding:
         decision = result.decide(
             *(inf if bound is None else bound for bound in bounds),
             test=test or SIMULTANEOUS,
@@ -117,25 +121,9 @@ def compare(
             print_json({"test": protocol, "decision": decision_json(decision)})
         else:
             _print_decision(decision)
-        return
-    result = combine(*directories, trust=trust)
-    if agent:
-        said = result.between(*agent)
-        if json:
-            protocol = result.evaluation.protocol.to_json()
-            print_json({"test": protocol, **between_json(said), **made_json(result)})
-        else:
-            _print_between(said)
-            print_troubles(only(result.judged, [agent_of(result.evaluation, a) for a in agent]))
-        return
-    chosen = None if reference is None else agent_of(result.evaluation, reference)
-    if json:
-        print_json(scores_json(result, chosen))
-        return
-    print_table(comparison_table(result.judged, result.compare(chosen)))
-    if sentence := reliability_sentence(reliability_of(result.judged)):
-        console().print(f"\n{sentence}", markup=False)
-    print_troubles(result.judged)
+    else:
+        _compare_evaluations(result, agent, reference, json=json)
+    leave_if_damaged(result.record.damaged)
 
 
 _BOUNDED = frozenset(
@@ -144,33 +132,69 @@ _BOUNDED = frozenset(
 """The options of decisions under bounds."""
 
 
+def _compare_evaluations(
+    result: Result, agents: list[str] | None, reference: str | None, *, json: bool
+) -> None:
+    """Compare the agents of evaluations of one test, or two of them."""
+    from omnimeter.api.result import agent_of
+    from omnimeter.cli.scores import made_json, print_table, print_troubles, scores_json
+    from omnimeter.reports.between import only
+    from omnimeter.reports.between_text import between_json
+    from omnimeter.reports.scores import reliability_of
+    from omnimeter.reports.summary import reliability_sentence
+    from omnimeter.reports.tables import comparison_table
+
+    if agents:
+        said = result.between(*agents)
+        if json:
+            protocol = result.evaluation.protocol.to_json()
+            print_json({"test": protocol, **between_json(said), **made_json(result)})
+        else:
+            _print_between(said)
+            print_troubles(only(result.judged, [agent_of(result.evaluation, a) for a in agents]))
+    else:
+        chosen = None if reference is None else agent_of(result.evaluation, reference)
+        if json:
+            print_json(scores_json(result, chosen))
+            return
+        print_table(comparison_table(result.judged, result.compare(chosen)))
+        if sentence := reliability_sentence(reliability_of(result.judged)):
+            console().print(f"\n{sentence}", markup=False)
+        print_troubles(result.judged)
+
+
 def _compare_campaign(
     directory: Path, agents: list[str] | None, reference: str | None, *, trust: bool, json: bool
-) -> None:
-    """Compare the agents of a campaign, test by test, or two of them over all tests."""
+) -> Mapping[Path, StoreError]:
+    """Compare the agents of a campaign, test by test, or two of them over all tests.
+
+    Returns:
+        The damaged files that were left out.
+    """
     from rich.markup import escape
 
     from omnimeter.api import campaign
-    from omnimeter.cli.scores import print_table
+    from omnimeter.cli.scores import damaged_json, print_table
     from omnimeter.reports.between_text import between_json
     from omnimeter.reports.tables import comparison_json, difference_table
 
     opened = campaign(directory)
+    about: dict[str, Any] = {"campaign": opened.plan.title}
     if agents:
         said = opened.between(*agents, trust=trust)
         if json:
-            print_json({"campaign": opened.plan.title, **between_json(said)})
+            print_json({**about, **between_json(said), "damaged": damaged_json(opened.damaged)})
         else:
             _print_between(said)
-        return
+        return opened.damaged
     compared = opened.compare(reference, trust=trust)
     if json:
         tests = [
             {"test": name, "comparisons": [comparison_json(each) for each in own]}
             for name, own in compared.items()
         ]
-        print_json({"campaign": opened.plan.title, "tests": tests})
-        return
+        print_json({**about, "tests": tests, "damaged": damaged_json(opened.damaged)})
+        return opened.damaged
     out = console()
     for place, (name, own) in enumerate(compared.items()):
         if place:
@@ -182,6 +206,7 @@ def _compare_campaign(
         print_table(difference_table(own))
     if not compared:
         out.print("No evaluation of this campaign has begun.")
+    return opened.damaged
 
 
 def _print_between(said: Between) -> None:

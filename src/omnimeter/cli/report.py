@@ -9,7 +9,14 @@ import typer
 
 from omnimeter.cli import options
 from omnimeter.cli.display import busy, console, print_json, slow_progress
-from omnimeter.cli.scores import made_json, print_result, print_seed, print_warnings
+from omnimeter.cli.scores import (
+    damaged_json,
+    leave_if_damaged,
+    made_json,
+    print_result,
+    print_seed,
+    print_warnings,
+)
 
 
 def report(
@@ -38,7 +45,7 @@ def report(
     page needs --out.
 
     That of a campaign comes with folders latex and data. Code that only the evaluation names is
-    not imported without --trust.
+    not imported without --trust. Damaged files are left out and named; then it leaves with 4.
     """
     from omnimeter.api import load, merge
     from omnimeter.contract import InvalidInputError
@@ -52,11 +59,12 @@ def report(
         raise InvalidInputError(
             "The page of several evaluations needs a place.", "For example: --out report.html"
         )
-    loaded = [load(each, payoff=payoff, trust=trust) for each in directories]
+    loaded = [load(each, payoff=payoff, trust=trust, damaged="skip") for each in directories]
     result = merge(*loaded) if several else loaded[0]
     print_warnings(result)
     if latex:
         typer.echo(latex_table(result.judged))
+        leave_if_damaged(result.record.damaged)
         return
     with busy("Writing the report", hidden=json):
         page = result.report(out)
@@ -65,10 +73,11 @@ def report(
         places = [str(each) for each in directories]
         where = {"directories": places} if several else {"directory": places[0]}
         print_json({**data, "report": str(page), **where})
-        return
-    print_result(result.judged)
-    print_seed(result)
-    console().print(f"report: {page}", soft_wrap=True, markup=False)
+    else:
+        print_result(result.judged)
+        print_seed(result)
+        console().print(f"report: {page}", soft_wrap=True, markup=False)
+    leave_if_damaged(result.record.damaged)
 
 
 def _report_campaign(
@@ -89,8 +98,7 @@ def _report_campaign(
     if latex:
         for file in sorted(written["latex"].glob("*-scores.tex")):
             typer.echo(f"% {file.stem}\n{file.read_text(encoding='utf-8')}")
-        return
-    if json:
+    elif json:
         print_json(
             {
                 "directory": str(directory),
@@ -98,12 +106,14 @@ def _report_campaign(
                 "result": list(report.sentences),
                 "scores": [each.to_json() for each in report.scores],
                 **{name: str(path) for name, path in written.items()},
+                "damaged": damaged_json(study.damaged),
             }
         )
-        return
-    out_console = console()
-    out_console.print(" ".join(report.sentences), markup=False)
-    if not report.complete:
-        out_console.print("Not all exercises are done.")
-    for name, path in written.items():
-        out_console.print(f"{name}: {path}", soft_wrap=True, markup=False)
+    else:
+        out_console = console()
+        out_console.print(" ".join(report.sentences), markup=False)
+        if not report.complete:
+            out_console.print("Not all exercises are done.")
+        for name, path in written.items():
+            out_console.print(f"{name}: {path}", soft_wrap=True, markup=False)
+    leave_if_damaged(study.damaged)

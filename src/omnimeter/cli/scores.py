@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from omnimeter.cli.display import console
+from omnimeter.contract.errors import StoreError
 
 if TYPE_CHECKING:
     from omnimeter.api import Result as TestResult
@@ -35,8 +39,36 @@ def print_seed(result: TestResult) -> None:
 
 
 def made_json(result: TestResult) -> dict[str, Any]:
-    """How an evaluation was made: its seed, as far as it is not secret, and warnings."""
-    return {"seed": result.seed, "warnings": result.warnings}
+    """How an evaluation was made: its seed, as far as it is not secret, and warnings.
+
+    With the files that had to be left out, where there are any.
+    """
+    damaged = damaged_json(result.record.damaged)
+    known = {"damaged": damaged} if damaged else {}
+    return {"seed": result.seed, "warnings": result.warnings, **known}
+
+
+def damaged_json(damaged: Mapping[Path, StoreError]) -> list[dict[str, str]]:
+    """Files that were left out, and why."""
+    return [
+        {"file": str(path), "reason": damaged[path].message, "advice": damaged[path].advice}
+        for path in sorted(damaged)
+    ]
+
+
+def leave_if_damaged(damaged: Mapping[Path, StoreError]) -> None:
+    """If files were left out, say which and why on the standard error, and leave with 4."""
+    if not damaged:
+        return
+    from omnimeter.reports.text import counted
+
+    out = console(errors=True)
+    out.print(f"Left out of all this: {counted(len(damaged), 'damaged file')}.", style="red")
+    for path in sorted(damaged):
+        out.print(f"  {damaged[path].message}", soft_wrap=True, markup=False)
+    for advice in dict.fromkeys(error.advice for error in damaged.values()):
+        out.print(f"  {advice}", soft_wrap=True, markup=False)
+    raise typer.Exit(StoreError.exit_code)
 
 
 def print_table(contents: ScoreTable) -> None:

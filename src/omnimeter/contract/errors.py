@@ -76,3 +76,7 @@ class StoreError(OmnimeterError):
     """The store cannot be read or written."""
 
     exit_code = 4
+
+
+class DamagedError(StoreError):
+    """A stored file is not as it was written."""

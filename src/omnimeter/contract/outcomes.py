@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq
-from typing import Any, Self, overload
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,15 @@ ENDINGS = tuple(map(str, Ending))
 """How exercises end, by their codes in ``Outcomes.endings``."""
 
 INFRASTRUCTURE = FAULTS.index(FaultKind.INFRASTRUCTURE)
+
+
+STOPPED = "stopped"
+"""The remark on the outcome after which an agent took no more exercises: after how many faults of
+its own in a row. Where exercises are fixed, each such fault says ``FAULT_LIMIT`` instead."""
+
+FAULT_LIMIT = "fault_limit"
+"""The remark on a fault of the agent's own: how many of them in a row are its last. Exercises may
+be taken at the same time elsewhere; those after such a row do not count (``stopped_at``)."""
 
 
 def _code(key: str) -> int:
@@ -331,3 +340,41 @@ class JoinedOutcomes(Outcomes):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+
+class Stop(NamedTuple):
+    """The number of the exercise that was an agent's last, and after how many faults in a row."""
+
+    number: int
+    limit: int
+
+
+def stopped_at(outcomes: Outcomes) -> Stop | None:
+    """Where the agent of some outcomes was stopped because of faults of its own, if it was.
+
+    They count in the order of the numbers of exercises, whenever these were done. An exercise that
+    is not done interrupts a row, and a fault of the infrastructure does not count.
+    """
+    told = outcomes.remarks(STOPPED)
+    stops = [Stop(int(outcomes.numbers[rows].min()), int(limit)) for limit, rows in told]
+    own, row, last = outcomes.own_faults, 0, None
+    if limits := outcomes.remarks(FAULT_LIMIT):
+        limit = max(int(limit) for limit, _ in limits)  # a later run may have raised it
+        numbers = outcomes.numbers
+        spared = set(numbers[(outcomes.faults != 0) & ~own].tolist())
+        for place in sorted(np.flatnonzero(own).tolist(), key=lambda place: int(numbers[place])):
+            number = int(numbers[place])
+            joined = last is not None and all(k in spared for k in range(last + 1, number))
+            row, last = row + 1 if joined else 1, number
+            if row >= limit:
+                stops.append(Stop(number, limit))
+                break
+    return min(stops, default=None)
+
+
+def that_count(outcomes: Outcomes) -> Outcomes:
+    """The outcomes of an agent that count: if it was stopped among fixed exercises, up to then."""
+    if not outcomes.own_faults.any() or not outcomes.remarks(FAULT_LIMIT):
+        return outcomes
+    stop = stopped_at(outcomes)
+    return outcomes if stop is None else outcomes.where(outcomes.numbers <= stop.number)

@@ -30,7 +30,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import BrokenPartError
 from omnimeter.contract.exercise import is_own_fault
-from omnimeter.contract.outcomes import INFRASTRUCTURE
+from omnimeter.contract.outcomes import FAULT_LIMIT, INFRASTRUCTURE, STOPPED, stopped_at
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution.journaling import Journaling
 from omnimeter.execution.pool import Loading, Preparing, Task, Work, worker_pool
@@ -49,14 +49,7 @@ from omnimeter.execution.workers import (
     make_agent,
     run_of,
 )
-from omnimeter.protocols.evaluation import (
-    FAULT_LIMIT,
-    STOPPED,
-    Evaluation,
-    Result,
-    judge,
-    stopped_at,
-)
+from omnimeter.protocols.evaluation import Evaluation, Result, judge
 from omnimeter.protocols.sample import KEPT
 from omnimeter.results.journal import Journals
 
@@ -519,7 +512,7 @@ class _FaultRows:
 
     That order does not depend on when exercises are done. One that is not done yet interrupts a
     row, and a fault of the infrastructure does not count. A record tells it by remarks, without the
-    options of a run (``omnimeter.protocols.evaluation.stopped_at``).
+    options of a run (``omnimeter.contract.outcomes.stopped_at``).
 
     Attributes:
         stopped: The agents that take no more exercises.

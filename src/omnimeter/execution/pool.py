@@ -30,7 +30,7 @@ from typing import Protocol as StructuralType
 
 from omnimeter.caching import announce
 from omnimeter.catalogue import objects
-from omnimeter.catalogue.loading import load_files, loaded_files
+from omnimeter.catalogue.loading import files_in, load_files, loaded_files
 from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
 from omnimeter.contract.prior import Preparation
 from omnimeter.execution.preparing import Prepared, machine, prepare
@@ -489,8 +489,9 @@ def serve() -> None:
     channel.send(None)
     runner = runner_for(options)
     try:
-        while (task := pickle.loads(tasks.get())) is not None:
-            _carry_out(task, runner, channel)
+        with files_in(options.folder):
+            while (task := pickle.loads(tasks.get())) is not None:
+                _carry_out(task, runner, channel)
     finally:
         runner.close()
     sys.stdout.flush()

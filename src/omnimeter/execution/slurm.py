@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from omnimeter.catalogue import files_in
 from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.prior import Preparation
@@ -199,7 +200,8 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
             for agent, preparation, unit in _preparations(units)[part::parts]:
                 if warned:
                     return UNFINISHED
-                Preparing(agent, preparation, unit.options).prepare()
+                with files_in(unit.options.folder):
+                    Preparing(agent, preparation, unit.options).prepare()
             return 0
         for number, unit in enumerate(_unfinished(directory, units[part::parts])):
             attempts = Attempts(directory, unit)
@@ -287,9 +289,10 @@ def collect(directory: Path) -> Collected:
             if len(dead) < len(own):
                 log = directory / "cluster" / f"{job['group']}-{part}.log"
                 ended[str(log)] = _tail(log)
-    left = {unit.key for unit in unfinished(every.values())}
+    damaged: dict[str, StoreError] = {}
+    left = {unit.key for unit in unfinished(every.values(), damaged)}
     given_up = sum(quarantine_file(directory, every[key]).exists() for key in left)
-    finished = len(every) - len(left)
+    finished = sum(key not in left and u.directory not in damaged for key, u in every.items())
     return Collected(len(every), finished, given_up, tuple(quarantined), active, ended)
 
 
@@ -375,9 +378,10 @@ def _preparations(units: Sequence[Unit]) -> list[tuple[Spec, Preparation, Unit]]
     for unit in units:
         if unit.first == 0:  # agents that prepare something take all their exercises in one unit
             for agent in unit.agents:
-                for exercise in protocols[unit.directory].propose(agent, [])[:1]:
-                    if exercise.preparation is not None:
-                        phases.setdefault((agent, exercise.preparation), unit)
+                with files_in(unit.options.folder):
+                    first = protocols[unit.directory].propose(agent, [])[:1]
+                if len(first) and first[0].preparation is not None:
+                    phases.setdefault((agent, first[0].preparation), unit)
     return [(agent, preparation, unit) for (agent, preparation), unit in phases.items()]
 
 
@@ -420,8 +424,8 @@ def _places(units: Sequence[Unit]) -> list[str]:
 
 
 def _unfinished(directory: Path, units: Sequence[Unit]) -> list[Unit]:
-    """The units that are neither finished nor in quarantine."""
-    return [u for u in unfinished(units) if not quarantine_file(directory, u).exists()]
+    """The units that are neither finished nor in quarantine, nor in damaged evaluations."""
+    return [u for u in unfinished(units, {}) if not quarantine_file(directory, u).exists()]
 
 
 def _plan_file(directory: Path, group: str) -> Path:

@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from omnimeter.catalogue import files_in
 from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
-from omnimeter.contract.outcomes import INFRASTRUCTURE
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.outcomes import INFRASTRUCTURE, Stop, stopped_at
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.evaluation import Run, slices
 from omnimeter.execution.pool import Work, WorkerPool, work_within, worker_pool
 from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated
-from omnimeter.protocols.evaluation import Evaluation, Stop, stopped_at
+from omnimeter.protocols import Evaluation
 from omnimeter.results import files
 
 if TYPE_CHECKING:
@@ -127,8 +129,13 @@ def _is_sliced(protocol: Protocol) -> bool:
     return protocol.fixed and protocol.memory == "fresh"
 
 
-def unfinished(units: Iterable[Unit]) -> list[Unit]:
+def unfinished(units: Iterable[Unit], damaged: dict[str, StoreError] | None = None) -> list[Unit]:
     """The units in which something is left to do, with the shards that they have begun.
+
+    Args:
+        units: The units.
+        damaged: Where damaged evaluations are noted, by their directories, and why. Their units are
+            left out.
 
     Raises:
         StoreError: An evaluation cannot be read.
@@ -138,22 +145,36 @@ def unfinished(units: Iterable[Unit]) -> list[Unit]:
     by_directory: dict[str, list[Unit]] = {}
     for unit in units:
         by_directory.setdefault(unit.directory, []).append(unit)
-    left = {}
+    left: dict[str, Unit] = {}
     for directory, own in by_directory.items():
-        record = Record(directory)
-        protocol = evaluation_of(record).make_protocol()
-        agents = dict.fromkeys(agent for unit in own for agent in unit.agents)
-        done = record.outcomes().by_agent(agents)
-        stops = {agent: stopped_at(outcomes) for agent, outcomes in done.items()}
-        for unit in own:
-            outcomes = [_within(done[agent], unit) for agent in unit.agents]
-            if any(
-                _is_before(stops[agent], unit) and _is_left(protocol, unit, agent, each)
-                for agent, each in zip(unit.agents, outcomes, strict=True)
-            ):
-                shards = {shard for each in outcomes for shard in each.shards}
-                left[unit.key] = replace(unit, shards=tuple(sorted(shards)))
+        noted: dict[Path, StoreError] = {}
+        record = Record.intact(directory, noted)
+        if record is None or noted:
+            error = next(iter(noted.values()))
+            if damaged is None:
+                raise error
+            damaged[directory] = error
+            continue
+        with files_in(own[0].options.folder):
+            left |= _left(record, own)
     return [left[unit.key] for unit in units if unit.key in left]
+
+
+def _left(record: Record, units: Sequence[Unit]) -> dict[str, Unit]:
+    """The units of one evaluation in which something is left to do, by their keys."""
+    left, protocol = {}, evaluation_of(record).make_protocol()
+    agents = dict.fromkeys(agent for unit in units for agent in unit.agents)
+    done = record.outcomes().by_agent(agents)
+    stops = {agent: stopped_at(outcomes) for agent, outcomes in done.items()}
+    for unit in units:
+        outcomes = [_within(done[agent], unit) for agent in unit.agents]
+        if any(
+            _is_before(stops[agent], unit) and _is_left(protocol, unit, agent, each)
+            for agent, each in zip(unit.agents, outcomes, strict=True)
+        ):
+            shards = {shard for each in outcomes for shard in each.shards}
+            left[unit.key] = replace(unit, shards=tuple(sorted(shards)))
+    return left
 
 
 def _within(outcomes: Outcomes, unit: Unit) -> Outcomes:
@@ -194,13 +215,14 @@ def carry_out(unit: Unit, work: Work | None = None) -> Receipt:
     begun, writer = monotonic(), Writer(unit.directory, unit.shards)
     evaluation = replace(evaluation_of(writer), agents=unit.agents)
     part = None if unit.last is None else range(unit.first, unit.last)
-    run = Run(evaluation, writer, replace(unit.options, workers=1), part=part, work=work)
     outcome: Literal["done", "interrupted"] = "done"
-    try:
-        for _ in run:
-            pass
-    except KeyboardInterrupt:
-        outcome = "interrupted"
+    with files_in(unit.options.folder):
+        run = Run(evaluation, writer, replace(unit.options, workers=1), part=part, work=work)
+        try:
+            for _ in run:
+                pass
+        except KeyboardInterrupt:
+            outcome = "interrupted"
     finished, seconds = sum(writer.written.values()), monotonic() - begun
     written = tuple(writer.written)
     return Receipt(unit.key, finished, seconds, outcome, written, faults=run.faults)

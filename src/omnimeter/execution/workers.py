@@ -544,6 +544,7 @@ class Options:
         fault_limit: After how many faults of its own in a row an agent takes no more exercises.
         hidden: Folders that no agent in a process of its own may see, beside the cache.
         journal: Whose exercises are journaled, where results are stored.
+        folder: Where relative names of files begin; by default where the process is.
     """
 
     workers: int = 1
@@ -553,6 +554,7 @@ class Options:
     fault_limit: int = 10
     hidden: tuple[str, ...] = ()
     journal: Journaling = Journaling.AUTO
+    folder: str = ""
 
     @property
     def sandbox(self) -> Sandbox:

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from omnimeter.catalogue import place_of
 from omnimeter.contract import (
     Agent,
     Briefing,
@@ -113,6 +114,7 @@ class _Child:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=launch.environment,
+                cwd=place_of() or None,
                 start_new_session=True,
             )
         except BaseException:

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from omnimeter.caching import cache_directory
-from omnimeter.catalogue import Kind, files_of, inner_part
+from omnimeter.catalogue import Kind, files_of, inner_part, place_of
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.interaction import launcher
 
@@ -165,9 +165,10 @@ class Launch:
                     os.chown(path, user, user)
         hidden = [os.path.abspath(each) for each in (*self.sandbox.hidden, *_caches())]
         trees = _trees(hidden)
-        here = os.getcwd()
-        if not any(_within(tree, here) for tree in trees):  # nothing below it is needed
-            hidden.append(here)  # in case it lies in one of them
+        here = os.path.abspath(place_of())
+        # Nothing below these is needed; they may lie in one of the trees, or hold one.
+        places = dict.fromkeys((here, os.getcwd()))
+        hidden += [p for p in places if not any(_within(tree, p) for tree in trees)]
         if self.sandbox.mechanism is Mechanism.LANDLOCK:
             trees = [part for tree in trees for part in _without(tree, hidden)]
         limits = {name: value for name, value in self.limits.items() if name != "memory"}
@@ -180,7 +181,7 @@ class Launch:
         plan = {
             "mechanism": self.sandbox.mechanism,
             "command": [executable, *self.program[1:]],
-            "directory": os.getcwd(),
+            "directory": here,
             "trees": trees,
             "files": sorted(_files(self.spec)) if self.spec is not None else [],
             "hidden": hidden,
@@ -263,8 +264,7 @@ def _files(spec: Spec) -> Iterator[str]:
 
 def _trees(hidden: Sequence[str]) -> list[str]:
     """The system, Python, and where its modules are; no place where a person keeps other things."""
-    home, here = os.path.expanduser("~"), os.getcwd()
-    private = [here, home, *hidden]
+    private = [os.path.abspath(place_of()), os.getcwd(), os.path.expanduser("~"), *hidden]
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
     python += [str(Path(__file__).parents[1]), str(Path(sys.executable).parent)]
     modules = [

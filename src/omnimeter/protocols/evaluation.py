@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from omnimeter.catalogue import Kind, describe, make, objects
 from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Protocol, Score, Spec
+from omnimeter.contract.outcomes import stopped_at, that_count
 from omnimeter.contract.protocol import Design, Memory, Moment
 from omnimeter.contract.spec import JsonData
 
 T = TypeVar("T")
-
-STOPPED = "stopped"
-"""The remark on the outcome after which an agent took no more exercises: after how many faults of
-its own in a row. Where exercises are fixed, each such fault says ``FAULT_LIMIT`` instead."""
-
-FAULT_LIMIT = "fault_limit"
-"""The remark on a fault of the agent's own: how many of them in a row are its last. Exercises may
-be taken at the same time elsewhere; those after such a row do not count (``stopped_at``)."""
 
 
 @lru_cache(maxsize=4)
@@ -129,10 +122,7 @@ class Result:
 
 def judge(protocol: Protocol, outcomes: Mapping[Spec, Sequence[Outcome]], complete: bool) -> Result:
     """Score what each agent has done so far, in whatever order it was done."""
-    ordered = {
-        agent: that_count(protocol, Outcomes.of(done).in_order())
-        for agent, done in outcomes.items()
-    }
+    ordered = {agent: that_count(Outcomes.of(done).in_order()) for agent, done in outcomes.items()}
     support = protocol.bounds()
     if support is not None:  # and what a class that breaks its own range paid beyond it
         paid = [payoffs for done in ordered.values() if len(payoffs := done.payoffs[done.paid])]
@@ -165,42 +155,6 @@ def _left(protocol: Protocol, agent: Spec, outcomes: Outcomes) -> bool:
     proposed = protocol.propose(agent, outcomes)
     done = set(outcomes.keys.tolist()) if proposed else set()
     return any(int(each.key, 16) not in done for each in proposed)
-
-
-class Stop(NamedTuple):
-    """The number of the exercise that was an agent's last, and after how many faults in a row."""
-
-    number: int
-    limit: int
-
-
-def stopped_at(outcomes: Outcomes) -> Stop | None:
-    """Where the agent of some outcomes was stopped because of faults of its own, if it was.
-
-    They count in the order of the numbers of exercises, whenever these were done. An exercise that
-    is not done interrupts a row, and a fault of the infrastructure does not count.
-    """
-    told = outcomes.remarks(STOPPED)
-    stops = [Stop(int(outcomes.numbers[rows].min()), int(limit)) for limit, rows in told]
-    own, row, last = outcomes.own_faults, 0, None
-    if limits := outcomes.remarks(FAULT_LIMIT):
-        limit = max(int(limit) for limit, _ in limits)  # a later run may have raised it
-        numbers = outcomes.numbers
-        spared = set(numbers[(outcomes.faults != 0) & ~own].tolist())
-        for place in sorted(np.flatnonzero(own).tolist(), key=lambda place: int(numbers[place])):
-            number = int(numbers[place])
-            joined = last is not None and all(k in spared for k in range(last + 1, number))
-            row, last = row + 1 if joined else 1, number
-            if row >= limit:
-                stops.append(Stop(number, limit))
-                break
-    return min(stops, default=None)
-
-
-def that_count(protocol: Protocol, outcomes: Outcomes) -> Outcomes:
-    """The outcomes of an agent that count: if it was stopped, those up to then."""
-    stop = stopped_at(outcomes) if protocol.fixed else None
-    return outcomes if stop is None else outcomes.where(outcomes.numbers <= stop.number)
 
 
 def summarise(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> Result:

@@ -10,8 +10,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from omnimeter.catalogue import without_consent
+from omnimeter.catalogue import files_in, without_consent
 from omnimeter.contract import Outcomes, Score, Spec
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import JsonData
 from omnimeter.estimation import (
     Estimate,
@@ -46,6 +47,8 @@ class Member:
         test: The test with its point in the grid.
         environment_class: The label of the class; empty where there is none or are several.
         expected: How many exercises each agent takes, where that is known beforehand.
+        damaged: Where damaged files are noted, which are left out.
+        folder: Where relative names of files begin.
     """
 
     name: str
@@ -54,6 +57,14 @@ class Member:
     test: str
     environment_class: str = ""
     expected: int | None = None
+    damaged: dict[Path, StoreError] = field(default_factory=dict)
+    folder: str = ""
+
+    @property
+    def needs_seed(self) -> bool:
+        """Whether its seed was drawn, and is not in the plan."""
+        with files_in(self.folder):
+            return self.evaluation.needs_seed
 
     @property
     def group(self) -> tuple[str, str]:
@@ -124,7 +135,7 @@ def campaign_scores(members: Sequence[Member], *, trust: bool = False) -> list[C
     """
     scored: dict[tuple[str, str], dict[Spec, list[Scored]]] = {}
     for member in members:
-        with opened_member(member, trust=trust) as opened:
+        with read_member(member, trust=trust) as opened:
             add_scores(scored.setdefault(member.group, {}), member, opened)
     rows = ((group, *row) for group, own in scored.items() for row in own.items())
     return [combined_score(*row) for row in rows]
@@ -145,16 +156,18 @@ def add_scores(
 
 
 @contextmanager
-def opened_member(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result] | None]:
-    """A stored evaluation and what it says; ``None`` if it has not begun."""
+def read_member(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result] | None]:
+    """A stored evaluation and what it says; ``None`` if it has not begun, or cannot be read."""
     from omnimeter.results import Record
 
-    if not files.Layout(member.path).spec.exists():
+    begun = files.Layout(member.path).spec.exists()
+    record = Record.intact(member.path, member.damaged) if begun else None
+    if record is None:
         yield None
         return
-    record = Record(member.path)
     evaluation = Evaluation.from_json(record.spec).with_seed(record.seed)
-    with nullcontext() if trust else without_consent(str(record.path), record.spec):
+    consent = nullcontext() if trust else without_consent(str(record.path), record.spec)
+    with consent, files_in(member.folder):
         yield record, summarise(evaluation, record.outcomes())
 
 

@@ -7,12 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from omnimeter.contract import InvalidInputError
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.text import clean
 from omnimeter.reports import style
 from omnimeter.reports.campaign import CampaignScore, Member
@@ -34,10 +35,10 @@ from omnimeter.reports.campaign_tables import (
 )
 from omnimeter.reports.figures import Figure
 from omnimeter.reports.latex import PREAMBLE, long_table, plain, tabular
-from omnimeter.reports.page import SIGNS, headline, session_pairs, templates
+from omnimeter.reports.page import SIGNS, damage_notes, headline, session_pairs, templates
 from omnimeter.reports.plotting import inline_svg_and_pdf
 from omnimeter.reports.tables import Table, finite, write_table
-from omnimeter.reports.text import printable
+from omnimeter.reports.text import counted, printable
 from omnimeter.results import files
 
 DRAWN_TESTS = 40
@@ -73,6 +74,7 @@ class Study:
         members: Its evaluations, in the order of the plan.
         given_up: What is quarantined.
         fingerprint: A short name that depends on all that is evaluated.
+        damaged: The files that are left out, as far as they were looked at, and why.
     """
 
     title: str
@@ -80,6 +82,7 @@ class Study:
     members: Sequence[Member]
     given_up: Sequence[GivenUp] = ()
     fingerprint: str = ""
+    damaged: Mapping[Path, StoreError] = field(default_factory=dict)
 
     @property
     def plan_file(self) -> str:
@@ -192,13 +195,14 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
         for label, sign in zip(labels, enumerate(SIGNS, 1), strict=False):
             signs |= {label + mark: sign for mark in ("", "*", "†", "*†")}
     tables = {section.key: report.tables[section.key] for section in shown}
-    secret = any(member.evaluation.needs_seed for member in report.study.members)
+    secret = any(member.needs_seed for member in report.study.members)
     names = sorted({name for section in shown for name in section.places}, key=len, reverse=True)
     environment = templates()
     environment.filters["printable"] = _readable(labels)
     page: str = environment.get_template("campaign.html.j2").render(
         report=report,
         study=report.study,
+        damaged=damage_notes(report.study.damaged, report.study.path),
         shown=shown,
         tables={key: {n: _bounded(t) for n, t in own.items()} for key, own in tables.items()},
         cut={
@@ -346,6 +350,8 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
     body += [r"\begin{document}", r"\maketitle", *(f"{said(each)}\n" for each in report.sentences)]
     if not report.complete:
         body.append("This campaign is not complete.\n")
+    if damaged := len(report.study.damaged):
+        body.append(f"What was in {counted(damaged, 'damaged file')} is left out.\n")
     tables = [("overview", report.overview, "The score in each test.")]
     body += _included(directory, tables, short)
     drawn, done = {figure.name for _, figure in report.drawn}, 0

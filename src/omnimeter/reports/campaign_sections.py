@@ -40,7 +40,7 @@ from omnimeter.reports.campaign import (
     Scored,
     add_scores,
     combined_score,
-    opened_member,
+    read_member,
 )
 from omnimeter.reports.comparisons import (
     ERROR_RATE,
@@ -231,7 +231,7 @@ def sections_of(
         gathered = _Gathered(own)
         for member in own:
             tell("Reading evaluations", done, len(members))
-            with opened_member(member, trust=trust) as opened:
+            with read_member(member, trust=trust) as opened:
                 gathered.add(member, opened)
             done += 1
         tell("Reading evaluations", done, len(members))

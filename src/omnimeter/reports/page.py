@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -277,6 +278,7 @@ class Contents:
         reliability: How reliably an adaptive test tells its agents apart; empty if not known.
         warning: What one must know before reading a score; mostly empty.
         times: What the computation times of decisions say, where these were measured.
+        damaged: What is wrong with files that were left out.
     """
 
     title: str
@@ -296,6 +298,7 @@ class Contents:
     reliability: str
     warning: str
     times: str
+    damaged: Sequence[str]
 
 
 def gather(record: Record, payoff: Spec | None = None) -> Contents:
@@ -391,7 +394,13 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         reliability=f"{reliable}. {summary.RELIABILITY}" if reliable and adaptive else "",
         warning=summary.UNBALANCED if waived and not claimed else "",
         times=timed.note if timed else "",
+        damaged=damage_notes(record.damaged, record.path),  # known by now
     )
+
+
+def damage_notes(damaged: Mapping[Path, StoreError], root: Path) -> list[str]:
+    """What is wrong with damaged files, with their paths in a directory."""
+    return [damaged[path].message.replace(f"{root}{os.sep}", "") for path in sorted(damaged)]
 
 
 def figures_of(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from omnimeter.contract import Exercise, Outcome, Outcomes, Spec
 from omnimeter.contract.agent import IntArray
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.outcomes import COLUMNS, ENDINGS, FAULTS
 from omnimeter.results import sealing, tables
 from omnimeter.results.files import Key, Layout
@@ -113,7 +113,7 @@ class Columns:
                 table, footer = tables.read_outcome_columns(path, key, whole=damaged is not None)
                 with sealing.decoding_errors(path):
                     parts.append(more._arrays(table, footer))
-            except sealing.DamagedShardError as error:
+            except DamagedError as error:
                 if damaged is None:
                     raise
                 damaged[path] = error

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.spec import fingerprint
 
 UNFINISHED = ".writing"  # how the name of a file ends while it is being written
@@ -263,7 +263,9 @@ def read_key(layout: Layout) -> Key | None:
         raise read_error(error, layout.key) from error
     except (ValueError, KeyError, TypeError) as error:
         message = f"{layout.key} is not as it was written."
-        raise StoreError(message, "Restore the file; it is needed to read the results.") from error
+        raise DamagedError(
+            message, "Restore the file; it is needed to read the results."
+        ) from error
     return key
 
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from omnimeter.contract import InvalidInputError, Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
+from omnimeter.contract.outcomes import that_count
 from omnimeter.results import files, tables
 from omnimeter.results.columns import StoredOutcomes
 from omnimeter.results.store import Record
@@ -94,9 +95,15 @@ def open_results(
             )
         except OSError as error:
             raise files.read_error(error, several) from error
-        records = {each.name: Record(each, damaged=damaged) for each in inside}
-        return StoredResults(records, _described(root, records))
-    return StoredResults({root.name: Record(root, damaged=damaged)})
+        left_out: dict[Path, StoreError] = {}
+        records = {}
+        for each in inside:
+            record = Record.intact(each, left_out) if damaged == "skip" else Record(each)
+            if record is not None:
+                records[each.name] = record
+        return StoredResults(records, _described(root, records), left_out)
+    record = Record(root, damaged=damaged)
+    return StoredResults({root.name: record}, None, record.damaged)
 
 
 def _described(root: Path, names: Iterable[str]) -> dict[str, list[str]]:
@@ -123,18 +130,17 @@ class StoredResults:
     Args:
         records: The evaluations by their names.
         described: Of those of a campaign, what their first columns say.
+        damaged: The files that were left out, as far as they were looked at, and why.
     """
 
     def __init__(
-        self, records: Mapping[str, Record], described: Mapping[str, Sequence[str]] | None = None
+        self,
+        records: Mapping[str, Record],
+        described: Mapping[str, Sequence[str]] | None,
+        damaged: Mapping[Path, StoreError],
     ) -> None:
-        self.records = dict(records)
+        self.records, self.damaged = dict(records), damaged
         self._described = described
-
-    @property
-    def damaged(self) -> dict[Path, StoreError]:
-        """The files that were left out, as far as they were looked at, and why."""
-        return {path: why for each in self.records.values() for path, why in each.damaged.items()}
 
     def outcomes(self) -> pd.DataFrame:
         """One row for each exercise, ordered by agent and number; needs the extra ``pandas``.
@@ -215,8 +221,20 @@ class StoredResults:
                 yield from table.cast(schema).combine_chunks().to_batches()
 
 
-def _outcome_tables(record: Record) -> Iterator[pa.Table]:
+def _that_count(record: Record) -> StoredOutcomes:
+    """The outcomes of an evaluation, of each agent up to where it was stopped, as in its score."""
     outcomes = record.outcomes()
+    if not outcomes.own_faults.any():
+        return outcomes
+    agents, counts = outcomes.compute("agent"), np.ones(len(outcomes), dtype=np.bool_)
+    for agent in np.unique(agents[outcomes.own_faults]):
+        own = np.flatnonzero(agents == agent)
+        counts[own] = np.isin(outcomes.numbers[own], that_count(outcomes.take(own)).numbers)
+    return outcomes.where(counts)
+
+
+def _outcome_tables(record: Record) -> Iterator[pa.Table]:
+    outcomes = _that_count(record)
     stored = [column for column in _NAMES.values() if column is not None]
     for first in range(0, len(outcomes), ROWS):
         table, kinds = outcomes.table(np.arange(first, min(first + ROWS, len(outcomes))), stored)
@@ -235,12 +253,16 @@ def _outcome_tables(record: Record) -> Iterator[pa.Table]:
 
 
 def _trace_tables(record: Record) -> Iterator[pa.Table]:
-    outcomes = record.outcomes()
+    outcomes = _that_count(record)
     order = np.argsort(outcomes.keys)
     keys = outcomes.keys[order]
     waiting: list[pa.Table] = []
     for key, trace in record.traces():
-        place = order[np.searchsorted(keys, np.uint64(int(key, 16)))]
+        code = np.uint64(int(key, 16))
+        at = np.searchsorted(keys, code)
+        if at == len(keys) or keys[at] != code:
+            continue
+        place = order[at]
         for first in range(0, len(trace), ROWS):
             waiting.append(_rows(key, trace, first, outcomes, place))
             if sum(map(len, waiting)) >= ROWS:

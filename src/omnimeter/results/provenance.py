@@ -15,7 +15,7 @@ from typing import Any
 
 from omnimeter.catalogue import listing, unhashed
 from omnimeter.contract import Spec
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files
 from omnimeter.results.files import Layout, newer_format_error, read_error
@@ -134,10 +134,10 @@ def read_spec(layout: Layout) -> dict[str, Any]:
     key = files.read_key(layout)
     if not intact or (key is not None and key.spec != fingerprint(spec)):
         advice = "Restore the original file, or choose another directory with --out."
-        raise StoreError(f"{layout.spec} is not as it was written.", advice)
+        raise DamagedError(f"{layout.spec} is not as it was written.", advice)
     if key is None and version > 1:
         message = f"{layout.key} is missing, which the results are verified by."
-        raise StoreError(message, "Copy it from where the evaluation was made.")
+        raise DamagedError(message, "Copy it from where the evaluation was made.")
     return spec
 
 
@@ -160,7 +160,7 @@ def read_seed(layout: Layout) -> int | None:
         seed, intact = 0, False
     if not intact:
         advice = "Restore the original file: the exercises of this evaluation depend on it."
-        raise StoreError(f"{layout.seed} or spec.json is not as it was written.", advice)
+        raise DamagedError(f"{layout.seed} or spec.json is not as it was written.", advice)
     return seed
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from omnimeter.contract import InvalidInputError
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.results.files import Key, newer_format_error, read_error, shard_name
 
 SCHEMA_VERSION = 3  # 1 had neither signatures nor attempts; 2 had each exercise as JSON
@@ -26,10 +26,6 @@ _SEAL = b"omnimeter.seal"  # the digest of the whole Parquet footer
 _SIGNATURE = b"omnimeter.signature"  # of the same
 _CHUNK, _MARK = 32, 64  # hexadecimal digits of a digest of a chunk, and of a seal or a signature
 _DECODING_ERRORS = (pa.ArrowException, ValueError, LookupError, TypeError, AttributeError)
-
-
-class DamagedShardError(StoreError):
-    """A shard is not as this evaluation wrote it."""
 
 
 class MissingShardError(StoreError):
@@ -200,7 +196,8 @@ def decoding_errors(path: Path) -> Iterator[None]:
         # The system's errors have a number; those of a decoder do not.
         if isinstance(error, OSError) and error.errno is not None:
             raise read_error(error, path) from error
-        raise DamagedShardError(f"{path} is damaged ({error}).", _removal(path)) from error
+        said = " ".join(str(error).split())
+        raise DamagedError(f"{path} is damaged ({said}).", _removal(path)) from error
 
 
 @contextmanager
@@ -275,12 +272,12 @@ def _check_signature(path: Path, key: Key | None, covered: bytes, signature: byt
             key.check(path, covered, None if signature is None else signature.decode())
     except ValueError as error:
         message = f"{path} was not written by this evaluation: {error}."
-        raise DamagedShardError(message, _removal(path)) from error
+        raise DamagedError(message, _removal(path)) from error
 
 
 def _removal(path: Path) -> str:
     """The advice to remove a shard that cannot be used."""
-    advice = "Remove that file and run the evaluation again"
+    advice = "Remove that file and run the evaluation, or its campaign, again"
     if path.parent.name == "traces":
         advice = (
             "Remove that file to continue without its traces; remove the file of the same name "

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from omnimeter.contract import Budget, Outcome, Outcomes, Spec, Trace
 from omnimeter.contract.agent import IntArray
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files, merging, sealing, tables
@@ -73,6 +73,26 @@ class Record:
         self._columns, self._made = Columns(), Objects(self._layout, self._key, self._again)
         self._known: StoredOutcomes | None = None
         self._traced: dict[str, StoredTraces] = {}
+
+    @classmethod
+    def intact(cls, path: str | PathLike[str], damaged: dict[Path, StoreError]) -> Self | None:
+        """What can be read of an evaluation; ``None`` if nothing can.
+
+        Args:
+            path: Its directory.
+            damaged: Where what is left out is noted, now and while more is read.
+
+        Raises:
+            StoreError: There is none, or something but damage keeps it from being read.
+        """
+        try:
+            record = cls(path, damaged="skip")
+            record.damaged = damaged
+            record.outcomes()
+        except DamagedError as error:
+            damaged[Path(path)] = error
+            return None
+        return record
 
     @property
     def fingerprint(self) -> str:
@@ -194,7 +214,7 @@ class Record:
                         wanted[places[chosen]] = False
                 except sealing.MissingShardError:
                     complete = False
-                except sealing.DamagedShardError as error:
+                except DamagedError as error:
                     if not self._skips:
                         raise
                     self.damaged[path] = error
@@ -214,7 +234,9 @@ class Record:
                 raise read_error(error, path) from error
             except (ValueError, TypeError, RecursionError) as error:
                 advice = "Remove that file; no result depends on it."
-                raise StoreError(f"{path} is damaged ({error}).", advice) from error
+                self.damaged[path] = DamagedError(f"{path} is damaged ({error}).", advice)
+                if not self._skips:
+                    raise self.damaged[path] from error
         return provenance
 
 
@@ -223,9 +245,9 @@ def _text(outcome: Outcome) -> str:
     return json.dumps(outcome.to_json(), sort_keys=True)
 
 
-def _disagreement(outcome: Outcome, first: Path, second: Path) -> StoreError:
+def _disagreement(outcome: Outcome, first: Path, second: Path) -> DamagedError:
     exercise = outcome.exercise
-    return StoreError(
+    return DamagedError(
         f"{first} and {second} disagree on exercise {exercise.number} of {exercise.agent.label}.",
         "Remove the one that is wrong, or both, and run the evaluation again: exercises that are "
         "missing then will be run again.",
