@@ -234,8 +234,8 @@ def test_a_real_slurm_gives_the_same_results(real: PrivateNetwork, tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_real_task_is_warned_and_goes_on(real: PrivateNetwork, tmp_path: Path) -> None:
-    study = small_campaign(tmp_path / "study", 0.3, seeds=6)
-    # SLURM counts minutes, and warns up to a minute too early.
+    study = small_campaign(tmp_path / "study", 0.3, seeds=16)
+    # SLURM counts minutes, warns up to a minute too early, and looks every half minute only.
     slurm_submit(
         study,
         [Group("short", units_in(study), Resources(minutes=1))],
@@ -244,7 +244,7 @@ def test_a_real_task_is_warned_and_goes_on(real: PrivateNetwork, tmp_path: Path)
     done = really_collected(study)
     assert (done.units, done.finished) == (len(units_in(study)),) * 2
     assert "It goes on in a new task." in (study / "cluster" / "short-online-0.log").read_text()
-    assert results_of(study) == expected(tmp_path / "again", 0.3, seeds=6)
+    assert results_of(study) == expected(tmp_path / "again", 0.3, seeds=16)
 
 
 @pytest.mark.slow
