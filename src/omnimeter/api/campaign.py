@@ -297,15 +297,15 @@ class Campaign:
             try:
                 begun = {self.directory(each) for each in self.entries if self._has_begun(each)}
                 broken: dict[str, StoreError] = {}
-                units = self._begin(broken)
-                given_up = self._given_up_keys()
-                left = [unit for unit in unfinished(units, broken) if unit.key not in given_up]
+                left = self._left(self._begin(broken), broken)
                 if left:
                     self._check_files()
                     self._refuse_tasks()  # before shards are merged that they have begun
-                left = self._reopened(left, begun, broken)
+                    going = {unit.directory for unit in left}
+                    begun = {each for each in begun if str(each.absolute()) in going}
+                left = self._reopened(left, begun if left else self._scattered(), broken)
                 by_key = {unit.key: unit for unit in left}
-                now = Progress(len(left), quarantined=len(given_up))
+                now = Progress(len(left), quarantined=len(self._quarantine))
                 clock, written = TimeLeft(left), monotonic()
                 self._write_progress(now)
                 progress(now)
@@ -332,8 +332,7 @@ class Campaign:
                 if left:
                     named = self.plan.executor, self.plan.workers, self.plan.address
                     (executor or executor_named(*named))(left, tell)
-                    given_up = self._given_up_keys()
-                    left = [unit for unit in unfinished(left, broken) if unit.key not in given_up]
+                    left = self._left(left, broken)
                     self._reopened([], self._scattered(), broken)
                 now = replace(now, seconds_left=None, complete=not left and not broken)
                 self._write_progress(now)
@@ -367,7 +366,7 @@ class Campaign:
                 self._check_files()
             groups = array_jobs(self.plan, left)
             jobs = slurm.slurm_submit(self.path, groups, settings_in(self.plan))
-            given_up = len(self._given_up_keys())
+            given_up = len(self._quarantine)
             self._write_progress(Progress(quarantined=given_up, complete=not jobs and not broken))
         return jobs
 
@@ -382,14 +381,12 @@ class Campaign:
         with self._locked():
             told = slurm.collect(self.path)
             broken: dict[str, StoreError] = {}
-            given_up = self._given_up_keys()
-            units = unfinished(self._begin(broken), broken)
-            left = [unit for unit in units if unit.key not in given_up]
+            left = self._left(self._begin(broken), broken)
             if not told.active:
                 self._reopened([], self._scattered(), broken)
             done = told.finished + told.given_up
             complete = not left and not broken
-            now = Progress(told.units, done, quarantined=len(given_up), complete=complete)
+            now = Progress(told.units, done, quarantined=len(self._quarantine), complete=complete)
             self._write_progress(now)
         return told
 
@@ -464,32 +461,40 @@ class Campaign:
         return Layout(self.directory(entry)).spec.exists()
 
     def _reopened(
-        self, left: list[Unit], begun: Set[Path], broken: dict[str, StoreError]
+        self, left: list[Unit], places: Set[Path], broken: dict[str, StoreError]
     ) -> list[Unit]:
-        """The units that are left, when the evaluations that go on have been opened.
+        """The units that are left, when some evaluations have been opened for going on.
 
         That notes how they go on, and merges their shards. Broken ones are left as they are.
         """
-        wanted, again = {unit.directory for unit in left}, False
+        changed = set()  # the evaluations that are in other shards now
         for entry in self.entries:
             directory = self.directory(entry)
             place = str(directory.absolute())
-            if directory in begun and place not in broken and (not left or place in wanted):
-                try:
-                    with files_in(self.folder), opened(entry.evaluation, directory):
-                        again = True
-                except DamagedError as error:  # of traces
-                    self.damaged[directory] = broken[place] = error
-                    left = [unit for unit in left if unit.directory != place]
-        return unfinished(left, broken) if again and left else left
+            if directory not in places or place in broken:
+                continue
+            before = Layout(directory).shards()
+            try:
+                with files_in(self.folder), opened(entry.evaluation, directory):
+                    pass
+            except DamagedError as error:  # of traces
+                self.damaged[directory] = broken[place] = error
+                left = [unit for unit in left if unit.directory != place]
+            if Layout(directory).shards() != before:
+                changed.add(place)
+        anew = unfinished([unit for unit in left if unit.directory in changed], broken)
+        known = {unit.key: unit for unit in anew}
+        return [known.get(unit.key, unit) for unit in left]
 
     def _scattered(self) -> set[Path]:
         """The evaluations that are in many shards, because many workers wrote them."""
         begun = (self.directory(each) for each in self.entries if self._has_begun(each))
         return {each for each in begun if len(Layout(each).shards()) > merging.MANY}
 
-    def _given_up_keys(self) -> set[str]:
-        return {file.stem for file in self._quarantine}
+    def _left(self, units: list[Unit], broken: dict[str, StoreError]) -> list[Unit]:
+        """The units in which something is left to do, without those that were given up."""
+        given_up = {file.stem for file in self._quarantine}
+        return [unit for unit in unfinished(units, broken) if unit.key not in given_up]
 
     @property
     def _quarantine(self) -> list[Path]:

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -31,22 +32,14 @@ def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) ->
         seeds: The root seeds.
         specs: The specs of the parts that are used.
     """
-    versions = {"python": platform.python_version()}
-    for name in ("omnimeter", "numpy", "numba", "llvmlite", "scipy", "pyarrow", "gymnasium"):
-        with suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
-    # Of packages that add parts; reading the metadata of all packages anew takes half a second.
-    versions.update({entry.package: entry.version for entry in listing() if entry.version})
-
-    package = Path(__file__).resolve().parents[1]
-    # An installed copy may be inside the user's own repository, which says nothing about ours.
-    own = git_output(package, "ls-files", "--error-unmatch", "__init__.py")
     specs = list(specs)
     not_hashed = sorted({text for spec in specs for text in unhashed(spec)})
-    revisions = {"omnimeter": _revision(package) if own else None, "project": _revision(Path())}
+    revisions = {"omnimeter": _own_revision(), "project": _revision(Path())}
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions,
+        # Of other packages: those that add parts.
+        "versions": _versions()
+        | {entry.package: entry.version for entry in listing() if entry.version},
         "revisions": {name: revision for name, revision in revisions.items() if revision},
         "machine": {
             "platform": platform.platform(),
@@ -59,6 +52,24 @@ def current_provenance(seeds: Iterable[int] = (), specs: Iterable[Spec] = ()) ->
     }
 
 
+@cache  # reading the metadata of packages takes milliseconds
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for name in ("omnimeter", "numpy", "numba", "llvmlite", "scipy", "pyarrow", "gymnasium"):
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
+
+
+@cache  # of the code that this process has loaded
+def _own_revision() -> dict[str, Any] | None:
+    package = Path(__file__).resolve().parents[1]
+    # An installed copy may be inside the user's own repository, which says nothing about ours.
+    own = git_output(package, "ls-files", "--error-unmatch", "__init__.py")
+    return _revision(package) if own else None
+
+
+@cache
 def processor() -> str:
     """The name of the machine's processor."""
     lines: list[str] = []
