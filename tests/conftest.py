@@ -48,6 +48,14 @@ def plugin(plugin_path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     forget()
 
 
+@pytest.fixture(autouse=True)
+def same_path() -> Iterator[None]:
+    """Take off the module path again what files of agents have put there."""
+    before = list(sys.path)
+    yield
+    sys.path[:] = before
+
+
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(pytestconfig: pytest.Config) -> None:
     """Keep compiled kernels with pytest's own cache: warm the next time, and not in the home."""

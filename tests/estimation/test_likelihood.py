@@ -32,25 +32,28 @@ def highest(samples, weights, cost, ends=None):
     total, scale = float(np.dot(weights, ends)), np.sum(prices)
     if scale <= 1e-15:
         return total
-    result = minimize(
-        lambda logs: np.dot(prices, np.exp(logs)) / scale,
-        np.full(len(prices), -cost / len(prices)),
-        jac=lambda logs: prices * np.exp(logs) / scale,
-        constraints=[
-            {
-                "type": "ineq",
-                "fun": lambda logs: 1 - membership @ np.exp(logs),
-                "jac": lambda logs: -membership * np.exp(logs),
-            },
-            {
-                "type": "ineq",
-                "fun": lambda logs: np.sum(logs) + cost,
-                "jac": lambda logs: np.ones(len(logs)),
-            },
-        ],
-        method="SLSQP",
-        options={"maxiter": 1_000, "ftol": 1e-10},
-    )
+    for tolerance in (1e-10, 1e-8):  # rounding, which depends on the processor, may miss the first
+        result = minimize(
+            lambda logs: np.dot(prices, np.exp(logs)) / scale,
+            np.full(len(prices), -cost / len(prices)),
+            jac=lambda logs: prices * np.exp(logs) / scale,
+            constraints=[
+                {
+                    "type": "ineq",
+                    "fun": lambda logs: 1 - membership @ np.exp(logs),
+                    "jac": lambda logs: -membership * np.exp(logs),
+                },
+                {
+                    "type": "ineq",
+                    "fun": lambda logs: np.sum(logs) + cost,
+                    "jac": lambda logs: np.ones(len(logs)),
+                },
+            ],
+            method="SLSQP",
+            options={"maxiter": 1_000, "ftol": tolerance},
+        )
+        if result.success:
+            break
     assert result.success, result.message
     return total - result.fun * scale
 

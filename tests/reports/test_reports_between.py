@@ -255,8 +255,18 @@ def test_as_long_as_a_plan_is_not_carried_out_intervals_hold_at_every_moment():
     # Its ends are the means of the tests', whose error rates are shared by both and by their seeds.
     sides = [watched_over(test.seeds, pair, 0.975, count) for test, count in ((one, 2), (other, 4))]
     assert (low, high) == tuple(np.mean(sides, axis=0))
-    alone = between([other._replace(planned=4)], *pair).overall
-    assert (alone.low, alone.high) == watched_over(other.seeds, pair, 0.95, 4)
+    # So do the lines of the tests; what has no such interval is left out.
+    assert [(line.low, line.high) for line in begun.breakdown] == sides
+    differences = {line.name: line.difference for line in over.breakdown if line.kind == "test"}
+    assert {line.name: line.difference for line in begun.breakdown} == differences
+    assert {line.p_value for line in begun.breakdown} == {None}
+    assert (begun.improvement, begun.typical) == (None, None)
+    assert over.improvement
+    assert over.typical
+    assert begun.needed == over.needed
+    alone = between([other._replace(planned=4)], *pair)
+    assert (alone.overall.low, alone.overall.high) == watched_over(other.seeds, pair, 0.95, 4)
+    assert alone.breakdown == ()
 
 
 def test_tests_with_other_payoffs_have_no_common_difference():

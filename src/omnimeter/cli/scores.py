@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from omnimeter.cli.display import console
-from omnimeter.contract.errors import StoreError
 
 if TYPE_CHECKING:
     from omnimeter.api import Result as TestResult
     from omnimeter.api.evaluation import Session
     from omnimeter.contract import Spec
+    from omnimeter.contract.errors import StoreError
     from omnimeter.protocols import Result
     from omnimeter.reports.comparisons import Comparison
     from omnimeter.reports.tables import Table as ScoreTable
@@ -60,6 +60,7 @@ def leave_if_damaged(damaged: Mapping[Path, StoreError]) -> None:
     """If files were left out, say which and why on the standard error, and leave with 4."""
     if not damaged:
         return
+    from omnimeter.contract.errors import StoreError
     from omnimeter.reports.text import counted
 
     out = console(errors=True)

@@ -227,20 +227,22 @@ def between(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Between:
         # Under which no interval holds but that of the overall difference.
         needed = Needed(len(mine), reason="a precision decided how many exercises there are")
         return replace(said, needed=needed)
-    lines = tuple(_lines(_groups(chosen, agent, reference, apart=bool(reason))))
+    is_open = any(test.is_open for test in chosen)
+    if is_open:
+        lines = tuple(_watched_lines(chosen, agent, reference))
+    else:
+        lines = tuple(_lines(_groups(chosen, agent, reference, apart=bool(reason))))
     if reason:
         return replace(said, needed=Needed(len(mine), reason=reason), breakdown=lines)
     support = support_of(seeds)
     needed = Needed(len(mine), reason="the tests have different numbers of parts or seeds")
     if _is_balanced(chosen, agent, reference):
         needed = pairs_needed(*strata, support=support)
-    return replace(
-        said,
-        improvement=probability_of_improvement(mine, other),
-        typical=wilcoxon(mine, other, support=support),
-        needed=needed,
-        breakdown=lines,
-    )
+    said = replace(said, needed=needed, breakdown=lines)
+    if is_open:  # neither of these has an interval that holds at every moment
+        return said
+    improvement = probability_of_improvement(mine, other)
+    return replace(said, improvement=improvement, typical=wilcoxon(mine, other, support=support))
 
 
 def _won(first: FloatArray, second: FloatArray) -> tuple[int, int]:
@@ -266,9 +268,14 @@ def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comp
         return none, "some tests are compared by exercises, others by repetitions"
     if len({(seed.design.payoff, seed.support) for seed in seeds}) > 1:
         return none, "the tests are paid by different payoffs"
-    is_open = any(test.is_open for test in tests)
-    ends = _watched(tests, agent, reference) if is_open else None
-    if any(each.low is None for each in alone) or (is_open and ends is None):
+    ends = None
+    if any(test.is_open for test in tests):
+        of_tests = [each for each in _watched(tests, agent, reference) if each is not None]
+        if len(of_tests) < len(tests):
+            return none, "some test has no interval yet"
+        # Those of the tests hold at once, so that their mean holds too.
+        ends = fmean(low for low, _ in of_tests), fmean(high for _, high in of_tests)
+    if any(each.low is None for each in alone):
         return none, "some test has no interval yet"
     known = [
         Estimate(e.difference, e.low, e.high, 1 - ERROR_RATE, e.count, bounded=e.bounded)
@@ -302,20 +309,30 @@ def _alone(test: Taken, agent: Spec, reference: Spec) -> Comparison | None:
     return next((each for each in compared if each.agent == agent), None)
 
 
-def _watched(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[float, float] | None:
-    """The ends of the interval of the mean over tests that holds at every moment.
-
-    Those of the tests hold at once, so that their mean holds too.
-    """
+def _watched(
+    tests: Sequence[Taken], agent: Spec, reference: Spec
+) -> list[tuple[float, float] | None]:
+    """The ends of the interval of each test; all of them hold at once, and at every moment."""
     share = 1 - ERROR_RATE / len(tests)
-    ends = [
+    return [
         watched_over(test.seeds, (agent, reference), share, max(test.planned, len(test.results)))
         for test in tests
     ]
-    known = [each for each in ends if each is not None]
-    if len(known) < len(ends):
-        return None
-    return fmean(low for low, _ in known), fmean(high for _, high in known)
+
+
+def _watched_lines(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Iterator[Line]:
+    """The difference in each of several tests, with intervals that hold at every moment."""
+    if len(tests) < 2:
+        return
+    for test, ends in zip(tests, _watched(tests, agent, reference), strict=True):
+        strata, unit = strata_of(test.seeds, agent, reference), test.results[0].design.unit
+        if strata[0]:
+            first, second = map(np.concatenate, strata)
+            size = stratified_difference(*strata, 1 - ERROR_RATE).value
+            low, high = ends or (None, None)
+            verdict = verdict_of(low, high) if ends else Verdict.TOO_FEW
+            won = _won(first, second)
+            yield Line("test", test.name, size, low, high, len(first), None, verdict, unit, *won)
 
 
 def only(result: Result, agents: Sequence[Spec]) -> Result:
