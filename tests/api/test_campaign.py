@@ -177,6 +177,30 @@ def test_secret_seeds_are_kept(study: Path) -> None:
     assert {seed for each in numbers.values() for seed in each} == {seeds[0]}
 
 
+def test_another_plan_that_was_faster_stays_as_it_is(study: Path) -> None:
+    slower = om.campaign(study)
+    other = study.with_name("other.toml")
+    other.write_text(TEXT.replace("exercises = 5", "exercises = 6"))
+    om.campaign(other, out=slower.path).run()
+    before = contents(slower.path)
+    with pytest.raises(StoreError, match="belongs to another plan"):
+        slower.run()
+    del before[str(slower.path / "lock")]
+    assert before.items() <= contents(slower.path).items()
+
+
+def test_what_was_removed_is_not_complete(study: Path) -> None:
+    campaign = om.campaign(study)
+    assert campaign.run().complete
+    for shard in campaign.directory(campaign.entries[0]).glob("outcomes/*"):
+        shard.unlink()
+    status = Campaign.open(campaign.path).status()
+    assert not status.complete
+    assert status.sentence == "not complete"
+    assert campaign.run().complete
+    assert campaign.status().complete
+
+
 def test_a_unit_is_quarantined_with_its_reason(study: Path) -> None:
     victims: list[Unit] = []
 
@@ -198,6 +222,7 @@ def test_a_unit_is_quarantined_with_its_reason(study: Path) -> None:
     assert [row.complete for row in rows] == [False, False, False, True, True, True]
     assert om.campaign(study).run(executor=this_process).quarantined == status.quarantined
     Path(given_up.file).unlink()  # it is tried again
+    assert om.campaign(study).status().sentence == "not complete"
     assert om.campaign(study).run().sentence == "complete"
 
 

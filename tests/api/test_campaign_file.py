@@ -214,7 +214,7 @@ def test_a_plan_is_the_same_again_as_json() -> None:
     assert slower.fingerprint == plan.fingerprint  # how it runs is no part of what is evaluated
     other = read(GRIDS.replace("seeds = [0, 5]", "seeds = [0, 6]"))
     assert other.fingerprint != plan.fingerprint
-    assert "the evaluation both-buttons-v1-seed-6" in other.difference(plan)
+    assert other.difference(plan).startswith("the file has the evaluation both-buttons-v1-seed-6")
 
 
 @pytest.mark.parametrize(
@@ -223,13 +223,38 @@ def test_a_plan_is_the_same_again_as_json() -> None:
         ("exercises = 2", "exercises = 3", "cups-1 the file has other exercises"),
         ('"random"', '"random(rate=2)"', "cups-1 the file has other agents (random-v1)"),
         ("exercises = 2", "traces = true\nexercises = 2", "traces or privileges"),
-        ('"cups"', '"buttons"', "the file has not the evaluation cups-1"),
+        ('"cups"', '"buttons"', "the file has the evaluation buttons-1"),
     ],
 )  # fmt: skip
 def test_how_plans_differ(old: str, new: str, said: str) -> None:
     changed = read(SMALLEST.replace(old, new))
-    assert said in changed.difference(read(SMALLEST)) or said in read(SMALLEST).difference(changed)
+    assert said in f"{changed.entries[0].name} {changed.difference(read(SMALLEST))}"
     assert changed.difference(changed) == ""
+
+
+def test_what_a_file_has_more_and_less_is_told() -> None:
+    one, two = read(SMALLEST), read("repetitions = 2\n" + SMALLEST)
+    assert two.difference(one) == "the file has the evaluation cups-2"
+    assert one.difference(two) == "the file has not the evaluation cups-2"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("name", "../../elsewhere"), ("name", "a/b"), ("name", ""), ("test", "\x1b[2J")],
+)
+def test_names_that_somebody_else_wrote_are_checked(key: str, value: str) -> None:
+    content = read(SMALLEST).to_json()
+    content["entries"][0][key] = value
+    with pytest.raises(InvalidInputError, match="cannot be"):
+        Plan.from_json(json.dumps(content))
+
+
+def test_titles_and_names_can_be_shown() -> None:
+    file = SMALLEST.replace("[[tests]]", '[[tests]]\nname = "a\\u001b[2J"')
+    with pytest.raises(InvalidInputError) as caught:
+        read('title = "a\\nb"\n' + file)
+    assert caught.value.message.count("cannot be shown") == 2
+    assert "line 1, title" in caught.value.message
 
 
 def test_repetitions_have_secret_seeds_of_their_own() -> None:

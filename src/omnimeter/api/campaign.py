@@ -41,6 +41,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.outcomes import stopped_at, that_count
+from omnimeter.contract.text import clean_line, clean_message
 from omnimeter.execution import slurm
 from omnimeter.execution.units import (
     Executor,
@@ -92,13 +93,9 @@ class Campaign:
             folder = plan.folders[-1]
             beside = os.path.relpath(folder, self.path.absolute())
             self.plan = plan = replace(plan, folders=(beside, folder))
-        stored = self._stored_plan(self.path) if self._file(self.path).exists() else None
-        if stored is not None and plan.is_elsewhere(stored):
-            self.plan = plan = replace(plan, entries=stored.entries, groups=stored.groups)
-        if stored is not None and (said := plan.difference(stored)):
-            message = f"{self.path} belongs to another plan: {said}."
-            raise StoreError(message, "Choose another directory with --out, or restore the file.")
-        self._new = stored is None
+        self._new = not self._file(self.path).exists()
+        if not self._new:
+            self._agree()
         if self._new and self.path.exists():
             with files.write_errors(self.path):
                 names = {each.name for each in self.path.iterdir()}
@@ -140,6 +137,20 @@ class Campaign:
         if not intact:
             raise StoreError(f"{file} is not as it was written.", "Restore the original file.")
         return plan
+
+    def _agree(self) -> None:
+        """Go on with what is stored, if the plan evaluates the same.
+
+        Raises:
+            StoreError: It evaluates something else, or what is stored cannot be read.
+        """
+        stored = self._stored_plan(self.path)
+        if self.plan.is_elsewhere(stored):
+            self.plan = replace(self.plan, entries=stored.entries, groups=stored.groups)
+        if said := self.plan.difference(stored):
+            message = f"{self.path} belongs to another plan: {said}."
+            raise StoreError(message, "Choose another directory with --out, or restore the file.")
+        self._new = False
 
     @cached_property
     def folder(self) -> str:
@@ -417,6 +428,8 @@ class Campaign:
         """Hold the lock; a look at it by ``status`` lasts a moment only."""
         files.make_directory(self.path, mode=0o700)
         with files.locked(self._layout, timeout=0.5):
+            if self._new and self._file(self.path).exists():  # another process was faster
+                self._agree()
             if self._new or self._stored_plan(self.path) != self.plan:
                 if self._source:
                     files.write(self.path / "campaign.toml", self._source)
@@ -518,21 +531,21 @@ class Campaign:
         Raises:
             StoreError: It cannot be read.
         """
-        progress = self._last_progress
-        # Of a complete one none is left that matters, and it may be on another machine by now.
-        tasks, unknown = ({}, "") if progress.complete else self._tasks()
         agents = tuple(row for entry in self.entries for row in self._agents(entry))
-        return Status(
+        status = Status(
             title=self.plan.title,
             running=is_locked(self._layout),
             agents=agents,
             quarantined=tuple(self._given_up()),
-            progress=progress,
-            tasks=tasks,
-            unknown=unknown,
-            submitted=not progress.complete and slurm.submitted(self.path),
+            progress=self._last_progress,
             damaged={str(path): error.message for path, error in self.damaged.items()},
         )
+        # Of a complete one none is left that matters, and it may be on another machine by now.
+        if status.complete:
+            return status
+        tasks, unknown = self._tasks()
+        submitted = slurm.submitted(self.path)
+        return replace(status, tasks=tasks, unknown=unknown, submitted=submitted)
 
     def _agents(self, entry: Entry) -> Iterator[AgentStatus]:
         """How far each agent of an evaluation is."""
@@ -552,7 +565,8 @@ class Campaign:
         for file in self._quarantine:
             try:
                 content = json.loads(file.read_bytes())
-                said = str(content["evaluation"]), tuple(content["agents"]), str(content["reason"])
+                agents = tuple(map(clean_line, content["agents"]))
+                said = clean_line(content["evaluation"]), agents, clean_message(content["reason"])
             except OSError as error:
                 raise read_error(error, file) from error
             except (ValueError, KeyError, TypeError) as error:
@@ -645,17 +659,22 @@ class Campaign:
         from omnimeter.reports.campaign import read_member
 
         groups: dict[str, list[Judged]] = {}
-        planned = Counter(map(self._name_of, self.entries))
-        for entry, member in zip(self.entries, self._members, strict=True):
+        classes: dict[str, set[str]] = {}
+        for entry in self.entries:
+            classes.setdefault(entry.setting, set()).add(entry.environment_class)
+        # The test of each evaluation, and its class if the test has several.
+        names = [
+            f"{entry.setting}, {entry.environment_class}"
+            if len(classes[entry.setting]) > 1
+            else entry.setting
+            for entry in self.entries
+        ]
+        planned = Counter(names)
+        for name, member in zip(names, self._members, strict=True):
             with read_member(member, trust=trust) as stored:
                 if stored is not None:
-                    groups.setdefault(self._name_of(entry), []).append(stored[1])
+                    groups.setdefault(name, []).append(stored[1])
         return [Taken(name, results, planned[name]) for name, results in groups.items()]
-
-    def _name_of(self, entry: Entry) -> str:
-        """The test of an evaluation, and its class if it has several."""
-        same = {e.environment_class for e in self.entries if e.setting == entry.setting}
-        return f"{entry.setting}, {entry.environment_class}" if len(same) > 1 else entry.setting
 
     def compare(
         self, reference: str | Spec | None = None, *, trust: bool = False

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import product
 from math import isfinite, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from omnimeter.api import universal
 from omnimeter.api.cluster import (
@@ -62,6 +62,16 @@ MOST_MISTAKES = 10
 
 LONGEST_NAME = 64
 """Characters of the name of an evaluation, which is also that of its directory."""
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{,99}")
+"""What ``_directory_name`` makes; a file that somebody else wrote may hold anything."""
+
+
+def _check_shown(*texts: str) -> None:
+    for text in texts:
+        if clean_line(text) != text:
+            raise InvalidInputError(f"{shown(text)} has characters that cannot be shown.")
 
 
 def _names(function: Callable[..., Any]) -> dict[str, Any]:
@@ -119,12 +129,17 @@ class Entry(JsonData):
     repetition: int = 0
     expected: int | None = None
 
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InvalidInputError(f"{self.name[:100]!r} cannot be the name of a directory.")
+        _check_shown(self.test, self.environment_class)
+
     @property
     def setting(self) -> str:
         """The test with its point in the grid, for tables."""
         named = ((name.removeprefix("set."), value) for name, value in self.point.items())
         values = ", ".join(f"{name}={_text(value)}" for name, value in named)
-        return f"{self.test} ({values})" if values else self.test
+        return f"{self.test} ({clean_line(values)})" if values else self.test
 
 
 @dataclass(frozen=True)
@@ -153,6 +168,9 @@ class Plan(JsonData):
     address: str | None = None
     slurm: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_shown(self.title)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -203,8 +221,8 @@ class Plan(JsonData):
         """How what another plan evaluates differs from this one; empty where it does not."""
         here, there = ({entry.name: entry for entry in each.entries} for each in (self, other))
         for missing, verb in (
-            (here.keys() - there.keys(), "has not"),
-            (there - here.keys(), "has"),
+            (here.keys() - there.keys(), "has"),
+            (there.keys() - here.keys(), "has not"),
         ):
             if missing:
                 first = sorted(missing)[0]
@@ -330,9 +348,8 @@ class _Reader:
         data = self._table((), self._data, _KEYS[""])
         if not self._is_plain((), self._data):
             self._raise()
-        given = data.get("title", title)
-        if not isinstance(given, str) or not given.strip():
-            self._tell(("title",), "this is no text.", 'Write title = "..."')
+        given = data.get("title", clean_line(title))
+        self._is_line(("title",), given)
         agents, groups = self._agents(data.get("agents"))
         seeds = self._seeds(data)
         limits = self._limits(data.get("limits", {}), set(groups.values()))
@@ -554,11 +571,23 @@ class _Reader:
                                 self._tell(("agents",), "there are too many.", advice)
         return agents, groups
 
+    def _is_line(self, where: Where, value: Any) -> TypeGuard[str]:
+        """Whether a value is a text that can be shown in one line."""
+        said = ""
+        if not isinstance(value, str) or not value.strip():
+            said = "this is no text."
+        elif clean_line(value) != value:
+            said = f"{shown(value)} has characters that cannot be shown."
+        if said:
+            self._tell(where, said, f'Write {where[-1]} = "..."')
+        return not said
+
     def _tests(
         self, given: Any, agents: list[Spec], groups: Mapping[str, str], seeds: list[int] | int
     ) -> tuple[Entry, ...]:
         """The evaluations of all tests."""
         entries: list[Entry] = []
+        taken: set[str] = set()
         named: dict[str, int] = {}
         repetitions: list[int | None] = [None] * seeds if isinstance(seeds, int) else [*seeds]
         for number, table in enumerate(self._tables("tests", given)):
@@ -570,8 +599,7 @@ class _Reader:
             )
             default = first if isinstance(first, str) and first else f"test {number + 1}"
             name = table.get("name", _without_parameters(default))
-            if not isinstance(name, str) or not name.strip():
-                self._tell((*where, "name"), "this is no text.", 'Write name = "..."')
+            if not self._is_line((*where, "name"), name):
                 continue
             if name in named:
                 other = f"tests[{named[name]}] has the name {name!r} too."
@@ -598,7 +626,8 @@ class _Reader:
                     said += [f"{key.removeprefix('set.')} {_text(v)}" for key, v in point.items()]
                     said.append(f"seed {seed}" if seed is not None else str(repetition))
                     drawn = repetition if seed is None else 0
-                    unique = _directory_name(said, {entry.name for entry in entries})
+                    unique = _directory_name(said, taken)
+                    taken.add(unique)
                     entry = Entry(unique, made, name, label, point, drawn, expected)
                     entries.append(entry)
         return tuple(entries)

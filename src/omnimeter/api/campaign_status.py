@@ -96,8 +96,20 @@ class Status(JsonData):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do but what is quarantined, and nothing is damaged."""
-        return self.progress.complete and not self.damaged
+        """Whether nothing is left to do but what is quarantined, and nothing is damaged.
+
+        What the last run found may no longer hold: somebody may have removed files since then.
+        """
+        found = self.progress.complete and not self.damaged
+        if not found or len(self.quarantined) < self.progress.quarantined:
+            return False
+        given_up = {(each.evaluation, agent) for each in self.quarantined for agent in each.agents}
+        return all(
+            row.stopped
+            or row.finished >= (row.expected or 0)
+            or (row.evaluation, row.agent) in given_up
+            for row in self.agents
+        )
 
     @property
     def sentence(self) -> str:
