@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import stat
+import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from math import nan
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from omnimeter.contract import Fault, FaultKind, Outcome
+from omnimeter.contract import Ending, Fault, FaultKind, Outcome
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import fingerprint
 from omnimeter.results import Record, Writer, open_writer
@@ -222,20 +226,35 @@ def test_the_same_exercises_run_again_get_a_shard_of_their_own(tmp_path: Path) -
 @pytest.mark.parametrize(
     "pair",
     [
-        (lost(1), replace(lost(1), interactions=3)),  # as many attempts
-        (lost(1, attempts=2), make_outcome(1)),  # fewer, and no fault
-        (make_outcome(1), replace(make_outcome(1), attempts=2)),  # nothing to run again
+        (make_outcome(1), replace(make_outcome(1), total=0.75)),
+        (lost(1, attempts=2), make_outcome(1), replace(make_outcome(1), ending=Ending.STOPPED)),
+        (make_outcome(1), replace(make_outcome(1), attempts=2, interactions=1)),
     ],
 )
-def test_attempts_that_cannot_follow_each_other_are_an_error(
-    tmp_path: Path, pair: tuple[Outcome, Outcome]
+def test_shards_that_say_different_things_of_an_exercise_are_an_error(
+    tmp_path: Path, pair: tuple[Outcome, ...]
 ) -> None:
-    last = replace(make_outcome(1), attempts=9)
-    directory = merged(tmp_path, *([each, make_outcome(n)] for n, each in enumerate(pair, 2)))
+    others = [make_outcome(n) for n in range(2, 2 + len(pair))]
+    directory = merged(tmp_path, *([each, other] for each, other in zip(pair, others, strict=True)))
     with pytest.raises(StoreError, match="disagree on exercise 1"):
         Record(directory).outcomes()
     with pytest.raises(StoreError, match="disagree on exercise 1"), open_writer(directory, SPEC):
-        _ = Writer(directory).append([last])
+        _ = Writer(directory).append([replace(make_outcome(1), attempts=9)])
+    intact = Record(directory, damaged="skip")
+    assert intact.outcomes() == others
+    assert "disagree on exercise 1" in str(*intact.damaged.values())
+
+
+@given(st.permutations(range(4)))
+def test_an_exercise_that_was_done_several_times_counts_once(order: Sequence[int]) -> None:
+    """As when a job of a cluster that seemed lost went on after all."""
+    done = replace(make_outcome(1), remarks={"seconds": 0.5})
+    several = [done, replace(done, remarks={"seconds": 0.25}), lost(1), lost(1, attempts=5)]
+    with tempfile.TemporaryDirectory() as path:
+        shards = ([several[place], make_outcome(2 + place)] for place in order)
+        (found, *others) = Record(merged(Path(path), *shards)).outcomes()
+    assert found == several[1]
+    assert others == [make_outcome(n) for n in range(2, 6)]
 
 
 @pytest.mark.parametrize("name", ["lock", "outcomes", "provenance", "key.json"])

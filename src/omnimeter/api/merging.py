@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +11,12 @@ import numpy as np
 
 from omnimeter.api.evaluation import load
 from omnimeter.api.result import MergedRecord, Result, consented
-from omnimeter.contract import InvalidInputError, Outcome, Outcomes, Spec
-from omnimeter.contract.outcomes import ENDINGS, FAULTS, INFRASTRUCTURE, STOPPED, JoinedOutcomes
+from omnimeter.contract import InvalidInputError, Outcomes, Spec
+from omnimeter.contract.outcomes import ENDINGS, FAULTS, JoinedOutcomes
 from omnimeter.contract.spec import canonical_json
 from omnimeter.protocols import Evaluation
 from omnimeter.protocols.evaluation import is_complete
-
-WHAT_HAPPENED = ("ending", "fault", "interactions", "total", "last_time", "payoff", "paid")
-"""The columns in which the outcomes of one exercise must agree. What else is in an outcome, such as
-measured computation times, need not."""
+from omnimeter.results.agreement import one_of_each
 
 
 def merge(*results: Result | str | Path, trust: bool = False) -> Result:
@@ -179,19 +174,14 @@ def _chosen(
     if len(parts) == 1:
         return parts[0][1], sources
     joined = JoinedOutcomes([done for _, done in parts])
-    spoilt = joined.faults == INFRASTRUCTURE
-    order = np.lexsort((sources, -joined.attempts, spoilt, joined.keys))
-    same = np.append(False, joined.keys[order][1:] == joined.keys[order][:-1])
-    _check_agreement(agent, joined, order, same, [names[place] for place in sources.tolist()])
-    group = np.cumsum(~same) - 1
-    first = order[~same]
-    equal = (spoilt[order] == spoilt[first[group]]) & (
-        joined.attempts[order] == joined.attempts[first[group]]
-    )
-    tied = equal & (np.bincount(group[equal], minlength=len(first)) > 1)[group]
-    if tied.any():
-        for place, row in _of_ties(joined, order[tied], group[tied]):
-            first[place] = row
+    first, disagreements = one_of_each(joined)
+    if disagreements:
+        name, rows, others = disagreements[0]
+        pair = np.array([rows[0], others[0]])
+        values = " and ".join(_shown(name, joined.column(name)[row]) for row in pair)
+        where = [names[place] for place in sources[pair].tolist()]
+        what = f"{_TITLES[name]} is {values}"
+        raise _disagreement(agent, int(joined.numbers[pair[0]]), where, what)
     chosen, own = joined.take(first), sources[first]
     distinct = all(len(np.unique(done.numbers)) == len(done) for _, done in parts)
     ordered = np.argsort(chosen.numbers, kind="stable")
@@ -201,56 +191,6 @@ def _chosen(
         where = [names[place] for place in own[pair].tolist()]
         raise _disagreement(agent, int(chosen.numbers[pair[0]]), where, "it is another exercise")
     return chosen, own
-
-
-def _of_ties(joined: Outcomes, rows: Any, groups: Any) -> Iterator[tuple[int, int]]:
-    """Of each group of outcomes that agree, the one that is kept: its group and its row.
-
-    It depends on nothing but what the outcomes say. Objects are only made where more than columns
-    and remarks could differ.
-    """
-    tied = joined.take(rows)
-    plain = (tied.faults == 0) & (tied.interactions > 0)
-    texts, open_rows = tied.remark_texts(), list[int]()
-    for group, members in groupby(range(len(rows)), key=lambda place: int(groups[place])):
-        own = list(members)
-        if plain[own].all() and len({texts[place] for place in own}) == 1:
-            yield group, int(rows[own[0]])
-        else:
-            open_rows += own
-    chosen = np.array(open_rows, np.int64)
-    triples = zip(groups[chosen].tolist(), rows[chosen].tolist(), tied.take(chosen), strict=True)
-    for group, alike in groupby(triples, key=lambda triple: int(triple[0])):
-        yield group, min(alike, key=lambda triple: _rank(triple[2]))[1]
-
-
-def _rank(outcome: Outcome) -> tuple[bool, str]:
-    """Sorts outcomes that agree. One after which the agent was not stopped tells of more."""
-    return STOPPED in outcome.remarks, json.dumps(outcome.to_json(), sort_keys=True)
-
-
-def _check_agreement(
-    agent: Spec, joined: Outcomes, order: Any, same: Any, names: Sequence[str]
-) -> None:
-    """Check that evaluations say the same of the exercises that are in several of them.
-
-    Raises:
-        InvalidInputError: They do not.
-    """
-    sound = joined.faults[order] != INFRASTRUCTURE
-    pairs = np.flatnonzero(same & sound & np.append(False, sound[:-1]))
-    one, other = order[pairs - 1], order[pairs]
-    for name in WHAT_HAPPENED:
-        column = joined.column(name)
-        differ = column[one] != column[other]
-        if column.dtype.kind == "f":
-            differ &= ~(np.isnan(column[one]) & np.isnan(column[other]))
-        if differ.any():
-            rows = [int(each[np.flatnonzero(differ)[0]]) for each in (one, other)]
-            values = " and ".join(_shown(name, column[row]) for row in rows)
-            what = f"{_TITLES[name]} is {values}"
-            number = int(joined.numbers[rows[0]])
-            raise _disagreement(agent, number, [names[row] for row in rows], what)
 
 
 _TITLES: Mapping[str, str] = {

@@ -268,23 +268,19 @@ def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comp
         return none, "some tests are compared by exercises, others by repetitions"
     if len({(seed.design.payoff, seed.support) for seed in seeds}) > 1:
         return none, "the tests are paid by different payoffs"
-    ends = None
-    if any(test.is_open for test in tests):
-        of_tests = [each for each in _watched(tests, agent, reference) if each is not None]
-        if len(of_tests) < len(tests):
-            return none, "some test has no interval yet"
-        # Those of the tests hold at once, so that their mean holds too.
-        ends = fmean(low for low, _ in of_tests), fmean(high for _, high in of_tests)
-    if any(each.low is None for each in alone):
+    is_open = any(test.is_open for test in tests)
+    of_tests = [each for each in _watched(tests, agent, reference) if each] if is_open else []
+    if any(each.low is None for each in alone) or (is_open and len(of_tests) < len(tests)):
         return none, "some test has no interval yet"
     known = [
         Estimate(e.difference, e.low, e.high, 1 - ERROR_RATE, e.count, bounded=e.bounded)
         for e in alone
         if e.difference is not None and e.low is not None and e.high is not None
     ]
-    p, whole = None, combined_mean(known)
+    p, ends, whole = None, None, combined_mean(known)
     sequential = any(seed.design.precision is not None for seed in seeds)
-    if ends is not None:
+    if is_open:  # the intervals of the tests hold at once, so that their mean holds too
+        ends = fmean(low for low, _ in of_tests), fmean(high for _, high in of_tests)
         whole = replace(whole, low=ends[0], high=ends[1], bounded=False)
     elif _is_balanced(tests, agent, reference) and not sequential:
         strata, support = strata_of(seeds, agent, reference), support_of(seeds)

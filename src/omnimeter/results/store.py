@@ -18,6 +18,7 @@ from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.exercise import supersedes
 from omnimeter.contract.spec import canonical_json, fingerprint
 from omnimeter.results import files, merging, sealing, tables
+from omnimeter.results.agreement import Disagreement, one_of_each
 from omnimeter.results.columns import Columns, Objects, StoredOutcomes
 from omnimeter.results.files import Layout, read_error, write_errors
 from omnimeter.results.journal import Journals
@@ -31,7 +32,6 @@ from omnimeter.results.provenance import (
 from omnimeter.results.traces import StoredTraces, encode_traces, read_traces, stored_traces
 
 _TRIES = 10  # readings of a directory whose shards are merged meanwhile
-_DISAGREEING = 512  # pairs of outcomes of the same exercise that are compared together
 _DIGITS = "0123456789abcdef"
 _FIELDS = ("versions", "revisions", "machine")  # fields of a provenance that are tables
 
@@ -135,21 +135,22 @@ class Record:
         """The shards that are looked at."""
         # A directory that changes while it is listed may hide a merged shard that is already there
         # and those in it, which are already gone.
-        names, again = set(self._layout.shards()), set(self._layout.shards())
-        while not names <= again:
-            names, again = again, set(self._layout.shards())
+        if self._only is not None:  # a merged one is not among them
+            again = {name for name in self._only if self._layout.outcome_shard(name).exists()}
+        else:
+            names, again = set(self._layout.shards()), set(self._layout.shards())
+            while not names <= again:
+                names, again = again, set(self._layout.shards())
         return sorted(
-            name
-            for name in again
-            if (self._only is None or name in self._only)
-            and self._layout.outcome_shard(name) not in self.damaged
+            name for name in again if self._layout.outcome_shard(name) not in self.damaged
         )
 
     def _last_attempts(self) -> IntArray:
         """The rows that count, in order.
 
         Raises:
-            StoreError: Two shards disagree on an exercise.
+            StoreError: Two shards disagree on an exercise. If damage is left out, it is noted, and
+                such exercises are left out.
         """
         columns = self._columns
         rows = columns.order
@@ -158,18 +159,32 @@ class Record:
             rows = rows[~np.array(left_over)[columns.arrays["shard"][rows]]]
         if not len(rows):
             return rows
-        key, attempts = columns.arrays["key"][rows], columns.arrays["attempts"][rows]
+        key = columns.arrays["key"][rows]
         again = np.flatnonzero(key[1:] == key[:-1])
-        for first in range(0, len(again), _DISAGREEING):
-            places = again[first : first + _DISAGREEING]
-            earlier, later = (self._made.of(columns, rows[places + step]) for step in (0, 1))
-            for place, one, other in zip(places.tolist(), earlier, later, strict=True):
-                same = attempts[place] == attempts[place + 1] and _text(one) == _text(other)
-                if not (same or supersedes(other, one)):
-                    pair = columns.arrays["shard"][rows[place : place + 2]]
-                    names = sorted(columns.shards[each] for each in pair.tolist())
-                    raise _disagreement(other, *map(self._layout.outcome_shard, names))
-        return np.delete(rows, again) if len(again) else rows
+        if not len(again):
+            return rows
+        several = np.union1d(again, again + 1)
+        outcomes = StoredOutcomes(columns, rows[several], self._made)
+        chosen, disagreements = one_of_each(outcomes)
+        if disagreements:
+            error = self._disagreement(outcomes, disagreements[0])
+            if not self._skips:
+                raise error
+            self.damaged[self._layout.outcomes] = error
+            disputed = np.concatenate([outcomes.keys[each.rows] for each in disagreements])
+            chosen = chosen[~np.isin(outcomes.keys[chosen], disputed)]
+        return np.delete(rows, np.setdiff1d(several, several[chosen]))
+
+    def _disagreement(self, outcomes: StoredOutcomes, found: Disagreement) -> DamagedError:
+        pair = [int(found.rows[0]), int(found.others[0])]
+        shards = sorted({name for row in pair for name in outcomes.take(np.array([row])).shards})
+        where = " and ".join(str(self._layout.outcome_shard(name)) for name in shards)
+        number, label = int(outcomes.numbers[pair[0]]), outcomes.label(pair[0])
+        return DamagedError(
+            f"{where} disagree on exercise {number} of {label}.",
+            "Remove the one that is wrong, or both, and run the evaluation again: exercises that "
+            "are missing then will be run again.",
+        )
 
     def trace(self, key: str) -> Trace | None:
         """The trace of one exercise, if it was stored."""
@@ -238,20 +253,6 @@ class Record:
                 if not self._skips:
                     raise self.damaged[path] from error
         return provenance
-
-
-def _text(outcome: Outcome) -> str:
-    """All that an outcome says; a NaN equals itself there."""
-    return json.dumps(outcome.to_json(), sort_keys=True)
-
-
-def _disagreement(outcome: Outcome, first: Path, second: Path) -> DamagedError:
-    exercise = outcome.exercise
-    return DamagedError(
-        f"{first} and {second} disagree on exercise {exercise.number} of {exercise.agent.label}.",
-        "Remove the one that is wrong, or both, and run the evaluation again: exercises that are "
-        "missing then will be run again.",
-    )
 
 
 class Writer(Record):
