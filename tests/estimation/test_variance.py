@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from omnimeter.estimation import repeated_measures, repeated_measures_two_way
+from omnimeter.estimation import repeated_measures
 
 BUSHTUCKER = np.array(
     [
@@ -30,16 +30,15 @@ tables = arrays(
 
 
 def of_statsmodels(values):
-    """Rows of F, degrees of freedom and p-values, as ``AnovaRM`` has them."""
+    """F, degrees of freedom and p-value, as ``AnovaRM`` has them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of imports
         import pandas as pd
         from statsmodels.stats.anova import AnovaRM
 
-        names = ["subject", "a", "b"][: values.ndim]
-        places = dict(zip(names, np.indices(values.shape).reshape(values.ndim, -1), strict=True))
-        frame = pd.DataFrame({**places, "y": values.ravel()})
-        return AnovaRM(frame, "y", "subject", within=names[1:]).fit().anova_table.to_numpy()
+        subject, condition = np.indices(values.shape).reshape(2, -1)
+        frame = pd.DataFrame({"subject": subject, "a": condition, "y": values.ravel()})
+        return AnovaRM(frame, "y", "subject", within=["a"]).fit().anova_table.to_numpy()[0]
 
 
 def row(effect):
@@ -47,17 +46,10 @@ def row(effect):
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (5, 3), (30, 6)])
-def test_one_factor_is_that_of_statsmodels(shape):
+def test_it_is_that_of_statsmodels(shape):
     rng = np.random.default_rng(shape[0])
     values = rng.exponential(size=shape) + rng.normal(size=(shape[0], 1)) + np.arange(shape[1]) / 3
-    assert row(repeated_measures(values)) == pytest.approx(of_statsmodels(values)[0])
-
-
-def test_two_factors_are_those_of_statsmodels():
-    values = np.random.default_rng(1).normal(size=(7, 3, 4)) + np.arange(3)[:, None] / 2
-    effects = repeated_measures_two_way(values)
-    ours = [row(each) for each in (effects.first, effects.second, effects.interaction)]
-    assert np.array(ours) == pytest.approx(of_statsmodels(values))
+    assert row(repeated_measures(values)) == pytest.approx(of_statsmodels(values))
 
 
 def test_a_printed_example_and_its_correction():
@@ -83,17 +75,6 @@ def test_two_conditions_are_the_paired_t_test():
     assert effect.statistic == pytest.approx(expected.statistic**2)
     assert effect.p_value == effect.corrected_p_value == pytest.approx(expected.pvalue)
     assert effect.sphericity == 1
-
-
-def test_two_factors_with_one_that_does_nothing_share_their_effect():
-    """Of values without noise in the second factor, its effect and the interaction have none."""
-    values = np.random.default_rng(4).normal(size=(6, 3))
-    effects = repeated_measures_two_way(np.repeat(values[:, :, None], 2, axis=2))
-    alone = repeated_measures(values)
-    assert row(effects.first) == pytest.approx(row(alone))
-    assert effects.first.share.value == pytest.approx(alone.share.value)
-    assert isnan(effects.second.statistic)
-    assert (effects.second.p_value, effects.second.share.bounded) == (1, True)
 
 
 def test_tables_without_error_say_nothing_of_the_share():
@@ -126,17 +107,11 @@ def test_the_order_of_conditions_and_subjects_does_not_count(values, random):
     assert one.sphericity == pytest.approx(other.sphericity, nan_ok=True)
 
 
-@pytest.mark.parametrize("method", [repeated_measures, repeated_measures_two_way])
-def test_bad_tables_are_rejected(method):
-    dimensions = 2 if method is repeated_measures else 3
-    for shape in (
-        (3,) * (dimensions - 1),
-        (1,) + (3,) * (dimensions - 1),
-        (3,) * dimensions + (2,),
-    ):
+def test_bad_tables_are_rejected():
+    for shape in ((3,), (1, 3), (3, 1), (3, 3, 2)):
         with pytest.raises(ValueError, match="at least"):
-            method(np.ones(shape))
+            repeated_measures(np.ones(shape))
     with pytest.raises(ValueError, match="not finite"):
-        method(np.full((3,) * dimensions, np.nan))
+        repeated_measures(np.full((3, 3), np.nan))
     with pytest.raises(ValueError, match="confidence"):
-        method(np.ones((3,) * dimensions), 0)
+        repeated_measures(np.ones((3, 3)), 0)

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import omnimeter as om
+from brl_samples import remarks
 from omnimeter.api.campaign import Campaign
 from omnimeter.cli.app import app
 from omnimeter.contract import (
@@ -37,7 +38,13 @@ from omnimeter.estimation import (
 )
 from omnimeter.reports import campaign_page
 from omnimeter.reports.campaign import Member, Scored, campaign_scores, combined_score
-from omnimeter.reports.campaign_page import Study, gather_campaign, render_campaign, write_data
+from omnimeter.reports.campaign_page import (
+    Study,
+    gather_campaign,
+    render_campaign,
+    ways_of,
+    write_data,
+)
 from omnimeter.reports.campaign_sections import Section, sections_of
 from omnimeter.reports.campaign_tables import (
     NOTHING_LEARNT,
@@ -47,8 +54,9 @@ from omnimeter.reports.campaign_tables import (
     tables_of,
 )
 from omnimeter.reports.comparisons import Verdict, comparisons_over, rows_over, samples_of
-from omnimeter.reports.latex import plain
+from omnimeter.reports.latex import plain, tabular
 from omnimeter.reports.scores import Eligibility
+from omnimeter.reports.tables import Cell, Table, write_table
 from omnimeter.results import open_writer
 from omnimeter.results.columns import StoredOutcomes
 from reports_samples import FIXED, OOPS, PLAIN, Page, an_evaluation, read
@@ -64,6 +72,7 @@ def member(
     test: str = "sample",
     rewards: Mapping[Spec, Sequence[float]] | None = None,
     complexities: Sequence[float] = (),
+    **more: object,
 ) -> Member:
     """An evaluation on disk with these payoffs; they may be fewer than there are exercises."""
     count = max(map(len, payoffs.values()))
@@ -80,7 +89,7 @@ def member(
                 fault = given if isinstance(given, Fault) else None
                 payoff = None if isinstance(given, Fault) else given
                 ending = Ending.BUDGET if fault is None else Ending.FAULT
-                outcome = Outcome(exercise, payoff, 40, 0.0, 4, 4, ending, fault=fault)
+                outcome = Outcome(exercise, payoff, 40, 0.0, 4, 4, ending, fault=fault, **more)  # type: ignore[arg-type]
                 outcomes.append(outcome)
                 if rewards is not None:
                     row_of = np.array(rewards[agent], dtype=np.float64)
@@ -236,6 +245,22 @@ def test_where_nothing_was_learnt_there_is_a_sentence(tmp_path: Path) -> None:
     assert NOTHING_LEARNT[:40] in (tmp_path / "latex" / "report.tex").read_text()
 
 
+def test_returns_are_paired_within_each_seed_whatever_is_missing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    members = []
+    for seed, left in ((1, {PLAIN: 20, FIXED: 40}), (2, {PLAIN: 40, FIXED: 30})):
+        problems = rng.uniform(-0.9, 0.8, 40)  # which differ much more than the agents
+        own = {PLAIN: problems, FIXED: problems + rng.uniform(0.03, 0.05, 40)}
+        rows = {agent: own[agent][: left[agent]].tolist() for agent in AGENTS}
+        members.append(member(tmp_path, seed, rows, remarks=remarks(1e-3)))
+    timed = only(members).timed
+    assert timed is not None
+    assert timed.note == (
+        "Without bounds, constant-v1(action=1) is the best (simultaneous, 50 MDPs). "
+        "Only the 50 of 70 MDPs count that all settings have finished."
+    )
+
+
 def test_of_an_agent_with_faults_there_are_only_scores(tmp_path: Path) -> None:
     values = [0.9, OOPS, 0.8, OOPS, 0.7, 0.9, 0.6, 0.9]
     payoffs = {PLAIN: values, FIXED: FIRST[FIXED], Spec("constant-v1", {"action": 2}): FIRST[PLAIN]}
@@ -328,6 +353,30 @@ def test_many_tests_have_a_row_each(tmp_path: Path) -> None:
     assert few.headings == ("Agent", "Mean rank", "test 0!", "test 1!")
     assert few.rows[0][2].style == "strong"
     assert few.rows[1][2].style == "worse"
+
+
+def test_tests_may_be_called_as_a_column_or_a_formula(tmp_path: Path) -> None:
+    members = [member(tmp_path, 1, FIRST, test=name) for name in ("agent", "mean_rank", "=1+1")]
+    sections = [section for section, _, _ in sections_of(members)]
+    few, many = overview_table(sections), overview_table(sections * 3)
+    write_table(few, tmp_path / "few.csv")
+    write_table(many, tmp_path / "many.csv")
+    with (tmp_path / "few.csv").open() as stream:
+        (best, _) = csv.DictReader(stream)
+    scores = {f"score_{section.key}": section.rows[0].value for section in sections}
+    assert list(best) == ["agent", "mean_rank", *scores]
+    assert (best["agent"], best["mean_rank"]) == (FIXED.label, "1.0")
+    assert {name: float(best[name]) for name in scores} == scores
+    with (tmp_path / "many.csv").open() as stream:
+        assert {row["test"] for row in csv.DictReader(stream)} == {"agent", "mean_rank", "'=1+1"}
+
+
+def test_each_way_of_making_results_tells_its_own_times() -> None:
+    old, new = {"versions": {"numpy": "1"}}, {"versions": {"numpy": "2"}}
+    days = [(old, "2026-01-02"), (new, "2026-03-01"), (old, "2026-01-01")]
+    told = map(dict, ways_of([{**way, "started": day} for way, day in days]))
+    seen = [(each["Versions"], each["Started"], each["Sessions"]) for each in told]
+    assert seen == [("numpy 1", "2026-01-01 to 2026-01-02", "2"), ("numpy 2", "2026-03-01", "1")]
 
 
 def test_the_result_has_at_most_three_sentences(pair: list[Member], tmp_path: Path) -> None:
@@ -491,6 +540,19 @@ def test_the_latex_compiles(finished: Path, tmp_path: Path) -> None:
     assert (folder / "report.pdf").stat().st_size > 10_000
     assert "Overfull" not in done.stdout
     assert "[U+" not in source
+
+
+@pytest.mark.skipif(TEX is None, reason="neither pdflatex nor tectonic is installed")
+def test_rows_that_begin_like_an_argument_compile(tmp_path: Path) -> None:
+    names = ["[1cm] x", "* y", "\N{CYRILLIC CAPITAL LETTER BE} z", "[U+0431]", "=1+1"]
+    rows = tuple((Cell(name, {}), Cell("0.5", {})) for name in names)
+    source = tabular(Table(("[Agent]", "Score"), rows))
+    document = rf"\documentclass{{article}}\usepackage{{booktabs,array}}\begin{{document}}{source}"
+    (tmp_path / "rows.tex").write_text(document + "\n\\end{document}")
+    command = [str(TEX), "rows.tex"]
+    options = {"cwd": tmp_path, "stdin": subprocess.DEVNULL, "capture_output": True}
+    done = subprocess.run(command, **options, text=True, check=False)  # type: ignore[call-overload]
+    assert (done.returncode, "Error" in done.stdout) == (0, False), done.stdout[-3000:]
 
 
 def test_latex_has_titles_and_names_of_any_length() -> None:

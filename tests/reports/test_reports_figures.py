@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from omnimeter.contract import Budget, Ending, InvalidInputError, Spec, Trace
 from omnimeter.estimation import mean
@@ -100,7 +103,9 @@ def a_trace(rewards: Sequence[float], times: Sequence[int] | None = None, **more
     return Trace(np.array(rewards, dtype=float), when, 4, **more)  # type: ignore[arg-type]
 
 
-def learned(traces: Sequence[Trace], *budgets: Budget) -> CurveFigure | None:
+def learned(
+    traces: Sequence[Trace], *budgets: Budget, order: Sequence[int] = ()
+) -> CurveFigure | None:
     """The figure of one agent's traces, one exercise for each budget, and of an unknown one."""
     outcomes = [
         replace(an_outcome(GOOD, n, 0.5), exercise=an_exercise(GOOD, n, budget=budget))
@@ -108,6 +113,7 @@ def learned(traces: Sequence[Trace], *budgets: Budget) -> CurveFigure | None:
     ]
     result = replace(a_result({GOOD: []}), outcomes={GOOD: outcomes})
     keyed = [(one.exercise.key, trace) for one, trace in zip(outcomes, traces, strict=False)]
+    keyed = [keyed[place] for place in order] if order else keyed
     return learning_figure(result, score_rows(result), [*keyed, ("0" * 16, a_trace([1.0]))])
 
 
@@ -126,6 +132,23 @@ def test_learning_curves_are_means_of_running_averages() -> None:
     expected = mean([1.0, 0.0])
     assert (curve.lows[0], curve.highs[0]) == pytest.approx((expected.low, expected.high))
     assert (curve.lows[1], curve.highs[1]) == (0.5, 0.5)
+
+
+@given(
+    st.lists(st.lists(st.floats(-1e9, 1e9), min_size=3, max_size=3), min_size=2, max_size=9),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_traces_does_not_count(rewards: list[list[float]], random: Random) -> None:
+    """It is that in which they happened to be stored."""
+    budgets, places = [Budget(3)] * len(rewards), list(range(len(rewards)))
+    random.shuffle(places)
+    traces = [a_trace(each) for each in rewards]
+    assert learned(traces, *budgets) == learned(traces, *budgets, order=places)
+    (curve,) = learned(traces, *budgets).curves  # type: ignore[union-attr]
+    expected = mean([each[0] for each in rewards])
+    assert curve.values[0] == pytest.approx(expected.value)
+    if isfinite(expected.low):
+        assert (curve.lows[0], curve.highs[0]) == pytest.approx((expected.low, expected.high))
 
 
 def test_learning_curves_over_time() -> None:

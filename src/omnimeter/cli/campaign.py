@@ -256,6 +256,7 @@ def results(
     """
     from omnimeter.api.campaign import Campaign
     from omnimeter.contract import InvalidInputError
+    from omnimeter.contract.text import no_formula
     from omnimeter.reports.scores import FAULTY, PRIVILEGED
     from omnimeter.reports.text import fault_counts, interval, number
 
@@ -271,7 +272,7 @@ def results(
         writer.writerow(_plain(rows[0]))
         for row in rows:
             values = {**_plain(row), "faults": sum(row.faults.values())}
-            writer.writerow(["" if value is None else value for value in values.values()])
+            writer.writerow(map(no_formula, values.values()))
     else:
         headings = ("agent", "score", "95 % interval", "seeds", "exercises", "faults")
         for title, of_one in groupby(rows, lambda row: (row.test, row.environment_class)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
 
 _SEQUENCES = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor movements, modes
@@ -21,6 +22,9 @@ _BARE = re.compile(
     r"""(?<![\w/\\.~])(?:file:/+|(?<!:)//+|/(?!/)|\\\\|[A-Za-z]:[\\/])[^\s"'`<>|:;,()]*[/\\]"""
 )
 """The folders of any other absolute path."""
+
+FORMULA = "^[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]"
+"""How a text begins that spreadsheets take for a formula."""
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """Written in the place of what cannot be shown."""
@@ -80,3 +84,8 @@ def clean_detail(text: str) -> str:
     if len(text) > LONGEST_DETAIL:
         text = "…" + text[1 - LONGEST_DETAIL :]
     return without_folders(text)
+
+
+def no_formula(value: Any) -> Any:
+    """A value for a CSV file, with an apostrophe before what spreadsheets take for a formula."""
+    return f"'{value}" if isinstance(value, str) and re.match(FORMULA, value) else value

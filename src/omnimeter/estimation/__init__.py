@@ -45,16 +45,13 @@ from omnimeter.estimation.reliability import intraclass, stability
 from omnimeter.estimation.sequences import difference_sequence, mean_sequence
 from omnimeter.estimation.variance import (
     Effect,
-    Effects,
     repeated_measures,
-    repeated_measures_two_way,
 )
 
 __all__ = [
     "Band",
     "Correlation",
     "Effect",
-    "Effects",
     "Estimate",
     "LearningSpeed",
     "Line",
@@ -85,7 +82,6 @@ __all__ = [
     "regression",
     "regression_band",
     "repeated_measures",
-    "repeated_measures_two_way",
     "stability",
     "stratified_difference",
     "stratified_mean",

@@ -16,7 +16,7 @@ STEPS = 60
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one factor, or the interaction of two, does to the values of the same subjects.
+    """What one factor does to the values of the same subjects.
 
     Attributes:
         statistic: F, the mean square of the effect by that of its error. Infinite where there is an
@@ -40,21 +40,6 @@ class Effect:
     share: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """The effects of two factors.
-
-    Attributes:
-        first: That of the first factor.
-        second: That of the second factor.
-        interaction: How the effect of one depends on the other.
-    """
-
-    first: Effect
-    second: Effect
-    interaction: Effect
-
-
 def repeated_measures(values: ArrayLike, confidence: float = 0.95) -> Effect:
     """The analysis of variance of one factor within subjects, such as agents on exercises.
 
@@ -76,63 +61,18 @@ def repeated_measures(values: ArrayLike, confidence: float = 0.95) -> Effect:
     Raises:
         ValueError: No such table, a value not finite, or a confidence not in (0, 1).
     """
-    table = _table(values, 2, confidence)
-    return _effect(table, _contrasts(table.shape[1]), np.ones((1, 1)), confidence)
-
-
-def repeated_measures_two_way(values: ArrayLike, confidence: float = 0.95) -> Effects:
-    """The analysis of variance of two factors within subjects, such as agents and complexities.
-
-    Each effect has an error of its own: how much it differs between subjects. All else is as in
-    ``repeated_measures``.
-
-    Args:
-        values: The values of each subject, a row for each condition of the first factor with a
-            value for each of the second; two or more of each.
-        confidence: The confidence of the intervals.
-
-    Raises:
-        ValueError: No such table, a value not finite, or a confidence not in (0, 1).
-    """
-    table = _table(values, 3, confidence)
-    subjects, *sizes = table.shape
-    rows = table.reshape(subjects, -1)
-    means = [np.full((size, 1), 1 / sqrt(size)) for size in sizes]
-    one, other = (_contrasts(size) for size in sizes)
-    return Effects(
-        _effect(rows, one, means[1], confidence),
-        _effect(rows, means[0], other, confidence),
-        _effect(rows, one, other, confidence),
-    )
-
-
-def _table(values: ArrayLike, dimensions: int, confidence: float) -> FloatArray:
-    error_rate(confidence)
-    table = np.asarray(values, dtype=np.float64)
-    if table.ndim != dimensions or min(table.shape) < 2:
-        raise ValueError(
-            f"an analysis of variance needs two subjects and two conditions of each factor at "
-            f"least, in {dimensions} dimensions, not the shape {table.shape}"
-        )
-    if not np.all(np.isfinite(table)):
-        raise ValueError("a table has a value that is not finite")
-    return table
-
-
-def _contrasts(size: int) -> FloatArray:
-    """Helmert's contrasts, as columns: orthonormal, and all 0 for equal values."""
-    columns = np.zeros((size, size - 1))
-    for number in range(1, size):
-        columns[:number, number - 1] = -1.0
-        columns[number, number - 1] = number
-    return np.asarray(columns / np.linalg.norm(columns, axis=0), dtype=np.float64)
-
-
-def _effect(rows: FloatArray, one: FloatArray, other: FloatArray, confidence: float) -> Effect:
-    """The effect whose contrasts of the conditions of two factors these are."""
     from scipy.special import fdtrc
 
-    scores = rows @ np.kron(one, other)
+    error_rate(confidence)
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.ndim != 2 or min(rows.shape) < 2:
+        raise ValueError(
+            "an analysis of variance needs a row for each of two subjects or more, with a value in "
+            f"two conditions at least, not the shape {rows.shape}"
+        )
+    if not np.all(np.isfinite(rows)):
+        raise ValueError("a table has a value that is not finite")
+    scores = rows @ _contrasts(rows.shape[1])
     subjects, size = scores.shape
     degrees = float(size), float(size * (subjects - 1))
     centre = np.mean(scores, axis=0)
@@ -162,6 +102,15 @@ def _effect(rows: FloatArray, one: FloatArray, other: FloatArray, confidence: fl
     low, high = (1 - 1 / (1 + each) for each in ratios)
     share = Estimate(value, min(low, value), max(high, value), confidence, rows.size)
     return Effect(statistic, degrees, p_value, epsilon, corrected_p_value, share)
+
+
+def _contrasts(size: int) -> FloatArray:
+    """Helmert's contrasts, as columns: orthonormal, and all 0 for equal values."""
+    columns = np.zeros((size, size - 1))
+    for number in range(1, size):
+        columns[:number, number - 1] = -1.0
+        columns[number, number - 1] = number
+    return np.asarray(columns / np.linalg.norm(columns, axis=0), dtype=np.float64)
 
 
 def _noncentrality(statistic: float, degrees: tuple[float, float], share: float) -> float:

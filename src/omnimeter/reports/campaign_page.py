@@ -160,20 +160,16 @@ def gather_campaign(
         overview_table(sections),
         sections,
         pending,
-        list(_sessions(provenance)),
+        list(ways_of(provenance)),
         {section.key: tables_of(section) for section in sections},
     )
 
 
-def _sessions(provenance: Sequence[Mapping[str, Any]]) -> Iterator[list[tuple[str, str]]]:
+def ways_of(provenance: Sequence[Mapping[str, Any]]) -> Iterator[list[tuple[str, str]]]:
     """How results were made, once for each way."""
-    started = sorted(str(each["started"]) for each in provenance if each.get("started"))
-    for session, count in distinct_sessions(provenance):
-        pairs = session_pairs(session)
-        if started:
-            span = " to ".join(dict.fromkeys((started[0], started[-1])))
-            pairs = [("Started", span), ("Sessions", str(count)), *pairs]
-        yield pairs
+    for session, started in distinct_sessions(provenance):
+        span = " to ".join(dict.fromkeys(filter(None, (started[0], started[-1]))))
+        yield [*session_pairs({**session, "started": span}), ("Sessions", str(len(started)))]
 
 
 # The page.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -347,13 +347,15 @@ class _Gathered:
                 self._faults[kind] = replace(known, count=known.count + 1)
 
     def _add_settings(self, result: Result) -> None:
-        """Add returns and times; MDPs of different seeds are different ones."""
+        """Add returns and times; MDPs of different seeds are different ones, for all agents."""
+        shift = 1 + max((n for known in self._settings.values() for n in known.returns), default=-1)
         for each in settings_of(result):
-            known = self._settings.get(each.agent)
-            if known is None:
-                self._settings[each.agent] = each
+            if not each.problem:  # it has not begun
                 continue
-            shift = max(known.returns, default=-1) + 1
+            # What decided on the MDPs differs from seed to seed, and not between agents of a test.
+            known = self._settings.get(each.agent) or replace(
+                each, returns={}, measured={}, faults=0, draw=""
+            )
             returns = {**known.returns, **{shift + n: v for n, v in each.returns.items()}}
             measured = dict(known.measured)
             for machine, times in each.measured.items():
@@ -547,13 +549,15 @@ def _speed(curves: Sequence[FloatArray]) -> LearningSpeed | None:
     return learning_speed(curves)
 
 
-def distinct_sessions(provenance: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], int]]:
-    """The different ways in which results were made, and how often, without the times."""
-    counts = Counter[str]()
+def distinct_sessions(
+    provenance: Sequence[Mapping[str, Any]],
+) -> list[tuple[dict[str, Any], list[str]]]:
+    """The different ways in which results were made, and when each of their sessions started."""
+    ways = defaultdict[str, list[str]](list)
     for session in provenance:
         made = {name: session[name] for name in sorted(session) if name in _MADE}
-        counts[json.dumps(made, sort_keys=True)] += 1
-    return [(json.loads(text), count) for text, count in counts.items()]
+        ways[json.dumps(made, sort_keys=True)].append(str(session.get("started", "")))
+    return [(json.loads(text), sorted(started)) for text, started in ways.items()]
 
 
 _MADE = ("versions", "revisions", "machine")

@@ -361,7 +361,8 @@ def overview_table(sections: Sequence[Section]) -> Table:
             value = None if its is None else its.value
             verdicts = {e.agent.label: e.verdict.name.lower() for e in section.compared}
             look = verdicts.get(label, "strong" if its and its.rank == 1 else "")
-            cells.append(Cell(number(value, decimals(ends)), {section.title: value}, look))
+            name = f"score_{section.key}"  # titles may be those of other columns
+            cells.append(Cell(number(value, decimals(ends)), {name: value}, look))
         table.append(tuple(cells))
     headings = ["Agent", *["Mean rank"] * several, *(each.title for each in sections)]
     return Table(tuple(headings), tuple(table))

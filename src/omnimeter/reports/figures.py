@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
+from math import inf, isfinite
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from omnimeter.contract import Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
@@ -267,17 +268,22 @@ def learning_figure(
     return sums.figure({row.agent: row.name for row in rows})
 
 
+_SMALLEST = 1126
+"""Every floating-point number is a whole multiple of two to the power of minus this."""
+
+
 class LearningSums:
     """What a learning figure is made of, summed over the traces of evaluations of one test.
 
-    The moments are those of the first evaluation.
+    The moments are those of the first evaluation. Sums are exact, so that the order of traces does
+    not count: it is that in which they happened to be stored.
     """
 
     def __init__(self) -> None:
         self._timed = False
         self._moments: IntArray | None = None
-        # Count, mean and sum of squared deviations at each moment, updated one by one (Welford).
-        self._sums: dict[Spec, FloatArray] = {}
+        # At each moment the count, the sum and the sum of squares, as integers of any size.
+        self._sums: dict[Spec, NDArray[np.object_]] = {}
 
     def add(self, result: Result, traces: Iterable[tuple[str, Trace]]) -> None:
         """Add the traces of an evaluation."""
@@ -297,11 +303,15 @@ class LearningSums:
                 values = average_along(trace.rewards, trace.times, moments)
             else:
                 values = running_averages(trace.rewards)[np.minimum(moments, len(trace))]
-            count, mean, squares = self._sums.setdefault(owner, np.zeros((3, len(moments))))
-            count += known
-            before = np.where(known, values - mean, 0.0)
-            mean += before / np.maximum(count, 1)
-            squares += before * (values - mean)
+            known &= np.isfinite(values)  # which averages of huge rewards are not
+            parts, exponents = np.frexp(np.where(known, values, 0.0))
+            digits = np.ldexp(parts, 53).astype(np.int64).astype(object)
+            shifts = (exponents + (_SMALLEST - 53)).astype(object)
+            zeros = np.zeros((3, len(moments)), dtype=object)
+            count, total, squares = self._sums.setdefault(owner, zeros)
+            count += known.astype(object)
+            total += digits << shifts
+            squares += digits**2 << 2 * shifts
 
     def figure(self, names: Mapping[Spec, str]) -> CurveFigure | None:
         """The figure of agents by their names; ``None`` where there is nothing to draw."""
@@ -369,16 +379,31 @@ class _Taken:
         return self._agents[self._owners[place]], -1 if length == FOREVER else length
 
 
-def _mean_curve(label: str, places: FloatArray, sums: FloatArray) -> Curve:
-    """The means with Student's t interval at each moment, from ``learning_figure``'s sums."""
+def _mean_curve(label: str, places: FloatArray, sums: NDArray[np.object_]) -> Curve:
+    """The means with Student's t interval at each moment, from ``LearningSums``."""
     from scipy.special import stdtrit  # much lighter than scipy.stats
 
-    seen = sums[0] > 0
-    count, mean, squares = sums[:, seen]
+    seen = (sums[0] > 0).astype(np.bool_)
+    count, total, squares = sums[:, seen]
+    mean = _quotients(total, count << _SMALLEST)
+    deviations = _quotients(count * squares - total**2, count << 2 * _SMALLEST)
+    count = count.astype(np.float64)
     freedom = np.where(count > 1, count - 1, np.nan)
-    reach = stdtrit(freedom, 0.975) * np.sqrt(squares / freedom / count)
+    reach = stdtrit(freedom, 0.975) * np.sqrt(deviations / freedom / count)
     ends = np.stack((mean - reach, mean + reach), axis=1)
     return curve_of(label, places[seen].tolist(), mean.tolist(), ends.tolist())
+
+
+def _quotients(above: Iterable[int], below: Iterable[int]) -> FloatArray:
+    """Quotients of integers of any size, each the nearest floating-point number."""
+
+    def one(dividend: int, divisor: int) -> float:
+        try:
+            return dividend / divisor
+        except OverflowError:
+            return inf
+
+    return np.array(list(map(one, above, below)), dtype=np.float64)
 
 
 def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure | None:

@@ -91,7 +91,7 @@ def latex_table(result: Result) -> str:
 
     def bare(table: Table) -> str:
         rows = [table.headings, *([cell.text for cell in row] for row in table.rows)]
-        head, *body = (" & ".join(map(escaped, row)) + r" \\" for row in rows)
+        head, *body = (_row(map(escaped, row)) for row in rows)
         begin = rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}"
         lines = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
         return "\n".join(lines) + "\n"
@@ -125,10 +125,16 @@ def _columns(table: Table) -> str:
     return "".join([_WIDE if first in _TEXTS else "l", *map(column, others)])
 
 
+def _row(cells: Iterable[str]) -> str:
+    """A row of LaTeX; a bracket or star at its beginning is no argument of what is before it."""
+    row = " & ".join(cells) + r" \\"
+    return "{}" + row if row.lstrip().startswith(("[", "*")) else row
+
+
 def _rows(texts: Sequence[str]) -> str:
     """A row of LaTeX for each line of the cells."""
     lines = zip_longest(*(text.split("\n") for text in texts), fillvalue="")
-    return "\n".join(" & ".join(map(plain, line)) + r" \\" for line in lines)
+    return "\n".join(_row(map(plain, line)) for line in lines)
 
 
 def tabular(table: Table) -> str:

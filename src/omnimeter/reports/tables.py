@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from omnimeter.contract import FaultKind, Outcomes, Spec
 from omnimeter.contract.protocol import Metric
 from omnimeter.contract.spec import canonical_json
+from omnimeter.contract.text import no_formula
 from omnimeter.protocols import Result
 from omnimeter.protocols.times import FEATURES
 from omnimeter.reports.comparisons import Comparison, comparisons
@@ -269,7 +270,10 @@ def write_table(table: Table, path: Path) -> None:
 
 
 def _write_records(rows: Iterable[Iterable[Cell]], path: Path) -> None:
-    records = [{k: v for cell in row for k, v in cell.data.items()} for row in rows]
+    records = [
+        {no_formula(name): no_formula(value) for cell in row for name, value in cell.data.items()}
+        for row in rows
+    ]
     sink = io.StringIO(newline="")
     writer = csv.DictWriter(sink, list(records[0]), lineterminator="\n")
     writer.writeheader()

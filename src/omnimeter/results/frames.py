@@ -18,6 +18,7 @@ from omnimeter.contract import InvalidInputError, Trace
 from omnimeter.contract.agent import IntArray
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.outcomes import that_count
+from omnimeter.contract.text import FORMULA, no_formula
 from omnimeter.results import files, tables
 from omnimeter.results.columns import StoredOutcomes
 from omnimeter.results.store import Record
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 ROWS = 1 << 16
 """Rows that are in memory together while a table is streamed."""
 
-_FORMULA = "^[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]"  # what spreadsheets take for a formula
 _NAMES = {  # columns of outcomes by those of a shard
     "agent": "agent",
     "environment_class": None,
@@ -316,7 +316,8 @@ def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         if pa.types.is_list(column.type):
             column = pc.binary_join(column.cast(pa.list_(pa.string())), " ")
         elif pa.types.is_string(column.type):
-            harmless = pc.binary_join_element_wise("'", column, "")
-            column = pc.if_else(pc.match_substring_regex(column, _FORMULA), harmless, column)
+            risky = pc.match_substring_regex(column, FORMULA).fill_null(False)
+            harmless = list(map(no_formula, column.filter(risky).to_pylist()))
+            column = pc.replace_with_mask(column, risky, pa.array(harmless, pa.string()))
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
