@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -17,7 +18,10 @@ from array_jobs import begun, ended, really_collected, scontrol
 from campaign_samples import bayesian_campaign, expected, results_of, small_campaign, units_in
 from omnimeter import InvalidInputError, OmnimeterError
 from omnimeter.contract.errors import StoreError
+from omnimeter.execution import slurm
 from omnimeter.execution.slurm import (
+    UNFINISHED,
+    Attempts,
     Collected,
     Group,
     Resources,
@@ -166,6 +170,32 @@ def test_a_unit_that_no_task_has_time_for_is_quarantined(jobs: Path, tmp_path: P
     (path,) = (study / "quarantine").iterdir()
     assert "A task has not time enough" in json.loads(path.read_text())["reason"]
     assert (done.units, done.finished) == (1, 0)
+
+
+def test_errors_and_early_interruptions_are_no_deaths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = small_campaign(tmp_path / "study")
+    units = units_in(study)
+    (study / "cluster").mkdir()
+    slurm._write_plan(study, "all", units[:1], 300)
+    attempts = Attempts(study, units[0])
+    attempts.note("begun", task="1_0", log="", offset=0)  # by a worker that was killed
+
+    def fail(failure: BaseException) -> NoReturn:
+        raise failure
+
+    full = StoreError("No space left on device.", "Make some.")
+    for _ in range(3):
+        monkeypatch.setattr(slurm, "carry_out", lambda _: fail(full))
+        with pytest.raises(StoreError, match="No space left"):
+            work(study, 0, 1, "all")
+        monkeypatch.setattr(slurm, "carry_out", lambda _: fail(KeyboardInterrupt()))
+        assert work(study, 0, 1, "all") == UNFINISHED
+        assert attempts.deaths == 1
+    monkeypatch.undo()
+    assert work(study, 0, 1, "all") == 0
+    assert not attempts.path.exists()
 
 
 def test_what_a_task_said_that_could_not_work_is_collected(jobs: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -17,18 +18,22 @@ import pytest
 import omnimeter as om
 from omnimeter.api.evaluation import plan
 from omnimeter.api.result import opened
-from omnimeter.contract import Spec
+from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Outcomes, Spec
+from omnimeter.contract.outcomes import FAULT_LIMIT, stopped_at
 from omnimeter.execution import Options
 from omnimeter.execution.units import (
     Receipt,
     Unit,
+    Wanted,
+    _Task,
     carry_out,
     processes,
     this_process,
     unfinished,
     units_of,
 )
-from omnimeter.results import Record
+from omnimeter.interaction.process import Limits
+from omnimeter.results import Record, Writer
 
 DEADLY = Path(__file__).parents[1] / "support" / "deadly_parts.py"
 AGENTS = ["q-learning", "random"]
@@ -157,6 +162,43 @@ def test_an_agent_that_always_fails_is_stopped_at_the_same_place_everywhere(tmp_
     assert first.complete
     assert second.complete
     assert unfinished(units_of(one)) == unfinished(units_of(two)) == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_units_after_a_row_of_faults_are_left_out(tmp_path: Path, seed: int) -> None:
+    """In whatever order units end, and whatever faults there are that are in no row."""
+    rng = random.Random(seed)
+    path = made(tmp_path / "e", ["random"], exercises=48, interactions=1_000_000)
+    units, told = units_of(path), list[Receipt]()
+    units = [replace(units[0], first=first, last=first + 4) for first in range(0, 48, 4)]
+    wanted, everything = Wanted(units, told.append), list[Outcome]()
+    own, ours = Fault(FaultKind.AGENT_ERROR, "Oops."), Fault(FaultKind.INFRASTRUCTURE, "Full.")
+    for unit in rng.sample(units, 8):
+        exercises = om.load(path).protocol.propose(unit.agents[0], [])[unit.first : unit.last]
+        faults = rng.choices([own, ours, None], [0.85, 0.05, 0.1], k=4)
+        outcomes = [
+            Outcome(each, None, 0, 0.0, 0, 0, Ending.FAULT, fault=fault, remarks={FAULT_LIMIT: 10})
+            if fault
+            else Outcome(each, 0.5, 1, 0.5, 1, 1, Ending.BUDGET)
+            for each, fault in zip(exercises, faults, strict=True)
+        ]
+        writer = Writer(str(path), ())
+        writer.append(outcomes)
+        everything += outcomes
+        count = sum(each.fault is not None for each in outcomes)
+        wanted.tell(Receipt(unit.key, 4, 0.0, shards=tuple(writer.written), faults=count))
+    stop = stopped_at(Outcomes(everything))
+    left = [unit for unit in units if stop is None or unit.first <= stop.number]
+    assert list(wanted) == left
+    assert [each.unit for each in told] == [each.key for each in units[len(left) :]]
+
+
+def test_a_unit_may_take_as_long_as_its_exercises(tmp_path: Path) -> None:
+    options = Options(limits=Limits(seconds_per_exercise=20.0, seconds_to_begin=5.0))
+    (unit,) = units_of(made(tmp_path / "e", ["random"]))
+    task = _Task(replace(unit, options=options))
+    assert 6 * 20.0 < task.seconds(options, 0) < 6 * 100.0
+    assert _Task(replace(unit, last=None)).seconds(options, 0) == inf
 
 
 def deadly(path: Path, times: int) -> Path:

@@ -51,6 +51,7 @@ from omnimeter.execution.units import (
     unfinished,
     units_of,
 )
+from omnimeter.execution.workers import cores
 from omnimeter.results import files, merging
 from omnimeter.results.files import Layout, is_locked, newer_format_error, read_error
 
@@ -191,7 +192,7 @@ class Campaign:
         if self.plan.executor == SLURM:
             settings = settings_in(self.plan)
             return min(settings.tasks, settings.running or settings.tasks)
-        return self.plan.workers or os.cpu_count() or 1
+        return self.plan.workers or cores()
 
     def with_running(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from omnimeter.contract import InvalidInputError
 from omnimeter.execution import units
 from omnimeter.execution.cluster import ray_executor
 from omnimeter.execution.slurm import Group, Resources, Settings
+from omnimeter.execution.workers import cores
 from omnimeter.interaction.handles import shown
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def executor_named(name: str, workers: int | None, address: str | None) -> Execu
     """What carries out the units of a campaign; of Ray, on the cluster at an address."""
     if name == "ray":
         return ray_executor(workers, address)
-    return units.EXECUTORS[name](workers or os.cpu_count() or 1)
+    return units.EXECUTORS[name](workers or cores())
 
 
 def check_address(address: Any) -> None:

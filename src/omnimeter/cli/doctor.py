@@ -83,12 +83,14 @@ def _advice(mechanism: str) -> str:
 def _resources() -> list[Examined]:
     import os
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    from omnimeter.execution.workers import cores
+
+    count = cores()
     memory = min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), _group_limit()) / 2**30
-    advice = f"Give --workers {cores}, but for tests in real time." if (cores or 1) > 1 else ""
+    advice = f"Give --workers {count}, but for tests in real time." if count > 1 else ""
     few = "" if memory >= 4 else "Give --memory-limit: agents may use 2048 MB each by default."
     return [
-        Examined("processors", True, str(cores), advice),
+        Examined("processors", True, str(count), advice),
         Examined("memory", memory >= 4, f"{memory:.1f} GB", few),
     ]
 

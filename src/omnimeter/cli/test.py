@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -207,7 +206,9 @@ def test(
         "adjustment": adjustment,
     }
     if workers is None:
-        workers = 1 if precision is None else os.cpu_count() or 1
+        from omnimeter.execution.workers import cores
+
+        workers = 1 if precision is None else cores()
     common["workers"] = workers
     if not timed_and_untimed:
         tests = [prepare(**common, **first, interactions=interactions, out=out)]

@@ -22,8 +22,16 @@ from typing import Any
 
 from omnimeter.contract import InvalidInputError, OmnimeterError
 from omnimeter.execution.pool import tail_of
-from omnimeter.execution.units import Executor, Receipt, Tell, Unit, carry_out, unfinished
-from omnimeter.execution.workers import TRIES
+from omnimeter.execution.units import (
+    Executor,
+    Receipt,
+    Tell,
+    Unit,
+    Wanted,
+    carry_out,
+    unfinished,
+)
+from omnimeter.execution.workers import TRIES, cores
 
 GRACE = 20.0
 """Seconds that workers get to store what they have when a campaign is interrupted."""
@@ -66,17 +74,19 @@ def _with_ray(ray: Any, units: Sequence[Unit], tell: Tell, ahead: int) -> None:
     errors = ray.exceptions
     died = (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError)
     task = ray.remote(num_cpus=1, max_retries=0)(_ray_task)
-    source, pending, deaths = iter(units), dict[Any, Unit](), Counter[str]()
+    wanted, pending, deaths = Wanted(units, tell), dict[Any, Unit](), Counter[str]()
     try:
         while True:
-            while len(pending) < ahead and (unit := next(source, None)) is not None:
+            while len(pending) < ahead and (unit := next(wanted, None)) is not None:
                 pending[task.remote(unit)] = unit
             if not pending:
                 return
             (done,), _ = ray.wait(list(pending), num_returns=1)
             unit = pending.pop(done)
             try:
-                tell(ray.get(done))
+                receipt = ray.get(done)
+                wanted.tell(receipt)
+                tell(receipt)
             except died as error:
                 deaths[unit.key] += 1
                 if not (left := unfinished([unit])):  # it died before it could tell
@@ -142,7 +152,7 @@ def _local_cluster(workers: int | None) -> Iterator[Any]:
     try:
         with _cluster(
             None,
-            num_cpus=workers or len(os.sched_getaffinity(0)),
+            num_cpus=workers or cores(),
             num_gpus=0,
             include_dashboard=False,
             object_store_memory=STORE_BYTES,

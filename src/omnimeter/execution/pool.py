@@ -448,10 +448,10 @@ def _end(worker: _Worker) -> int:
     return worker.process.wait()
 
 
-def tail_of(path: Path) -> str:
-    """The end of a file of error output; nothing if there is none."""
+def tail_of(path: Path, offset: int = 0) -> str:
+    """The end of a file of output, of what follows an offset; nothing if there is none."""
     with suppress(OSError), path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+        file.seek(max(offset, file.seek(0, os.SEEK_END) - TAIL))
         return file.read(TAIL).decode(errors="replace").strip()
     return ""
 

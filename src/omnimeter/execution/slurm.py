@@ -15,8 +15,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Event, Thread
@@ -29,7 +29,7 @@ from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.prior import Preparation
 from omnimeter.contract.spec import canonical_json
-from omnimeter.execution.pool import TAIL, Preparing
+from omnimeter.execution.pool import Preparing, tail_of
 from omnimeter.execution.units import (
     Receipt,
     Unit,
@@ -210,8 +210,8 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
                 continue
             if warned:
                 return UNFINISHED
-            attempts.begin()
-            receipt = carry_out(unit)
+            with attempts.counted():
+                receipt = carry_out(unit)
             print(f"{unit.key} {receipt.outcome}: {receipt.finished} in {receipt.seconds:.1f} s")
             if receipt.outcome == "done":
                 attempts.path.unlink(missing_ok=True)
@@ -288,7 +288,7 @@ def collect(directory: Path) -> Collected:
             quarantined += [Attempts(directory, unit).give_up() for unit in dead]
             if len(dead) < len(own):
                 log = directory / "cluster" / f"{job['group']}-{part}.log"
-                ended[str(log)] = _tail(log)
+                ended[str(log)] = tail_of(log)
     damaged: dict[str, StoreError] = {}
     left = {unit.key for unit in unfinished(every.values(), damaged)}
     given_up = sum(quarantine_file(directory, every[key]).exists() for key in left)
@@ -490,13 +490,29 @@ class Attempts:
     def __init__(self, directory: Path, unit: Unit) -> None:
         self._directory, self._unit = directory, unit
         self.path = directory / "attempts" / unit.key
+        self._before = 0  # size of the file when this attempt began
 
-    def begin(self) -> None:
-        """Note that the unit is begun by this process, before it is."""
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Note that the unit is begun by this process, before it is.
+
+        An error is told to the user, and an interruption before anything could be done ends the
+        task: neither is a death. Their notes are cut off, for which a full disk has space.
+        """
+        self._begin()
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):
+                os.truncate(self.path, self._before)
+            raise
+
+    def _begin(self) -> None:
         log = os.environ.get("OMNIMETER_LOG", "")
         size = os.path.getsize(log) if os.path.exists(log) else 0
         task = os.environ.get("OMNIMETER_TASK", "")
         host, pid = socket.gethostname(), os.getpid()
+        self._before = os.path.getsize(self.path) if self.path.exists() else 0
         self.note("begun", task=task, host=host, pid=pid, log=log, offset=size)
 
     def note(self, event: str, **details: object) -> None:
@@ -525,15 +541,7 @@ class Attempts:
         reason = f"Its worker died {TRIES} times, the last time in task {begun['task'] or '?'}."
         if last["event"] == "futile":
             reason = "A task has not time enough for an exercise of it. Give it more minutes."
-        tail, unit = _tail(Path(begun["log"]), begun["offset"]), self._unit
+        tail, unit = tail_of(Path(begun["log"]), begun["offset"]), self._unit
         quarantine(self._directory, unit, reason, tail)
         self.path.unlink(missing_ok=True)
         return Receipt(unit.key, 0, 0.0, "quarantined", (), reason, tail)
-
-
-def _tail(path: Path, offset: int = 0) -> str:
-    """The end of a log, of what was written after an offset."""
-    with suppress(OSError), path.open("rb") as file:
-        file.seek(offset)
-        return file.read()[-TAIL:].decode(errors="replace").strip()
-    return ""

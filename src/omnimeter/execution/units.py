@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
@@ -24,7 +25,7 @@ from omnimeter.contract.outcomes import INFRASTRUCTURE, Stop, stopped_at
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.evaluation import Run, slices
 from omnimeter.execution.pool import Work, WorkerPool, work_within, worker_pool
-from omnimeter.execution.workers import TRIES, End, ExerciseRunner, Options, is_isolated
+from omnimeter.execution.workers import MARGIN, TRIES, End, ExerciseRunner, Options, is_isolated
 from omnimeter.protocols import Evaluation
 from omnimeter.results import files
 
@@ -255,7 +256,7 @@ def this_process(units: Sequence[Unit], tell: Tell) -> None:
     """
     for options, own in _by_options(units):
         with worker_pool(replace(options, workers=1)) as work:
-            wanted = _Wanted(own, tell)
+            wanted = Wanted(own, tell)
             for unit in wanted:
                 receipt = carry_out(unit, work)
                 wanted.tell(receipt)
@@ -264,7 +265,7 @@ def this_process(units: Sequence[Unit], tell: Tell) -> None:
                     raise KeyboardInterrupt
 
 
-class _Wanted(Iterator[Unit]):
+class Wanted(Iterator[Unit]):
     """Units, without those after the exercise at which an agent was stopped meanwhile.
 
     Args:
@@ -275,7 +276,7 @@ class _Wanted(Iterator[Unit]):
     def __init__(self, units: Sequence[Unit], skipped: Tell) -> None:
         self._skipped = skipped
         self._units, self._by_key = iter(units), {unit.key: unit for unit in units}
-        self._faulty: dict[tuple[str, Spec], list[Outcome]] = {}
+        self._faulty: dict[tuple[str, Spec], dict[int, Outcome]] = {}
         self._stops: dict[tuple[str, Spec], int] = {}
 
     def tell(self, receipt: Receipt) -> None:
@@ -288,10 +289,18 @@ class _Wanted(Iterator[Unit]):
         done = Record(unit.directory, receipt.shards).outcomes()
         for agent, outcomes in done.by_agent(unit.agents).items():
             place = unit.directory, agent
-            known = self._faulty.setdefault(place, [])
-            known += outcomes.where(outcomes.faults != 0)
-            if stop := stopped_at(Outcomes(known)):
-                self._stops[place] = stop.number
+            known = self._faulty.setdefault(place, {})
+            own = {each.exercise.number: each for each in outcomes.where(outcomes.faults != 0)}
+            known |= own
+            # What is new is a part of a longer row or is not; other rows have not changed.
+            first, last = min(own, default=0), max(own, default=-1)
+            while first - 1 in known:
+                first -= 1
+            while last + 1 in known:
+                last += 1
+            row = Outcomes([known[n] for n in range(first, last + 1) if n in known])
+            if stop := stopped_at(row):
+                self._stops[place] = min(stop.number, self._stops.get(place, stop.number))
 
     def __next__(self) -> Unit:
         while True:
@@ -322,8 +331,12 @@ class _Task:
     keeps_others = True
 
     def seconds(self, options: Options, done: int) -> float:  # noqa: ARG002 - see Task
-        """Without an end: each exercise has one."""
-        return 1e9
+        """As long as its exercises may take; where their number is open, there is no end."""
+        if self.unit.last is None:
+            return inf
+        limits = options.limits
+        each = limits.seconds_per_exercise + limits.seconds_to_begin + MARGIN
+        return (self.unit.last - self.unit.first) * each * len(self.unit.agents)
 
     def needs_worker(self, options: Options) -> bool:  # noqa: ARG002
         return True
@@ -357,7 +370,7 @@ def processes(workers: int) -> Executor:
             for options, own in _by_options(units):
                 pool = WorkerPool(replace(options, workers=min(workers, len(own))), Path(logs))
                 try:
-                    wanted = _Wanted(own, tell)
+                    wanted = Wanted(own, tell)
                     for receipt in pool.work(map(_Task, wanted)):
                         wanted.tell(receipt)
                         tell(receipt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -81,6 +82,13 @@ PAST = "past"
 MARGIN = 60.0
 """Seconds beyond its limit after which an exercise is ended from outside. Starting an agent's
 process and compiling count in them, and the loop's own end comes first."""
+
+
+def cores() -> int:
+    """How many processors this process may use, which a container or a cluster may limit."""
+    if hasattr(os, "sched_getaffinity"):  # not everywhere
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Isolation(StrEnum):

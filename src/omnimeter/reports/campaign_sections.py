@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -477,11 +478,9 @@ class _Gathered:
         groups = [place * units + each[2] for place, each in known if each[2] is not None]
         return x, y, np.concatenate([np.empty(0, np.int64), *groups])
 
-    @property
+    @cached_property
     def _bins(self) -> list[tuple[float, float]]:
-        if not hasattr(self, "_known_bins"):
-            self._known_bins = bins_of([x for each in self._points for x, _, _ in each.values()])
-        return self._known_bins
+        return bins_of([x for each in self._points for x, _, _ in each.values()])
 
     def _table(self, agents: Sequence[Spec]) -> FloatArray:
         """The values of some agents in all that each of them finished: a row for each exercise."""

@@ -7,7 +7,6 @@ goes on, and single settings can be added. All settings of a problem meet the sa
 from __future__ import annotations
 
 import csv
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from typing import Any
 from omnimeter.catalogue import Kind, make, parse
 from omnimeter.contract import InvalidInputError, Outcome, Spec, UnknownNameError
 from omnimeter.execution import Observer, Options, evaluate
-from omnimeter.execution.workers import is_isolated
+from omnimeter.execution.workers import cores, is_isolated
 from omnimeter.protocols import Evaluation
 from omnimeter.reports.decisions import LEAST_PAIRS, SIMULTANEOUS, best_under
 from omnimeter.reports.latex import write_latex_report
@@ -436,7 +435,7 @@ def _reproduce(
     cheap: bool,
     workers: int | None,
 ) -> Reproduced:
-    workers = os.cpu_count() or 1 if workers is None else workers
+    workers = cores() if workers is None else workers
     if workers < 1:
         raise InvalidInputError(f"There cannot be {workers} workers.", "Give 1 or more.")
     chosen = wanted(only, quick=quick, cheap=cheap)

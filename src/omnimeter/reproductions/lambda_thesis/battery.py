@@ -5,7 +5,6 @@ The exercises are those of the battery protocol itself: running the battery give
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import atanh, sqrt
@@ -27,7 +26,7 @@ from omnimeter.estimation import (
     regression,
 )
 from omnimeter.execution.pool import worker_pool
-from omnimeter.execution.workers import Job, Options
+from omnimeter.execution.workers import Job, Options, cores
 from omnimeter.interaction import run_single
 from omnimeter.protocols.battery import Battery
 from omnimeter.reports.style import INK, LINE, MUTED
@@ -743,7 +742,7 @@ def reproduce(
     *,
     few: int = FEW,
     many: int = MANY,
-    workers: int = min(2, os.cpu_count() or 1),
+    workers: int = min(2, cores()),
 ) -> Reproduced:
     """Give the battery of Table 6.1 to each agent, in 20 tests and in 2,000.
 

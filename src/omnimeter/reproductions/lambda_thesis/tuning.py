@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from omnimeter.contract import Exercise
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.lambda_class import Lambda
 from omnimeter.estimation import Estimate, mean, paired_difference
+from omnimeter.execution.workers import cores
 from omnimeter.interaction import run_single
 from omnimeter.reports.style import INK
 from omnimeter.reproductions import plots, shared
@@ -355,7 +355,7 @@ def describe(grid: Grid, raised: FloatArray, out: Path) -> Reproduced:
 
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Try 20 x 20 combinations of learning rate and discount factor."""
-    workers = min(2, os.cpu_count() or 1)
+    workers = min(2, cores())
     grid = run_grid(SESSIONS, thesis.INTERACTIONS, workers, report=report)
     raised = QLearning(alpha=PUBLISHED[0], gamma=BEYOND, initial_value=RAISED)
     return describe(grid, session_rewards(raised, SESSIONS, thesis.INTERACTIONS), out)

@@ -7,7 +7,6 @@ and reference agents locate targets in the same worlds.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -26,6 +25,7 @@ from omnimeter.contract import Agent, Budget, Exercise, Instance, stream
 from omnimeter.contract.agent import FloatArray
 from omnimeter.environments.pworld import PWorld, located
 from omnimeter.estimation import Estimate, mean
+from omnimeter.execution.workers import cores
 from omnimeter.interaction import run_single
 from omnimeter.measures import measure
 from omnimeter.measures.performance import (
@@ -508,7 +508,7 @@ def reproduce(
         workers: Processes that work at once; two by default, or one if there is one core.
     """
     repetitions = QUICK if quick else REPETITIONS
-    curves = Curves(run_dials(repetitions, workers or min(2, os.cpu_count() or 1), report))
+    curves = Curves(run_dials(repetitions, workers or min(2, cores()), report))
     rows = curves.summary()
     figures = {
         f"{dial.measure}.{agent}.{name}": value
