@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
-from campaign_samples import expected, results_of, small_campaign, units_in
+from campaign_samples import begin, expected, results_of, small_campaign, units_in
 from omnimeter import InvalidInputError, OmnimeterError
+from omnimeter.contract import Spec
 from omnimeter.contract.errors import StoreError
 from omnimeter.execution.cluster import LOOPBACK, error_log, ray_executor
-from omnimeter.execution.units import Receipt, Unit, this_process
+from omnimeter.execution.units import Receipt, Unit, this_process, unfinished
+from omnimeter.protocols import Evaluation
 from private_network import PrivateNetwork, until
 
 DRIVER = Path(__file__).parent.parent / "support" / "ray_driver.py"
@@ -111,6 +113,26 @@ def test_tasks_give_receipts_and_store_what_one_process_would(
     assert results_of(study) == expected(tmp_path / "again")
     assert ray.given["address"] == "a-head:6379"
     assert not any((study / "cluster").iterdir())  # workers had nothing to complain about
+
+
+def test_an_agent_that_is_stopped_takes_no_more_units(ray: ScriptedRay, tmp_path: Path) -> None:
+    agent = tmp_path / "failing.py"
+    agent.write_text(
+        "import omnimeter as om\n"
+        "class Failing(om.Agent):\n"
+        "    def begin(self, briefing, rng):\n"
+        "        raise RuntimeError('never')\n"
+        "    def act(self, reward, observation):\n"
+        "        return 0\n"
+    )
+    given = {"environment_class": "cups-v1", "exercises": 60, "interactions": 20_000, "seed": 0}
+    evaluation = Evaluation(Spec("sample-v1", given), (Spec(f"{agent}:Failing"),))
+    begin(tmp_path, "cups", evaluation)
+    units, told = units_in(tmp_path), list[Receipt]()
+    ray_executor(1, "a-head:6379")(units, told.append)
+    assert {each.unit for each in told} == {unit.key for unit in units}
+    assert 10 <= sum(each.finished for each in told) < 60
+    assert unfinished(units) == []
 
 
 def test_only_some_units_are_submitted_beforehand(ray: ScriptedRay, tmp_path: Path) -> None:
