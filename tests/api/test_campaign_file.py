@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omnimeter.api.campaign_file import MOST_MISTAKES, Plan, parse_plan, read_plan
+from omnimeter.api.campaign_file import MOST_MISTAKES, parse_plan, read_plan
+from omnimeter.api.campaign_plan import Plan
 from omnimeter.api.cluster import array_jobs, settings_in
 from omnimeter.api.evaluation import plan as plan_of
 from omnimeter.api.toml_lines import key_lines

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from omnimeter.api.campaign_file import Entry, Plan, read_plan
+from omnimeter.api.campaign_file import read_plan
+from omnimeter.api.campaign_plan import Entry, Plan
 from omnimeter.api.campaign_status import AgentStatus, Progress, Quarantined, Status, TimeLeft
 from omnimeter.api.cluster import (
     EXECUTORS,

@@ -15,7 +15,7 @@ from omnimeter.execution.workers import cores
 from omnimeter.interaction.handles import shown
 
 if TYPE_CHECKING:
-    from omnimeter.api.campaign_file import Plan
+    from omnimeter.api.campaign_plan import Plan
     from omnimeter.execution.units import Executor, Unit
 
 SLURM = "slurm"

@@ -10,7 +10,7 @@ from statistics import fmean
 from time import perf_counter
 from typing import NamedTuple
 
-from omnimeter.api.campaign_file import Entry, Plan
+from omnimeter.api.campaign_plan import Entry, Plan
 from omnimeter.contract import Budget, ClockKind, Exercise, Protocol, Spec
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.execution.units import units_in
