@@ -108,6 +108,10 @@ class Repetitions:
         return np.asarray(self._tabulated(lambda each: float(is_own_fault(each))) == 1)
 
     @cached_property
+    def _faults(self) -> Mapping[str, int]:
+        return Counter(str(each.fault.kind) for each in self.outcomes if each.fault is not None)
+
+    @cached_property
     def _shares(self) -> FloatArray:
         """How much each exercise of the table counts: the share of its slot that it had."""
         return self._tabulated(self.share)
@@ -179,7 +183,7 @@ class Repetitions:
             estimate: What makes the interval of the scores of repetitions, in their order.
             rounds: Only the first so many rounds count; all by default.
         """
-        faults = dict(Counter(str(o.fault.kind) for o in self.outcomes if o.fault is not None))
+        faults = dict(self._faults)
         table = self.table()[:rounds]
         values = list(self._values(table).values())
         if not values:
