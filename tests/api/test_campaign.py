@@ -336,7 +336,8 @@ def test_damaged_and_newer_plans(study: Path, change: Callable[[str], str], said
 
 
 def test_mistakes_are_found_before_anything_is_stored(study: Path) -> None:
-    study.write_text(TEXT.replace("exercises = 5", "complexity = 2"))
+    wrong = [*range(3, 23), 2]  # more than are drawn when the file is read
+    study.write_text(TEXT.replace("exercises = 5", f"exercises = 42\ncomplexity = {wrong}"))
     campaign = om.campaign(study)
     with pytest.raises(InvalidInputError, match="No cups have complexity 2"):
         campaign.run()

@@ -68,7 +68,7 @@ gamma = 0.9
 [[tests]]
 name = "change"
 class = "gc"
-then = ["gc", "gdl"]
+then = ["gc", "gc"]
 at = 10
 [[tests]]
 name = "battery"
@@ -103,8 +103,6 @@ set.interactions = 10
 
 GRIDS = """
 seeds = [0, 5]
-[[agents]]
-agent = "random"
 [[agents]]
 agent = "q-learning(gamma=0.5)"
 group = "learners"
@@ -464,6 +462,39 @@ def test_what_is_no_toml(content: bytes, said: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         parse_plan(content, Path("study.toml"))
     assert said in str(caught.value)
+
+
+def test_what_cannot_be_drawn_is_told_with_its_place_and_class() -> None:
+    said = mistakes(SMALLEST.replace('"cups"', '["cups", "buttons"]') + "complexity = [3, 4]\n")
+    assert "study.toml, line 7, tests[0].complexity: buttons-v1: " in said
+    assert "complexity 4, not 3" in said
+    said = mistakes(SMALLEST.replace('"cups"', '"buttons"') + "grid = { complexity = [4, 3] }\n")
+    assert "study.toml, line 7, tests[0].grid.complexity: buttons-v1: " in said
+
+
+def test_agents_that_take_no_test_are_told() -> None:
+    text = '[[agents]]\nagent = "q-learning"\ngroup = "learners"\n' + SMALLEST
+    assert len(read(text).agents) == 2
+    said = mistakes(text + 'agents = ["learners"]\n')
+    assert "study.toml, line 4, agents[1]: no test takes agents without a group." in said
+    more = '[[agents]]\nagent = "oracle"\ngroup = "ideal"\n'
+    assert "line 1, agents[0]: no test takes the group 'ideal'." in mistakes(
+        more + text + 'agents = ["learners"]\n'
+    )
+
+
+def test_tests_in_any_script_have_directories_that_can_be_told_apart() -> None:
+    other = '[[tests]]\nname = "Δοκιμή"\nclass = "gc"\n'
+    names = [entry.name for entry in read(f'{SMALLEST}name = "проба"\n{other}').entries]
+    assert len(set(names)) == 2
+    assert all(name.startswith("test-1-") for name in names)
+
+
+def test_mistakes_name_the_path_that_was_given(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    assert f"{path}, line 2, agents[0].agent: " in mistakes(
+        SMALLEST.replace("random", "x"), tmp_path
+    )
 
 
 def test_too_many_evaluations_and_agents() -> None:

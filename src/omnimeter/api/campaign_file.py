@@ -58,6 +58,9 @@ MOST_AGENTS = 1_000
 MOST_MISTAKES = 10
 """Mistakes that one message tells."""
 
+DRAWN = 16
+"""Exercises of each evaluation that are drawn, to see whether that can be done."""
+
 LONGEST_NAME = 64
 """Characters of the name of an evaluation, which is also that of its directory."""
 
@@ -111,7 +114,7 @@ def read_plan(path: str | Path) -> tuple[Plan, bytes]:
 
 def parse_plan(content: bytes, path: Path) -> Plan:
     """The plan in the content of a campaign's file; see ``read_plan``."""
-    name = clean_line(path.name)
+    name = clean_line(str(path))
     if len(content) > LARGEST:
         message = f"{name} is larger than {LARGEST >> 20} MB."
         raise InvalidInputError(message, "Give grids instead of long lists.")
@@ -429,6 +432,7 @@ class _Reader:
         entries: list[Entry] = []
         taken: set[str] = set()
         named: dict[str, int] = {}
+        idle = {*groups.values()}
         repetitions: list[int | None] = [None] * seeds if isinstance(seeds, int) else [*seeds]
         for number, table in enumerate(self._tables("tests", given)):
             where: Where = ("tests", number)
@@ -446,6 +450,7 @@ class _Reader:
                 self._tell((*where, "name") if "name" in table else where, other, "Give a name.")
             named.setdefault(name, number)
             taking = self._chosen(where, table, agents, groups)
+            idle -= {groups[agent.label] for agent in taking}
             points = self._grid(where, table.get("grid", {}), _KEYS["tests"] - _NOT_IN_GRID)
             if len(entries) + len(several) * len(points) * len(repetitions) > MOST_EVALUATIONS:
                 advice = f"There are at most {MOST_EVALUATIONS:,} in all."
@@ -470,6 +475,11 @@ class _Reader:
                     taken.add(unique)
                     entry = Entry(unique, made, name, label, point, drawn, expected)
                     entries.append(entry)
+        for number, table in enumerate(self._data["agents"] if not self._mistakes else ()):
+            if (group := table.get("group", "")) in idle:
+                what = f"the group {group!r}" if group else "agents without a group"
+                advice = "Leave these agents out, or let a test take them."
+                self._tell(("agents", number), f"no test takes {what}.", advice)
         return tuple(entries)
 
     def _chosen(
@@ -533,6 +543,10 @@ class _Reader:
             seeded = evaluation.with_seed(0 if evaluation.needs_seed else None)
             protocol = seeded.make_protocol()
             label = spec.label if spec else protocol.describe().environments
+            try:
+                list(protocol.propose(taking[0], [])[:DRAWN])
+            except OmnimeterError as error:
+                raise InvalidInputError(f"{label}: {error.message}", error.advice) from error
             return evaluation, label, protocol.expected()
         return None
 
@@ -661,7 +675,8 @@ def _without_parameters(text: str) -> str:
 def _directory_name(parts: Sequence[str], taken: set[str]) -> str:
     """A name that every file system can have, and that is not taken."""
     slugs = [re.sub(r"[^a-z0-9.]+", "-", part.lower()).strip("-.") for part in parts]
-    name = "-".join(slug for slug in slugs if slug)
-    if len(name) > LONGEST_NAME or name in taken or not name[:1].isalnum():
-        name = f"{name[: LONGEST_NAME - 9].strip('-.') or 'test'}-{fingerprint(list(parts))[:8]}"
+    name = "-".join(slug for slug in (slugs[0] or "test", *slugs[1:]) if slug)
+    unclear = not all(slugs)  # letters of other scripts are left out
+    if len(name) > LONGEST_NAME or name in taken or unclear:
+        name = f"{name[: LONGEST_NAME - 9].strip('-.')}-{fingerprint(list(parts))[:8]}"
     return name
