@@ -54,7 +54,7 @@ from omnimeter.reports.campaign_tables import (
     tables_of,
 )
 from omnimeter.reports.comparisons import Verdict, comparisons_over, rows_over, samples_of
-from omnimeter.reports.latex import plain, tabular
+from omnimeter.reports.latex import PREAMBLE, plain, tabular
 from omnimeter.reports.scores import Eligibility
 from omnimeter.reports.tables import Cell, Table, write_table
 from omnimeter.results import open_writer
@@ -547,8 +547,8 @@ def test_rows_that_begin_like_an_argument_compile(tmp_path: Path) -> None:
     names = ["[1cm] x", "* y", "\N{CYRILLIC CAPITAL LETTER BE} z", "[U+0431]", "=1+1"]
     rows = tuple((Cell(name, {}), Cell("0.5", {})) for name in names)
     source = tabular(Table(("[Agent]", "Score"), rows))
-    document = rf"\documentclass{{article}}\usepackage{{booktabs,array}}\begin{{document}}{source}"
-    (tmp_path / "rows.tex").write_text(document + "\n\\end{document}")
+    document = f"{PREAMBLE}\\begin{{document}}{source}\n\\end{{document}}"
+    (tmp_path / "rows.tex").write_text(document)
     command = [str(TEX), "rows.tex"]
     options = {"cwd": tmp_path, "stdin": subprocess.DEVNULL, "capture_output": True}
     done = subprocess.run(command, **options, text=True, check=False)  # type: ignore[call-overload]

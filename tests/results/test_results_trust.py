@@ -252,8 +252,8 @@ def test_an_exercise_that_was_done_several_times_counts_once(order: Sequence[int
     several = [done, replace(done, remarks={"seconds": 0.25}), lost(1), lost(1, attempts=5)]
     with tempfile.TemporaryDirectory() as path:
         shards = ([several[place], make_outcome(2 + place)] for place in order)
-        (found, *others) = Record(merged(Path(path), *shards)).outcomes()
-    assert found == several[1]
+        (outcome, *others) = Record(merged(Path(path), *shards)).outcomes()
+    assert outcome == several[1]
     assert others == [make_outcome(n) for n in range(2, 6)]
 
 

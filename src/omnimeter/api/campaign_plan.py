@@ -20,7 +20,7 @@ from omnimeter.interaction.handles import shown
 from omnimeter.protocols import Evaluation
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{,99}")
-"""The names of evaluations; a plan that somebody else wrote may hold anything."""
+"""The names of evaluations; a plan that comes from elsewhere may hold anything."""
 
 
 def _check_shown(*texts: str) -> None:

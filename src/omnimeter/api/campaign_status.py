@@ -98,10 +98,10 @@ class Status(JsonData):
     def complete(self) -> bool:
         """Whether nothing is left to do but what is quarantined, and nothing is damaged.
 
-        What the last run found may no longer hold: somebody may have removed files since then.
+        What the last run found may no longer hold: files may have been removed since then.
         """
-        found = self.progress.complete and not self.damaged
-        if not found or len(self.quarantined) < self.progress.quarantined:
+        intact = self.progress.complete and not self.damaged
+        if not intact or len(self.quarantined) < self.progress.quarantined:
             return False
         given_up = {(each.evaluation, agent) for each in self.quarantined for agent in each.agents}
         return all(

@@ -330,7 +330,7 @@ class LearningSums:
             "learning",
             "Average reward so far",
             "The average of all rewards until each moment, averaged over exercises. The band is "
-            f"the 95 % interval at each moment by itself.{behind(order)}",
+            f"Student's 95 % interval at each moment by itself.{behind(order)}",
             "Seconds" if timed else "Interactions",
             "Average reward so far",
             curves,

@@ -61,15 +61,15 @@ def one_of_each(outcomes: Outcomes) -> tuple[IntArray, list[Disagreement]]:
 
 def _disagreements(outcomes: Outcomes, rows: IntArray, others: IntArray) -> list[Disagreement]:
     """In what pairs of outcomes disagree."""
-    found = []
+    disagreements = []
     for name in WHAT_HAPPENED if len(rows) else ():
         column = outcomes.column(name)
         differ = column[rows] != column[others]
         if column.dtype.kind == "f":
             differ &= ~(np.isnan(column[rows]) & np.isnan(column[others]))
         if differ.any():
-            found.append(Disagreement(name, rows[differ], others[differ]))
-    return found
+            disagreements.append(Disagreement(name, rows[differ], others[differ]))
+    return disagreements
 
 
 def _of_ties(outcomes: Outcomes, rows: IntArray, groups: IntArray) -> Iterator[tuple[int, int]]:

@@ -175,8 +175,8 @@ class Record:
             chosen = chosen[~np.isin(outcomes.keys[chosen], disputed)]
         return np.delete(rows, np.setdiff1d(several, several[chosen]))
 
-    def _disagreement(self, outcomes: StoredOutcomes, found: Disagreement) -> DamagedError:
-        pair = [int(found.rows[0]), int(found.others[0])]
+    def _disagreement(self, outcomes: StoredOutcomes, difference: Disagreement) -> DamagedError:
+        pair = [int(difference.rows[0]), int(difference.others[0])]
         shards = sorted({name for row in pair for name in outcomes.take(np.array([row])).shards})
         where = " and ".join(str(self._layout.outcome_shard(name)) for name in shards)
         number, label = int(outcomes.numbers[pair[0]]), outcomes.label(pair[0])
