@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isclose
@@ -69,13 +69,13 @@ def comparison_sentence(comparison: Comparison) -> str:
     agent, reference = comparison.name, comparison.reference_name
     size = comparison.difference
     common = counted(comparison.count, comparison.unit)
-    if comparison.verdict is Verdict.TOO_FEW or size is None:
-        return f"{agent} and {reference} have {common} in common, too few to compare them."
     if comparison.verdict is Verdict.FAULTY:
         return (
             f"{agent} and {reference} are not compared, because faults of their own decided which "
             "exercises could be."
         )
+    if comparison.verdict is Verdict.TOO_FEW or size is None:
+        return f"{agent} and {reference} have {common} in common, too few to compare them."
     low, high = comparison.low, comparison.high
     places = decimals((size, low, high))
     if comparison.verdict is Verdict.NOT_SHOWN:
@@ -95,7 +95,8 @@ def comparison_sentence(comparison: Comparison) -> str:
 def _ends(comparison: Comparison, low: float | None, high: float | None, places: int) -> str:
     """An interval of a difference, with the p-value that belongs to it."""
     kind = "simultaneous 95 % interval" if comparison.simultaneous > 1 else "95 % interval"
-    ends = f"{kind} {interval(low, high, places)}"
+    signed = comparison.verdict is Verdict.NOT_SHOWN  # as the difference is then
+    ends = f"{kind} {interval(low, high, places, signed=signed)}"
     if comparison.bounded:
         ends += f", bounded as fewer than four {comparison.unit}s carry the spread"
     if comparison.p_value is None:
@@ -313,6 +314,23 @@ def eligibility_sentences(result: Result) -> list[str]:
         sentences.append(
             f"{'; '.join(faulty[:NAMED] + rest)}. Agents with faults of their own are ranked below "
             "all others, because the faults decide which exercises count."
+        )
+    return sentences
+
+
+def mark_sentences(marks: Iterable[str]) -> list[str]:
+    """What the marks after the names of agents mean, where there are any."""
+    present = "".join(marks)
+    sentences = []
+    if FAULTY in present:
+        sentences.append(
+            f"{FAULTY} agents with faults of their own, which decide which exercises count. They "
+            "come last, and are not compared."
+        )
+    if PRIVILEGED in present:
+        sentences.append(
+            f"{PRIVILEGED} agents that were told what others have to find out: references, not "
+            "rivals."
         )
     return sentences
 
