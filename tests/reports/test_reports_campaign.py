@@ -75,7 +75,7 @@ def member(
     **more: object,
 ) -> Member:
     """An evaluation on disk with these payoffs; they may be fewer than there are exercises."""
-    count = max(map(len, payoffs.values()))
+    count = max(1, *map(len, payoffs.values()))
     evaluation = an_evaluation(tuple(payoffs), count, rewards is not None, seed=seed)
     protocol = evaluation.make_protocol()
     directory = path / f"{test}-{seed}"
@@ -273,6 +273,8 @@ def test_of_an_agent_with_faults_there_are_only_scores(tmp_path: Path) -> None:
     assert section.rows[2].value == pytest.approx(0.8)
     verdicts = {each.name: each.verdict for each in section.compared}
     assert verdicts["random-v1†"] is Verdict.FAULTY
+    assert [each.difference for each in section.compared if each.name == "random-v1†"] == [None]
+    assert [dot.label for dot in figure(section, "differences").dots] == sound[1:]
     (fault,) = section.faults
     assert (fault.count, fault.fault.message) == (2, OOPS.message)
     assert fault.first.startswith("exercise 1 of sample-1")
@@ -307,6 +309,15 @@ def test_an_unfinished_test_has_intervals_that_hold_at_every_moment(tmp_path: Pa
     report = gather_campaign(Study("A", tmp_path, [first, absent]))
     text = Page(render_campaign(report, dict.fromkeys((f.name for _, f in report.drawn), ""))).text
     assert "the intervals of scores and differences hold whenever one stops" in text
+    # What has begun without finishing anything counts as little as what has not begun.
+    none: Values = {PLAIN: [], FIXED: []}
+    begun, other = (member(tmp_path, 3, none, test) for test in ("sample", "other"))
+    report = gather_campaign(Study("A", tmp_path, [first, begun, other]))
+    assert [section.seeds for section in report.sections] == [(1, 2), (0, 1)]
+    assert report.sentences[0] == "2 agents took 1 of 2 tests: 160 exercises."
+    assert "The dot is the score" in figure(report.sections[0], "scores").caption
+    several = only([first, second, begun])
+    assert "the mean of the scores under 2 seeds" in figure(several, "scores").caption
     # What could have been the reason for stopping is not counted: the plan had one seed.
     assert only([first]).compared[0].p_value is not None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
@@ -168,7 +168,11 @@ def read_member(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result
     evaluation = Evaluation.from_json(record.spec).with_seed(record.seed)
     consent = nullcontext() if trust else without_consent(str(record.path), record.spec)
     with consent, files_in(member.folder):
-        yield record, summarise(evaluation, record.outcomes())
+        result = summarise(evaluation, record.outcomes())
+        # One that was drawn is secret until the evaluation is complete.
+        given = member.evaluation.protocol.parameters.get("seed")
+        seed = record.seed if given is None and result.complete else given
+        yield record, replace(result, seed=seed)
 
 
 def combined_score(group: tuple[str, str], agent: Spec, scored: Sequence[Scored]) -> CampaignScore:

@@ -20,12 +20,18 @@ THRESHOLDS, PLACES = 41, 5
 """Points of a performance profile, and of a line: its band bends inwards between them."""
 
 
-def score_figure(rows: Sequence[ScoreRow], seeds: int) -> Figure | None:
-    """The scores over all seeds."""
+def score_figure(rows: Sequence[ScoreRow], seeds: Sequence[int]) -> Figure | None:
+    """The scores over all seeds.
+
+    Args:
+        rows: The agents.
+        seeds: Under how many seeds each of them has a score.
+    """
     figure = figures.score_figure([replace(row, repetitions=0) for row in rows])
-    if figure is None or seeds < 2:
+    if figure is None or max(seeds) < 2:
         return figure
-    over = f"The dot is the mean of the scores under {counted(seeds, 'seed')}"
+    most = "up to " * (len({*seeds} - {0}) > 1) + counted(max(seeds), "seed")
+    over = f"The dot is the mean of the scores under {most}"
     return replace(figure, caption=figure.caption.replace("The dot is the score", over))
 
 

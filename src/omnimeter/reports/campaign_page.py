@@ -152,8 +152,8 @@ def gather_campaign(
         sections.append(section)
         pending += left
         provenance += sessions
-    agents = {agent.label for each in study.members for agent in each.evaluation.agents}
-    exercises = sum(row.eligibility.exercises for section in sections for row in section.rows)
+    rows = [row for section in sections for row in section.rows if row.eligibility.exercises]
+    agents, exercises = {r.label for r in rows}, sum(r.eligibility.exercises for r in rows)
     return CampaignReport(
         study,
         result_sentences(sections, len(agents), exercises),

@@ -156,7 +156,7 @@ class Section:
             and figures of these, agents with faults of their own are left out.
         thinned: Whether only some of the traces count in the speeds.
         places: The place of each agent of the campaign, by its name in this test.
-        seeds: Under how many seeds it was taken, of how many.
+        seeds: Under how many seeds some exercise was finished, of how many.
         known_seeds: Those that are no secret: given ones, and those of complete evaluations.
         remarks: What to know of agents before reading their scores.
         faults_read: Whether all faults were looked at one by one.
@@ -288,9 +288,7 @@ class _Gathered:
                 self.pending.append(Pending(member.name, agent.label, 0, member.expected))
             return
         record, result = opened
-        given = member.evaluation.protocol.parameters.get("seed")
-        seed = record.seed if given is None and result.complete else given
-        self._known_seeds += [] if seed is None else [seed]
+        self._known_seeds += [] if result.seed is None else [result.seed]
         self._design, self._adjusted = result.design, is_adjusted(result)
         for agent, done in result.outcomes.items():
             finished = len(done)
@@ -399,10 +397,13 @@ class _Gathered:
         own = {row.label: row.name for row in rows}
         relations = list(self._relations(sound))
         timed = time_report_of(list(self._settings.values())) if self._settings else None
+        begun = sum(any(len(own.taken) for own in seed.of.values()) for seed in self._seeds)
         lines = {each.name: self._of_agent(each.agent)[:2] for each in relations[:DRAWN]}
         profiled = {} if design.precision else {r.name: self._values(r.agent) for r in drawn}
         shown: list[Figure | None] = [
-            campaign_figures.score_figure(rows[:LISTED], len(self._members)),
+            campaign_figures.score_figure(
+                rows[:LISTED], [scores[row.label].evaluations for row in rows[:LISTED]]
+            ),
             figures.difference_figure(compared[:LISTED]),
             *campaign_figures.course_figures(
                 {row.name: [each.get(row.agent, []) for each in self._courses] for row in drawn},
@@ -437,7 +438,7 @@ class _Gathered:
             places={own.get(label, label): place for place, label in enumerate(agents)},
             remarks=list(self._remarks),
             complete=all(score.complete for score in scores.values()),
-            seeds=(len(self._seeds), len(self._members)),
+            seeds=(begun, len(self._members)),
             known_seeds=self._known_seeds,
         )
 

@@ -44,10 +44,13 @@ NOTHING_LEARNT = (
 
 def result_sentences(sections: Sequence[Section], agents: int, exercises: int) -> list[str]:
     """What was measured, who is best, and what is not decided: at most three sentences."""
-    seeds = max((each.seeds[1] for each in sections), default=0)
+    seeds = max((each.seeds[0] for each in sections), default=0)
     under = f" under {counted(seeds, 'seed')}" if seeds > 1 else ""
-    what = counted(len(sections), "test")
-    first = f"{counted(agents, 'agent')} took {what}{under}: {counted(exercises, 'exercise')}."
+    what, begun = counted(len(sections), "test"), sum(each.seeds[0] > 0 for each in sections)
+    taken = f"{begun} of {what}" if begun < len(sections) else what
+    first = f"{counted(agents, 'agent')} took {taken}{under}: {counted(exercises, 'exercise')}."
+    if not exercises:
+        first = "No exercise has been finished yet."
     shown, leading = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     undecided = []
     for section in sections:
