@@ -7,7 +7,7 @@ import os
 import secrets
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -648,7 +648,7 @@ class Campaign:
         ]
 
     def tests(self, *, trust: bool = False) -> list[Taken]:
-        """Each test with its results so far, one for each seed; those not begun are left out.
+        """Each test with its results so far, one for each seed that has begun.
 
         Args:
             trust: Import code that its tests name; see ``load``.
@@ -660,26 +660,32 @@ class Campaign:
         from omnimeter.reports.between import Taken
         from omnimeter.reports.campaign import read_member
 
-        groups: dict[str, list[Judged]] = {}
         classes: dict[str, set[str]] = {}
         for entry in self.entries:
             classes.setdefault(entry.setting, set()).add(entry.environment_class)
         # The test of each evaluation, and its class if the test has several.
         names = [
-            f"{entry.setting}, {entry.environment_class}"
+            f"{entry.setting} · {entry.environment_class}"
             if len(classes[entry.setting]) > 1
             else entry.setting
             for entry in self.entries
         ]
         planned = Counter(names)
+        results: dict[str, list[Judged]] = {name: [] for name in names}
+        agents: dict[str, dict[Spec, None]] = {name: {} for name in names}
         for name, member in zip(names, self._members, strict=True):
+            agents[name] |= dict.fromkeys(member.evaluation.agents)
             with read_member(member, trust=trust) as stored:
                 if stored is not None:
-                    groups.setdefault(name, []).append(stored[1])
-        return [Taken(name, results, planned[name]) for name, results in groups.items()]
+                    results[name].append(stored[1])
+        return [Taken(name, results[name], planned[name], [*agents[name]]) for name in results]
 
     def compare(
-        self, reference: str | Spec | None = None, *, trust: bool = False
+        self,
+        reference: str | Spec | None = None,
+        *,
+        trust: bool = False,
+        tests: Sequence[Taken] | None = None,
     ) -> dict[str, list[Comparison]]:
         """Every agent against one of them in each test, over its seeds.
 
@@ -689,6 +695,7 @@ class Campaign:
         Args:
             reference: The agent to compare with; by default the best of the test.
             trust: As for ``tests``.
+            tests: What ``tests`` gave, if it was called already.
 
         Raises:
             InvalidInputError: The reference took no part.
@@ -698,8 +705,8 @@ class Campaign:
         chosen = None if reference is None else agent_among(self.plan.agents, reference)
         return {
             test.name: comparisons_over(test.seeds, rows_over(test.results), chosen, test.planned)
-            for test in self.tests(trust=trust)
-            if chosen is None or any(chosen in each.outcomes for each in test.results)
+            for test in (self.tests(trust=trust) if tests is None else tests)
+            if any(chosen is None or chosen in each.outcomes for each in test.results)
         }
 
     def between(self, agent: str | Spec, reference: str | Spec, *, trust: bool = False) -> Between:

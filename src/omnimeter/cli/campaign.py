@@ -257,7 +257,7 @@ def results(
     from omnimeter.api.campaign import Campaign
     from omnimeter.contract import InvalidInputError
     from omnimeter.contract.text import no_formula
-    from omnimeter.reports.scores import FAULTY, PRIVILEGED
+    from omnimeter.reports.summary import mark_sentences
     from omnimeter.reports.text import fault_counts, interval, number
 
     if json and as_csv:
@@ -288,12 +288,8 @@ def results(
                 for row in sorted(of_one, key=lambda row: row.eligibility.order)
             ]
             _print_section(" · ".join(filter(None, title)), headings, cells)
-        if any(row.own_faults for row in rows):
-            said = "agents with faults of their own, which decide which exercises count."
-            console().print(f"{FAULTY} {said} They come last.")
-        if any(row.privileged for row in rows):
-            said = "agents that were told what others have to find out: references, not rivals."
-            console().print(f"{PRIVILEGED} {said}")
+        for sentence in mark_sentences(row.eligibility.mark for row in rows):
+            console().print(sentence)
         if not all(row.complete for row in rows):
             console().print("Not all exercises are done: these intervals hold at every moment.")
     leave_if_damaged(campaign.damaged)
