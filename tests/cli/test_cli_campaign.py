@@ -155,6 +155,26 @@ def test_results_tell_faults_and_privileged_views(omnimeter: Callable[..., Typed
     same = list(csv.DictReader(io.StringIO(omnimeter("campaign", "results", "marked", "--csv")[1])))
     assert [row["own_faults"] for row in same] == ["0", "0", "6"]
     assert [row["privileged"] for row in same] == ["", "foresight", ""]
+    assert {row["bounded"] for row in same} == {str(row["bounded"]) for row in rows}
+
+
+def test_results_name_bounded_intervals(omnimeter: Callable[..., Typed]) -> None:
+    Path("few.toml").write_text(
+        '[[agents]]\nagent = "random"\n[[tests]]\nclass = "cups"\nexercises = 3\n'
+        'interactions = 20\n[run]\nexecutor = "this-process"\n'
+    )
+    omnimeter("campaign", "run", "few.toml")
+    _, out, _ = omnimeter("campaign", "results", "few")
+    assert "The interval of random-v1 rests on nothing but" in " ".join(out.split())
+    (row,) = json.loads(omnimeter("campaign", "results", "few", "--json")[1])
+    assert row["bounded"] is True
+
+
+def test_a_campaign_among_several_evaluations_is_named(omnimeter: Callable[..., Typed]) -> None:
+    omnimeter("campaign", "run", "study.toml")
+    code, out, error = omnimeter("report", "study", "study", "--out", "x.html")
+    assert code != 0
+    assert "study is a campaign, and not an evaluation." in out + error
 
 
 def test_running_again_does_nothing(omnimeter: Callable[..., Typed]) -> None:

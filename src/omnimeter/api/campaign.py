@@ -601,6 +601,7 @@ class Campaign:
 
         Args:
             path: The file to write; by default ``report.html`` in the directory of the campaign.
+                Beside ``a.html`` the folders are ``a-latex`` and ``a-data``.
             trust: Import code that its tests name; see ``load``.
             progress: Told what is done, and how many steps of how many are over.
 

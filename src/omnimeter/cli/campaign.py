@@ -257,7 +257,7 @@ def results(
     from omnimeter.api.campaign import Campaign
     from omnimeter.contract import InvalidInputError
     from omnimeter.contract.text import no_formula
-    from omnimeter.reports.summary import mark_sentences
+    from omnimeter.reports.summary import bounded_text, mark_sentences
     from omnimeter.reports.text import fault_counts, interval, number
 
     if json and as_csv:
@@ -276,6 +276,7 @@ def results(
     else:
         headings = ("agent", "score", "95 % interval", "seeds", "exercises", "faults")
         for title, of_one in groupby(rows, lambda row: (row.test, row.environment_class)):
+            shown = sorted(of_one, key=lambda row: row.eligibility.order)
             cells = [
                 (
                     row.agent + row.eligibility.mark,
@@ -285,9 +286,13 @@ def results(
                     str(row.exercises),
                     fault_counts(row.faults) or "none",
                 )
-                for row in sorted(of_one, key=lambda row: row.eligibility.order)
+                for row in shown
             ]
             _print_section(" · ".join(filter(None, title)), headings, cells)
+            bounded = [row.agent for row in shown if row.bounded and not row.faults]
+            if bounded:
+                said = bounded_text(bounded, "value", seeds=shown[0].expected)
+                console().print(said, markup=False)
         for sentence in mark_sentences(row.eligibility.mark for row in rows):
             console().print(sentence)
         if not all(row.complete for row in rows):

@@ -54,6 +54,7 @@ from omnimeter.reports.comparisons import (
     support_of,
 )
 from omnimeter.reports.figures import Figure, LearningSums, Step
+from omnimeter.reports.page import payoff_text, taken_sentence
 from omnimeter.reports.scores import (
     REPETITION,
     ScoreRow,
@@ -153,11 +154,13 @@ class Section:
         spreads: What single values say.
         relations: How payoffs depend on the complexity.
         speeds: How fast each agent learnt, by its name. Here, as in spreads, variance, relations
-            and figures of these, agents with faults of their own are left out.
+            and figures of these, agents with faults of their own are left out. Agents with a
+            privileged view are left out of the variance.
         thinned: Whether only some of the traces count in the speeds.
         places: The place of each agent of the campaign, by its name in this test.
         seeds: Under how many seeds some exercise was finished, of how many.
         known_seeds: Those that are no secret: given ones, and those of complete evaluations.
+        setting: What each agent takes, and how it is judged, in sentences.
         remarks: What to know of agents before reading their scores.
         faults_read: Whether all faults were looked at one by one.
     """
@@ -180,10 +183,17 @@ class Section:
     faults: Sequence[FaultCount]
     faults_read: bool
     places: Mapping[str, int]
+    setting: Sequence[str]
     remarks: Sequence[str]
     complete: bool
     seeds: tuple[int, int]
     known_seeds: Sequence[int]
+
+    @property
+    def tied(self) -> list[ScoreRow]:
+        """All agents with the best score; mostly one."""
+        best = self.best
+        return [row for row in self.rows if best and best.rank and row.rank == best.rank]
 
     @property
     def best(self) -> ScoreRow | None:
@@ -275,6 +285,7 @@ class _Gathered:
         self._lengths: dict[Spec, list[int]] = defaultdict(lambda: [0, 0])
         self._faults: dict[tuple[Spec, str, str], FaultCount] = {}
         self._faults_read = True
+        self._setting: list[str] = []
         self._remarks: dict[str, None] = {}
         self._known_seeds: list[int] = []
         self.pending: list[Pending] = []
@@ -290,6 +301,7 @@ class _Gathered:
         record, result = opened
         self._known_seeds += [] if result.seed is None else [result.seed]
         self._design, self._adjusted = result.design, is_adjusted(result)
+        self._setting = self._setting or self._told(member, result)
         for agent, done in result.outcomes.items():
             finished = len(done)
             left = member.expected is None or finished < member.expected
@@ -315,6 +327,16 @@ class _Gathered:
         )
         self._remarks |= dict.fromkeys(filter(None, sentences))
         self.provenance += record.provenance()
+
+    def _told(self, member: Member, result: Result) -> list[str]:
+        """What each agent takes, and how it is judged; empty while no exercise is known."""
+        known = [e for done in result.outcomes.values() for e in done.distinct_exercises()]
+        if not known:
+            return []
+        payoff = payoff_text(member.evaluation.protocol, result.design)
+        judged = f"Payoff: {payoff}" if payoff else ""
+        taken = taken_sentence(result.design, known, member.expected, len(self._members))
+        return [taken, judged] if judged else [taken]
 
     def _add_points(self, result: Result) -> None:
         """Keep the values; agents on the same exercises share what says which these are."""
@@ -426,7 +448,7 @@ class _Gathered:
             compared=compared,
             spreads=list(self._spreads(sound, compared)),
             relations=relations,
-            variance=self._variance([row.agent for row in sound]),
+            variance=self._variance([row.agent for row in sound if not row.eligibility.privileged]),
             speeds={r.name: s for r in sound if (s := _speed(self._rewards.get(r.agent, [])))},
             thinned=self._thinned,
             timed=timed,
@@ -436,6 +458,7 @@ class _Gathered:
             ),
             faults_read=self._faults_read,
             places={own.get(label, label): place for place, label in enumerate(agents)},
+            setting=self._setting,
             remarks=list(self._remarks),
             complete=all(score.complete for score in scores.values()),
             seeds=(begun, len(self._members)),

@@ -135,6 +135,9 @@ def read_spec(layout: Layout) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError) as error:
         message = f"{layout.root} is not an evaluation: it has no file spec.json."
         advice = "Check the path; an evaluation is made by 'omnimeter run' with --out."
+        if (layout.root / "campaign.json").is_file():
+            message = f"{layout.root} is a campaign, and not an evaluation."
+            advice = f"Give it alone, or one of its evaluations: {layout.root}/evaluations/NAME"
         raise StoreError(message, advice) from error
     except OSError as error:
         raise read_error(error, layout.spec) from error
