@@ -27,8 +27,8 @@ from omnimeter.reports.campaign_sections import (
     sections_of,
 )
 from omnimeter.reports.campaign_tables import (
-    NOTHING_LEARNT,
     eligibility_sentences,
+    learning_sentences,
     overview_table,
     result_sentences,
     tables_of,
@@ -221,7 +221,7 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
         summary=[_cut_at(sentence, names) for sentence in report.sentences],
         eligibility={each.key: eligibility_sentences(each) for each in shown},
         plan=clean(report.study.plan_file),
-        nothing_learnt=NOTHING_LEARNT,
+        learning={each.key: learning_sentences(each) for each in shown},
     )
     return page
 
@@ -366,7 +366,7 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
                     caption += f" Intervals hold at once for {first.simultaneous} pairs of agents."
             tables.append((f"{section.key}-{name}", table, caption))
         body += _included(directory, tables, short)
-        body += [plain(NOTHING_LEARNT), ""] * bool(section.speeds and not section.learnt)
+        body += [f"{said(each)}\n" for each in learning_sentences(section)]
         for figure in (each for each in section.figures if each.name in drawn):
             done += 1
             body += [
