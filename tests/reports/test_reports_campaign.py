@@ -49,7 +49,7 @@ from omnimeter.reports.campaign_page import (
 )
 from omnimeter.reports.campaign_sections import Section, sections_of
 from omnimeter.reports.campaign_tables import (
-    NOTHING_LEARNT,
+    learning_sentences,
     overview_table,
     remarks_of,
     result_sentences,
@@ -74,9 +74,13 @@ def member(
     test: str = "sample",
     rewards: Mapping[Spec, Sequence[float]] | None = None,
     complexities: Sequence[float] = (),
+    stopping: bool = True,
     **more: object,
 ) -> Member:
-    """An evaluation on disk with these payoffs; they may be fewer than there are exercises."""
+    """An evaluation on disk with these payoffs; they may be fewer than there are exercises.
+
+    Where rewards are fewer than the 40 that were planned, the agent stopped unless told otherwise.
+    """
     count = max(1, *map(len, payoffs.values()))
     evaluation = an_evaluation(tuple(payoffs), count, rewards is not None, seed=seed)
     protocol = evaluation.make_protocol()
@@ -90,13 +94,16 @@ def member(
                 exercise = replace(planned, complexity=complexity)
                 fault = given if isinstance(given, Fault) else None
                 payoff = None if isinstance(given, Fault) else given
-                ending = Ending.BUDGET if fault is None else Ending.FAULT
+                row_of = np.array((rewards or {}).get(agent, []), dtype=np.float64)
+                ending = Ending.STOPPED if stopping and 0 < len(row_of) < 40 else Ending.BUDGET
+                ending = Ending.FAULT if fault else ending
                 outcome = Outcome(exercise, payoff, 40, 0.0, 4, 4, ending, fault=fault, **more)  # type: ignore[arg-type]
                 outcomes.append(outcome)
                 if rewards is not None:
-                    row_of = np.array(rewards[agent], dtype=np.float64)
-                    trace = Trace(row_of, np.arange(len(row_of)), len(row_of), ending, fault=fault)
-                    traces[exercise.key] = trace
+                    times = np.arange(len(row_of))
+                    traces[exercise.key] = Trace(
+                        row_of, times, len(row_of), ending, fault=fault, planned=40
+                    )
             writer.append(outcomes, traces)
     return Member(f"{test}-{seed}", directory, evaluation, test, "cups-v1", count)
 
@@ -340,8 +347,30 @@ def test_where_nothing_was_learnt_there_is_a_sentence(tmp_path: Path) -> None:
     assert "speeds" not in tables_of(section)
     campaign_page.write_campaign_report(Study("A study", tmp_path, members), tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert NOTHING_LEARNT.replace("90 %", "90\N{NO-BREAK SPACE}%") in page
-    assert NOTHING_LEARNT[:40] in (tmp_path / "page-latex" / "report.tex").read_text()
+    (sentence,) = learning_sentences(section)
+    assert "no agent kept 90 %" in sentence
+    assert sentence.replace("90 %", "90\N{NO-BREAK SPACE}%") in page
+    assert sentence[:40] in (tmp_path / "page-latex" / "report.tex").read_text()
+
+
+def test_who_stops_when_ahead_has_not_learnt(tmp_path: Path) -> None:
+    rewards = {PLAIN: [-1.0] * 15 + [1.0] * 10, FIXED: [0.0] * 10 + [1.0] * 30}
+    section = only([member(tmp_path, 1, FIRST, rewards=rewards)])
+    speed = section.speeds["random-v1"]
+    assert (speed.count, speed.censored) == (8, 8)
+    curves = {curve.label: curve for curve in figure(section, "learning").curves}
+    assert curves["random-v1"].values[-1] == pytest.approx(-5 / 40)
+
+
+def test_agents_whose_learning_speed_cannot_be_told_are_named(tmp_path: Path) -> None:
+    rewards = {PLAIN: [1.0] * 12, FIXED: [0.0] * 40}
+    # A time was over too: this is as long as it lasted.
+    section = only([member(tmp_path, 1, FIRST, rewards=rewards, stopping=False)])
+    assert section.untold == ["random-v1"]
+    assert list(section.speeds) == ["constant-v1(action=1)"]
+    first, second = learning_sentences(section)
+    assert first.startswith("The learning speed of random-v1 cannot be told")
+    assert "none of the others kept" in second
 
 
 def test_returns_are_paired_within_each_seed_whatever_is_missing(tmp_path: Path) -> None:
@@ -355,7 +384,8 @@ def test_returns_are_paired_within_each_seed_whatever_is_missing(tmp_path: Path)
     timed = only(members).timed
     assert timed is not None
     assert timed.note == (
-        "Without bounds, constant-v1(action=1) is the best (simultaneous, 50 MDPs). "
+        "Without bounds, constant-v1(action=1) is the best of 2 algorithms (by simultaneous 95 % "
+        "intervals, 50 MDPs). "
         "Only the 50 of 70 MDPs count that all settings have finished."
     )
 

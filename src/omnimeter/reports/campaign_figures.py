@@ -11,7 +11,7 @@ import numpy as np
 from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, combined_mean, performance_profile, regression_band
 from omnimeter.reports import figures
-from omnimeter.reports.figures import CurveFigure, Figure, Scale, Step, curve_of
+from omnimeter.reports.figures import CurveFigure, Figure, Scale, Step, curve_of, without_band
 from omnimeter.reports.scores import REPETITION, ScoreRow
 from omnimeter.reports.style import behind
 from omnimeter.reports.text import counted
@@ -49,12 +49,18 @@ def line_figure(points: Mapping[str, tuple[FloatArray, FloatArray]]) -> CurveFig
         curves.append(curve_of(name, places.tolist(), band.values.tolist(), ends))
     if not curves:
         return None
+    missing = ""
+    if any(None in (*curve.lows, *curve.highs) for curve in curves):
+        missing = (
+            " Where a line has no band, it would be infinite: too few exercises tell how far off "
+            f"the line is.{figures.DASHED if without_band(curves) else ''}"
+        )
     return CurveFigure(
         "lines",
         "Payoff against complexity: straight lines",
         "The straight line of least squares through all single exercises, with the band that "
         "holds the whole line with a confidence of 95 %. Whether a straight line is the right "
-        f"shape, the means above show.{behind([each.label for each in curves])}",
+        f"shape, the means above show.{missing}{behind([each.label for each in curves])}",
         "Complexity of the environment",
         "Payoff",
         tuple(curves),

@@ -28,9 +28,9 @@ from omnimeter.reports.campaign_sections import (
     sections_of,
 )
 from omnimeter.reports.campaign_tables import (
-    NOTHING_LEARNT,
     bounded_differences,
     bounded_spreads,
+    learning_sentences,
     overview_table,
     remarks_of,
     result_sentences,
@@ -231,7 +231,7 @@ def render_campaign(
         bounded_spreads={each.key: bounded_spreads(each) for each in shown},
         folders={"latex": latex, "data": data},
         plan=clean(report.study.plan_file),
-        nothing_learnt=NOTHING_LEARNT,
+        learning={each.key: learning_sentences(each) for each in shown},
     )
     return page
 
@@ -428,7 +428,7 @@ def write_latex(report: CampaignReport, directory: Path) -> list[str]:
         body += _included(directory, tables, short)
         further = (bounded_differences(section), bounded_spreads(section))
         body += [f"{said(each)}\n" for each in further if each]
-        body += [plain(NOTHING_LEARNT), ""] * bool(section.speeds and not section.learnt)
+        body += [f"{said(each)}\n" for each in learning_sentences(section)]
         for figure in (each for each in section.figures if each.name in drawn):
             done += 1
             body += [

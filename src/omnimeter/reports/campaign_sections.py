@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnimeter.contract import Fault, Spec, Trace
+from omnimeter.contract import Ending, Fault, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.protocol import Design
 from omnimeter.estimation import (
@@ -156,6 +156,7 @@ class Section:
         speeds: How fast each agent learnt, by its name. Here, as in spreads, variance, relations
             and figures of these, agents with faults of their own are left out. Agents with a
             privileged view are left out of the variance.
+        untold: The names of the others of which that cannot be told.
         thinned: Whether only some of the traces count in the speeds.
         places: The place of each agent of the campaign, by its name in this test.
         seeds: Under how many seeds some exercise was finished, of how many.
@@ -177,6 +178,7 @@ class Section:
     relations: Sequence[Relation]
     variance: Variance | None
     speeds: Mapping[str, LearningSpeed]
+    untold: Sequence[str]
     thinned: bool
     timed: TimeReport | None
     figures: Sequence[Figure]
@@ -389,7 +391,11 @@ class _Gathered:
     def _noted(
         self, result: Result, traces: Iterable[tuple[str, Trace]]
     ) -> Iterator[tuple[str, Trace]]:
-        """The traces, of some of which the rewards are kept: those of the first exercises."""
+        """The traces, of some of which the rewards are kept: those of the first exercises.
+
+        What an agent that stopped left undone has the reward 0, as in the score by default: or to
+        stop after good rewards would be to keep them.
+        """
         wanted: dict[str, Spec] = {}
         for agent, done in result.outcomes.items():
             budgets = {each.budget for each in done.distinct_exercises()}
@@ -402,7 +408,9 @@ class _Gathered:
             wanted |= {f"{key:016x}": agent for key in sound[:most].tolist()}
         for key, trace in traces:
             if key in wanted:
-                self._rewards[wanted[key]].append(np.array(trace.rewards, dtype=np.float64))
+                left = (trace.planned or 0) - len(trace) if trace.ending is Ending.STOPPED else 0
+                rewards = np.pad(np.asarray(trace.rewards, np.float64), (0, max(left, 0)))
+                self._rewards[wanted[key]].append(rewards)
             yield key, trace
 
     # What the evaluations say together.
@@ -422,6 +430,7 @@ class _Gathered:
         begun = sum(any(len(own.taken) for own in seed.of.values()) for seed in self._seeds)
         lines = {each.name: self._of_agent(each.agent)[:2] for each in relations[:DRAWN]}
         profiled = {} if design.precision else {r.name: self._values(r.agent) for r in drawn}
+        speeds = {r.name: s for r in sound if (s := _speed(self._rewards.get(r.agent, [])))}
         shown: list[Figure | None] = [
             campaign_figures.score_figure(
                 rows[:LISTED], [scores[row.label].evaluations for row in rows[:LISTED]]
@@ -449,7 +458,8 @@ class _Gathered:
             spreads=list(self._spreads(sound, compared)),
             relations=relations,
             variance=self._variance([row.agent for row in sound if not row.eligibility.privileged]),
-            speeds={r.name: s for r in sound if (s := _speed(self._rewards.get(r.agent, [])))},
+            speeds=speeds,
+            untold=[r.name for r in sound if self._rewards and r.name not in speeds],
             thinned=self._thinned,
             timed=timed,
             figures=[replace(each, name=f"{key}-{each.name}") for each in shown if each],
@@ -566,10 +576,9 @@ class _Gathered:
 
 
 def _speed(curves: Sequence[FloatArray]) -> LearningSpeed | None:
-    """How fast an agent learnt; ``None`` where curves are too short to tell."""
-    if min(map(len, curves), default=0) < SHORTEST:
-        return None
-    return learning_speed(curves)
+    """How fast an agent learnt; ``None`` where no curve is long enough to tell."""
+    long = [each for each in curves if len(each) >= SHORTEST]
+    return learning_speed(long) if long else None
 
 
 def distinct_sessions(

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from omnimeter.reports import summary
-from omnimeter.reports.campaign_sections import Section
+from omnimeter.reports.campaign_sections import SHORTEST, Section
 from omnimeter.reports.comparisons import Verdict
 from omnimeter.reports.scores import Eligibility, ScoreRow, eligibility_over
 from omnimeter.reports.tables import (
@@ -34,12 +34,6 @@ from omnimeter.reports.text import (
 
 MATRIX = 6
 """Tests up to which the overview has a column for each."""
-
-NOTHING_LEARNT = (
-    "No learning speed is known: no agent kept 90 % of its final reward in more than half of its "
-    "exercises."
-)
-"""What is said in the place of a table that would have nothing but infinite numbers."""
 
 
 def result_sentences(sections: Sequence[Section], agents: int, exercises: int) -> list[str]:
@@ -342,6 +336,27 @@ def speed_table(section: Section) -> Table | None:
     )
     headings = ("Agent", "Interactions", "95 % interval", "Exercises", "Not learnt")
     return Table(headings, rows)
+
+
+def learning_sentences(section: Section) -> list[str]:
+    """What is said of how fast agents learnt that no table says; mostly empty."""
+    sentences = []
+    if section.speeds and not section.learnt:
+        who = "none of the others" if section.untold else "no agent"
+        sentences.append(
+            f"No learning speed is known: {who} kept 90 % of its final reward in more than half of "
+            "its exercises."
+        )
+    if section.untold:
+        rest = len(section.untold) - summary.NAMED
+        others = [counted(rest, "other agent")] if rest > 0 else []
+        who = listed([*section.untold[: summary.NAMED], *others])
+        sentences.insert(
+            0,
+            f"The learning speed of {who} cannot be told: that needs exercises of {SHORTEST} "
+            "interactions or more.",
+        )
+    return sentences
 
 
 def variance_table(section: Section) -> Table | None:
