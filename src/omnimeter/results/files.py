@@ -204,11 +204,13 @@ class Key(NamedTuple):
         spec: The fingerprint of the spec that it belongs to.
         unsigned: The digests of the shards that an older version had written before there was a
             key, by their paths in the directory.
+        sealed: Whether its file has a digest, which it matches; an older version wrote none.
     """
 
     secret: bytes
     spec: str
     unsigned: Mapping[str, str]
+    sealed: bool = True
 
     def sign(self, content: bytes) -> str:
         """The signature of some content."""
@@ -242,7 +244,8 @@ def write_key(layout: Layout, spec: str) -> None:
     shards += [layout.trace_shard(name) for name in layout.trace_shards()]
     unsigned = {_inner(path): _file_digest(path) for path in shards}
     content = {"key": secrets.token_hex(32), "spec": spec, "unsigned": unsigned}
-    write(layout.key, (json.dumps(content, indent=2) + "\n").encode(), mode=0o600)
+    sealed = {**content, "fingerprint": fingerprint(content)}
+    write(layout.key, (json.dumps(sealed, indent=2) + "\n").encode(), mode=0o600)
 
 
 def read_key(layout: Layout) -> Key | None:
@@ -252,11 +255,12 @@ def read_key(layout: Layout) -> Key | None:
         StoreError: It cannot be read, or is not as it was written.
     """
     try:
-        content = json.loads(layout.key.read_bytes())
+        content = dict(json.loads(layout.key.read_bytes()))
+        seal = content.pop("fingerprint", None)
         secret = bytes.fromhex(content["key"])
-        key = Key(secret, str(content["spec"]), dict(content["unsigned"]))
-        if len(secret) != 32:
-            raise ValueError("it is too short")
+        key = Key(secret, str(content["spec"]), dict(content["unsigned"]), seal is not None)
+        if len(secret) != 32 or (key.sealed and seal != fingerprint(content)):
+            raise ValueError("it does not match its digest")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
