@@ -473,7 +473,7 @@ class Campaign:
         return units
 
     def _has_begun(self, entry: Entry) -> bool:
-        return Layout(self.directory(entry)).spec.exists()
+        return Layout(self.directory(entry)).has_begun
 
     def _reopened(
         self, left: list[Unit], places: Set[Path], broken: dict[str, StoreError]
@@ -554,8 +554,7 @@ class Campaign:
         from omnimeter.results import Record
 
         directory = self.directory(entry)
-        begun = Layout(directory).spec.exists()
-        record = Record.intact(directory, self.damaged) if begun else None
+        record = Record.intact(directory, self.damaged) if self._has_begun(entry) else None
         outcomes = record.outcomes() if record else Outcomes()
         for agent, done in outcomes.by_agent(entry.evaluation.agents).items():
             done = that_count(done)  # noqa: PLW2901 - of these

@@ -163,6 +163,12 @@ class Layout:
         self.begun = root / "begun"
         self.journal = root / "journal"
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is an evaluation, or what is left of one that has lost its spec."""
+        later = (self.provenance, self.outcomes, self.traces, self.begun, self.journal)
+        return self.spec.exists() or any(path.exists() for path in later)
+
     def outcome_shard(self, name: str) -> Path:
         """The file of a shard of outcomes."""
         return self.outcomes / f"{name}.parquet"
