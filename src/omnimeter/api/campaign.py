@@ -7,7 +7,7 @@ import os
 import secrets
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -326,10 +326,8 @@ class Campaign:
                 def tell(receipt: Receipt) -> None:
                     nonlocal now, written
                     clock.add(receipt)
+                    self._note_failure(by_key, receipt, broken)
                     quarantined = receipt.outcome == "quarantined"
-                    if quarantined:
-                        unit = by_key[receipt.unit]
-                        quarantine(self.path, unit, receipt.reason, receipt.tail)
                     now = replace(
                         now,
                         done=now.done + (receipt.outcome != "interrupted"),
@@ -354,6 +352,17 @@ class Campaign:
                 interrupted = True
                 self._write_progress(replace(now, seconds_left=None))
         return replace(self.status(), running=False, interrupted=interrupted)
+
+    def _note_failure(
+        self, units: Mapping[str, Unit], receipt: Receipt, broken: dict[str, StoreError]
+    ) -> None:
+        """Write down that a unit was given up, or note that its evaluation is damaged."""
+        if receipt.outcome == "quarantined":
+            quarantine(self.path, units[receipt.unit], receipt.reason, receipt.tail)
+        if receipt.damage is not None:
+            place = units[receipt.unit].directory
+            directory = self.path / "evaluations" / Path(place).name  # as they are named elsewhere
+            self.damaged[directory] = broken[place] = receipt.damage
 
     def submit(self) -> list[str]:
         """Submit what is not finished as array jobs of SLURM, and do not wait for them.

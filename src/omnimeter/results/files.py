@@ -46,10 +46,10 @@ def write_errors(path: Path) -> Iterator[None]:
         raise StoreError(message, f"{advice} Everything stored so far is safe.") from error
 
 
-def read_error(error: OSError, path: Path) -> StoreError:
+def read_error(error: OSError, path: Path) -> DamagedError:
     """The error for a file that the system does not let us read."""
     message = f"{path} cannot be read ({error.strerror or error})."
-    return StoreError(message, "Check that it exists and that you may read it.")
+    return DamagedError(message, "Check that it exists and that you may read it.")
 
 
 def newer_format_error(path: Path, version: int) -> StoreError:

@@ -385,7 +385,7 @@ class Writer(Record):
             return {}
         except (OSError, ValueError) as error:
             message = f"{self._layout.begun} cannot be read ({error})."
-            raise StoreError(message, "Remove that file; no result depends on it.") from error
+            raise DamagedError(message, "Remove that file; no result depends on it.") from error
 
 
 @contextmanager
