@@ -314,6 +314,7 @@ class Campaign:
                 if left:
                     self._check_files()
                     self._refuse_tasks()  # before shards are merged that they have begun
+                    files.remove_unfinished(self.path / "quarantine")
                     going = {unit.directory for unit in left}
                     begun = {each for each in begun if str(each.absolute()) in going}
                 left = self._reopened(left, begun if left else self._scattered(), broken)
@@ -439,6 +440,8 @@ class Campaign:
         """Hold the lock; a look at it by ``status`` lasts a moment only."""
         files.make_directory(self.path, mode=0o700)
         with files.locked(self._layout, timeout=0.5):
+            for own in ("campaign.toml", "campaign.json", "progress.json"):
+                files.remove_unfinished(self.path, f"{own}.*")
             if self._new and self._file(self.path).exists():  # another process was faster
                 self._agree()
             if self._new or self._stored_plan(self.path) != self.plan:
@@ -531,7 +534,7 @@ class Campaign:
 
     @property
     def _last_progress(self) -> Progress:
-        with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
+        with suppress(OSError, ValueError, InvalidInputError):  # nothing depends on it
             text = (self.path / "progress.json").read_text(encoding="utf-8")
             return Progress.from_json(text, "progress.json")
         return Progress()

@@ -118,6 +118,21 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
             sync_directory(each.parent)
 
 
+def remove_unfinished(directory: Path, name: str = "*") -> None:
+    """Remove what killed processes had begun to write in a directory that no other one writes now.
+
+    Args:
+        directory: The directory, which need not exist.
+        name: Only of files with this name.
+
+    Raises:
+        StoreError: Something cannot be removed.
+    """
+    with write_errors(directory):
+        for unfinished in directory.glob(f"{name}{UNFINISHED}"):
+            unfinished.unlink(missing_ok=True)
+
+
 def sync_directory(directory: Path) -> None:
     """Flush to the disk which files there are in a directory."""
     if os.name == "nt":  # a directory cannot be opened there, and a rename needs no such call
