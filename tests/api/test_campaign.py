@@ -20,7 +20,7 @@ from omnimeter.api.campaign import Campaign
 from omnimeter.api.campaign_status import Progress, TimeLeft
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import StoreError
-from omnimeter.execution.units import Receipt, Unit, this_process
+from omnimeter.execution.units import Receipt, Unit, carry_out, this_process
 from omnimeter.results import Record
 from omnimeter.results.files import Layout, is_locked, locked
 
@@ -333,6 +333,64 @@ def test_damaged_and_newer_plans(study: Path, change: Callable[[str], str], said
     assert said in str(caught.value)
     with pytest.raises(StoreError):
         om.campaign(study)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b'{"units": "1"}'])
+def test_nothing_depends_on_what_was_told_of_the_progress(study: Path, content: bytes) -> None:
+    campaign = om.campaign(study)
+    campaign.run()
+    (campaign.path / "progress.json").write_bytes(content)
+    assert campaign.status().progress == Progress()
+    assert campaign.run().complete
+    assert campaign.status().complete
+
+
+def test_what_killed_runs_had_begun_to_write_is_removed(study: Path) -> None:
+    campaign = om.campaign(study)
+    campaign.run(executor=lambda units, tell: None)
+    (campaign.path / "quarantine").mkdir()
+    names = ("campaign.json", "campaign.toml", "progress.json", "quarantine/0.json")
+    for name in names:
+        (campaign.path / f"{name}.0123abcd.writing").write_text("{")
+    of_others = campaign.path / "report.html.0123abcd.writing"  # who do not hold the lock
+    of_others.write_text("")
+    assert campaign.run().complete
+    assert list(campaign.path.rglob("*.writing")) == [of_others]
+
+
+@pytest.mark.parametrize("lost", ["begun", "seed.json", "spec.json"])
+def test_a_damaged_evaluation_is_named_and_the_others_are_carried_out(
+    study: Path, lost: str
+) -> None:
+    study.write_text(TEXT.replace("seeds = [0, 1]", "repetitions = 2"))
+    campaign = om.campaign(study)
+
+    def begin(units: Sequence[Unit], tell: Tell) -> None:
+        tell(carry_out(units[0]))
+
+    campaign.run(executor=begin)
+    first, *others = campaign.entries
+    directory = campaign.directory(first)
+    before = (directory / lost).read_bytes() if lost != "begun" else b""
+    if lost == "begun":
+        (directory / lost).write_bytes(b"\xff")
+    else:
+        (directory / lost).unlink()
+    status = campaign.run()
+    assert not status.complete
+    (error,) = campaign.damaged.values()
+    assert str(Path(first.name) / lost) in error.message
+    assert list(campaign.damaged) == [directory]
+    assert list(status.damaged) == [str(directory)]
+    finished = {each.evaluation: each.finished == each.expected for each in status.agents}
+    assert finished == {first.name: False} | {each.name: True for each in others}
+    if before:
+        (directory / lost).write_bytes(before)
+    else:  # as it says
+        (directory / lost).unlink()
+    status = campaign.run()
+    assert status.complete
+    assert not campaign.damaged
 
 
 def test_mistakes_are_found_before_anything_is_stored(study: Path) -> None:

@@ -30,6 +30,7 @@ from omnimeter.execution.slurm import (
     slurm_submit,
     work,
 )
+from omnimeter.execution.units import unfinished
 from private_network import PrivateNetwork, until
 
 SUPPORT = Path(__file__).parent.parent / "support"
@@ -196,6 +197,24 @@ def test_errors_and_early_interruptions_are_no_deaths(
     monkeypatch.undo()
     assert work(study, 0, 1, "all") == 0
     assert not attempts.path.exists()
+
+
+def test_a_task_leaves_out_what_is_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = small_campaign(tmp_path / "study")
+    units = units_in(study)
+    (study / "cluster").mkdir()
+    slurm._write_plan(study, "all", units, 300)
+    directory = units[0].directory
+    Path(directory, "begun").write_bytes(b"\xff")
+    assert slurm.work(study, 0, 1, "all") == 4
+    assert f"{directory}/begun cannot be read" in capsys.readouterr().err
+    assert {unit.directory for unit in unfinished(units)} == {directory}
+    assert not Attempts(study, units[0]).deaths
+    Path(directory, "begun").unlink()
+    assert slurm.work(study, 0, 1, "all") == 0
+    assert not unfinished(units)
 
 
 def test_what_a_task_said_that_could_not_work_is_collected(jobs: Path, tmp_path: Path) -> None:

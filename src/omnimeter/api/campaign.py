@@ -7,7 +7,7 @@ import os
 import secrets
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -314,6 +314,7 @@ class Campaign:
                 if left:
                     self._check_files()
                     self._refuse_tasks()  # before shards are merged that they have begun
+                    files.remove_unfinished(self.path / "quarantine")
                     going = {unit.directory for unit in left}
                     begun = {each for each in begun if str(each.absolute()) in going}
                 left = self._reopened(left, begun if left else self._scattered(), broken)
@@ -326,10 +327,8 @@ class Campaign:
                 def tell(receipt: Receipt) -> None:
                     nonlocal now, written
                     clock.add(receipt)
+                    self._note_failure(by_key, receipt, broken)
                     quarantined = receipt.outcome == "quarantined"
-                    if quarantined:
-                        unit = by_key[receipt.unit]
-                        quarantine(self.path, unit, receipt.reason, receipt.tail)
                     now = replace(
                         now,
                         done=now.done + (receipt.outcome != "interrupted"),
@@ -354,6 +353,17 @@ class Campaign:
                 interrupted = True
                 self._write_progress(replace(now, seconds_left=None))
         return replace(self.status(), running=False, interrupted=interrupted)
+
+    def _note_failure(
+        self, units: Mapping[str, Unit], receipt: Receipt, broken: dict[str, StoreError]
+    ) -> None:
+        """Write down that a unit was given up, or note that its evaluation is damaged."""
+        if receipt.outcome == "quarantined":
+            quarantine(self.path, units[receipt.unit], receipt.reason, receipt.tail)
+        if receipt.damage is not None:
+            place = units[receipt.unit].directory
+            directory = self.path / "evaluations" / Path(place).name  # as they are named elsewhere
+            self.damaged[directory] = broken[place] = receipt.damage
 
     def submit(self) -> list[str]:
         """Submit what is not finished as array jobs of SLURM, and do not wait for them.
@@ -430,6 +440,8 @@ class Campaign:
         """Hold the lock; a look at it by ``status`` lasts a moment only."""
         files.make_directory(self.path, mode=0o700)
         with files.locked(self._layout, timeout=0.5):
+            for own in ("campaign.toml", "campaign.json", "progress.json"):
+                files.remove_unfinished(self.path, f"{own}.*")
             if self._new and self._file(self.path).exists():  # another process was faster
                 self._agree()
             if self._new or self._stored_plan(self.path) != self.plan:
@@ -473,7 +485,7 @@ class Campaign:
         return units
 
     def _has_begun(self, entry: Entry) -> bool:
-        return Layout(self.directory(entry)).spec.exists()
+        return Layout(self.directory(entry)).has_begun
 
     def _reopened(
         self, left: list[Unit], places: Set[Path], broken: dict[str, StoreError]
@@ -522,7 +534,7 @@ class Campaign:
 
     @property
     def _last_progress(self) -> Progress:
-        with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
+        with suppress(OSError, ValueError, InvalidInputError):  # nothing depends on it
             text = (self.path / "progress.json").read_text(encoding="utf-8")
             return Progress.from_json(text, "progress.json")
         return Progress()
@@ -554,8 +566,7 @@ class Campaign:
         from omnimeter.results import Record
 
         directory = self.directory(entry)
-        begun = Layout(directory).spec.exists()
-        record = Record.intact(directory, self.damaged) if begun else None
+        record = Record.intact(directory, self.damaged) if self._has_begun(entry) else None
         outcomes = record.outcomes() if record else Outcomes()
         for agent, done in outcomes.by_agent(entry.evaluation.agents).items():
             done = that_count(done)  # noqa: PLW2901 - of these

@@ -190,9 +190,10 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
         group: What was submitted, as its script names it.
 
     Returns:
-        0 if the part is finished or in quarantine, 75 if it has to go on.
+        0 if the part is finished or in quarantine, 75 if it has to go on, 4 if it is finished but
+        for units of which a file is damaged.
     """
-    directory = Path(directory).resolve()
+    directory, code = Path(directory).resolve(), 0
     units, warning = _read_plan(directory, group)
     warned = Warned(warning / 2)
     try:
@@ -216,6 +217,11 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
             if receipt.outcome == "done":
                 attempts.path.unlink(missing_ok=True)
                 continue
+            if receipt.damage is not None:
+                attempts.note("interrupted")  # it is no death
+                print(receipt.damage, file=sys.stderr)
+                code = receipt.damage.exit_code
+                continue
             # It had all the time of a task and finished no exercise in it: that is no better than
             # a death, and would go on for ever.
             futile = bool(warned) and number == 0 and receipt.finished == 0
@@ -225,7 +231,7 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
         return UNFINISHED
     finally:
         warned.end()
-    return 0
+    return code
 
 
 class Warned:

@@ -169,7 +169,7 @@ def read_member(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result
     """A stored evaluation and what it says; ``None`` if it has not begun, or cannot be read."""
     from omnimeter.results import Record
 
-    begun = files.Layout(member.path).spec.exists()
+    begun = files.Layout(member.path).has_begun
     record = Record.intact(member.path, member.damaged) if begun else None
     if record is None:
         yield None
