@@ -297,6 +297,20 @@ def test_how_it_runs_may_change(study: Path) -> None:
     assert (stored.plan.limits, stored.plan.workers) == ({"": {"memory_limit": 900}}, 2)
     with pytest.raises(InvalidInputError, match="no executor 'x'"):
         stored.with_running(executor="x")
+    with pytest.raises(InvalidInputError, match="workers=4 has no effect in this process"):
+        stored.with_running(workers=4, executor="this-process")
+
+
+def test_what_is_chosen_for_one_run_is_not_kept(study: Path) -> None:
+    chosen = om.campaign(study).with_running(executor="ray", address="head:6379", workers=3)
+    chosen = chosen.with_running(workers=1)
+    assert (chosen.plan.executor, chosen.plan.address, chosen.workers) == ("ray", "head:6379", 1)
+    chosen.run(executor=lambda units, tell: None)
+    again = om.campaign(chosen.path).plan
+    assert again == om.campaign(study).plan
+    assert (again.executor, again.address) == ("this-process", None)
+    om.campaign(chosen.path).with_running(workers=1).run()
+    assert Campaign.open(chosen.path).plan == again
 
 
 def test_directories_that_hold_something_else(study: Path, tmp_path: Path) -> None:
