@@ -249,7 +249,7 @@ class Campaign:
     def workload(self, progress: Callable[[str], None] = lambda doing: None) -> Workload:  # noqa: ARG005
         """Count the work, and estimate its time from short exercises; stores nothing."""
         with files_in(self.folder):
-            return workload(self.plan, self.workers, progress=progress)
+            return workload(self.plan, self.workers, self.path, progress=progress)
 
     def check(self) -> None:
         """Find out whether everything can be made, before anything is stored.

@@ -470,7 +470,13 @@ def _print_workload(campaign: Campaign, work: Workload) -> None:
         tried = f"short exercises of {work.tried} of {work.pairs} pairs of agent and class"
         lines.append(
             f"{span(work.seconds)} with {counted(work.workers, 'worker')}. This is an estimate "
-            f"from {tried}; starting, storing and offline phases are not in it."
+            f"from {tried}, and from storing small evaluations; compiling and offline phases are "
+            "not in it."
+        )
+    if work.costly:
+        lines.append(
+            f"Costly agents were not asked: the time of {counted(work.costly, 'pair')} of agent "
+            "and class is not in it."
         )
     console().print("\n".join(line[0].upper() + line[1:] for line in lines), markup=False)
 
