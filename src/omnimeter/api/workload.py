@@ -266,7 +266,8 @@ def _stored(evaluation: Evaluation, there: str | None) -> _Storing:
             made = perf_counter()
             carry_out(unit, work)
             done = perf_counter()
-            unfinished([unit])
+            for _ in range(3):  # before it is carried out, afterwards, and to tell how far it is
+                unfinished([unit])
             taken.append(_Storing(made - begun + perf_counter() - done, done - made))
     return _Storing(*map(fmean, zip(*taken[1:], strict=True)))
 
