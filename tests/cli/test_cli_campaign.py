@@ -332,9 +332,18 @@ def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(
         "import time\n\ndef act(observation):\n    time.sleep(0.01)\n    return 0\n"
     )
     text = TEXT.replace('agent = "random"', 'agent = "slow.py:act"').replace("= 4", "= 60")
-    Path("study.toml").write_text(text.replace("this-process", executor))
+    Path("study.toml").write_text(text)
     process = subprocess.Popen(
-        [sys.executable, "-m", "omnimeter", "campaign", "run", "study.toml"],
+        [
+            sys.executable,
+            "-m",
+            "omnimeter",
+            "campaign",
+            "run",
+            "study.toml",
+            "--executor",
+            executor,
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -351,7 +360,7 @@ def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "Interrupted: 2 evaluations" in out
-    assert "go on: omnimeter campaign run study" in out
+    assert f"go on: omnimeter campaign run study --executor {executor}\n" in out
     assert "not complete: cups-seed-0" in out
     state = Campaign.open("study").status()
     assert not state.running

@@ -95,6 +95,7 @@ def test_the_report_of_several_is_that_of_one(stored):
     stored("run", "-a", "random", *CUPS, "-n", "20", "--out", "d")
     _, out, _ = stored("report", "b", "d", "--out", "part.html")
     assert "Not all exercises are done" in out
+    assert "the same command" not in out
 
 
 def test_the_page_of_several_needs_a_place(stored):

@@ -30,7 +30,7 @@ from omnimeter.execution.slurm import (
     slurm_submit,
     work,
 )
-from omnimeter.execution.units import unfinished
+from omnimeter.execution.units import Receipt, Unit, unfinished
 from private_network import PrivateNetwork, until
 
 SUPPORT = Path(__file__).parent.parent / "support"
@@ -171,6 +171,26 @@ def test_a_unit_that_no_task_has_time_for_is_quarantined(jobs: Path, tmp_path: P
     (path,) = (study / "quarantine").iterdir()
     assert "A task has not time enough" in json.loads(path.read_text())["reason"]
     assert (done.units, done.finished) == (1, 0)
+
+
+def test_units_that_were_given_up_took_no_time_of_the_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = small_campaign(tmp_path / "study")
+    deadly, endless = units_in(study)[:2]
+    (study / "cluster").mkdir()
+    slurm._write_plan(study, "all", [deadly, endless], 300)
+    for _ in range(3):
+        Attempts(study, deadly).note("begun", task="1_0", log="", offset=0)
+
+    def endlessly(unit: Unit) -> Receipt:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return Receipt(unit.key, 0, 0.0, "interrupted")
+
+    monkeypatch.setattr(slurm, "carry_out", endlessly)
+    assert work(study, 0, 1, "all") == UNFINISHED
+    assert not Attempts(study, deadly).path.exists()
+    assert Attempts(study, endless).deaths == 1
 
 
 def test_errors_and_early_interruptions_are_no_deaths(

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -90,6 +91,8 @@ class Campaign:
 
     def __init__(self, plan: Plan, path: str | Path, source: bytes = b"") -> None:
         self.plan, self.path, self._source = plan, directory_of(path), source
+        # What is stored of how it is carried out, whatever is chosen for one run.
+        self._lasting = {name: getattr(plan, name) for name in ("workers", "executor", "address")}
         self.damaged: dict[Path, StoreError] = {}
         if source:
             folder = plan.folders[-1]
@@ -201,7 +204,7 @@ class Campaign:
         executor: str | None = None,
         address: str | None = None,
     ) -> Campaign:
-        """The same campaign, carried out by other workers.
+        """The same campaign, carried out by other workers; that is not stored.
 
         Args:
             workers: How many work at once.
@@ -219,18 +222,23 @@ class Campaign:
         if workers and executor == SLURM:
             message = f"workers={workers} has no effect on array jobs."
             raise InvalidInputError(message, "Leave it out; [slurm] in the file has their tasks.")
+        if workers and workers > 1 and executor == "this-process":
+            message = f"workers={workers} has no effect in this process, which works alone."
+            raise InvalidInputError(message, 'Leave it out, or give executor="processes".')
         if address is not None:
             check_address(address)
             if executor != "ray":
                 message = f"address={address} has no effect on the executor {executor!r}."
                 raise InvalidInputError(message, 'Give executor="ray" too, or leave it out.')
-        plan = replace(
+        other = copy(self)
+        other.damaged = {}
+        other.plan = replace(
             self.plan,
             workers=workers or self.plan.workers,
             executor=executor,
             address=address or self.plan.address,
         )
-        return Campaign(plan, self.path, self._source)
+        return other
 
     @property
     def warnings(self) -> list[str]:
@@ -241,7 +249,7 @@ class Campaign:
     def workload(self, progress: Callable[[str], None] = lambda doing: None) -> Workload:  # noqa: ARG005
         """Count the work, and estimate its time from short exercises; stores nothing."""
         with files_in(self.folder):
-            return workload(self.plan, self.workers, progress=progress)
+            return workload(self.plan, self.workers, self.path, progress=progress)
 
     def check(self) -> None:
         """Find out whether everything can be made, before anything is stored.
@@ -444,13 +452,14 @@ class Campaign:
                 files.remove_unfinished(self.path, f"{own}.*")
             if self._new and self._file(self.path).exists():  # another process was faster
                 self._agree()
-            if self._new or self._stored_plan(self.path) != self.plan:
+            plan = replace(self.plan, **self._lasting)
+            if self._new or self._stored_plan(self.path) != plan:
                 if self._source:
                     files.write(self.path / "campaign.toml", self._source)
                 content = {
                     "format": FORMAT,
-                    "fingerprint": self.plan.fingerprint,
-                    "plan": self.plan.to_json(),
+                    "fingerprint": plan.fingerprint,
+                    "plan": plan.to_json(),
                 }
                 files.write(self._file(self.path), (json.dumps(content, indent=1) + "\n").encode())
                 self._new = False

@@ -204,7 +204,8 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
                 with files_in(unit.options.folder):
                     Preparing(agent, preparation, unit.options).prepare()
             return 0
-        for number, unit in enumerate(_unfinished(directory, units[part::parts])):
+        first = True  # of those that this task begins
+        for unit in _unfinished(directory, units[part::parts]):
             attempts = Attempts(directory, unit)
             if attempts.deaths >= TRIES:
                 attempts.give_up()
@@ -216,6 +217,7 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
             print(f"{unit.key} {receipt.outcome}: {receipt.finished} in {receipt.seconds:.1f} s")
             if receipt.outcome == "done":
                 attempts.path.unlink(missing_ok=True)
+                first = False
                 continue
             if receipt.damage is not None:
                 attempts.note("interrupted")  # it is no death
@@ -224,7 +226,7 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
                 continue
             # It had all the time of a task and finished no exercise in it: that is no better than
             # a death, and would go on for ever.
-            futile = bool(warned) and number == 0 and receipt.finished == 0
+            futile = bool(warned) and first and receipt.finished == 0
             attempts.note("futile" if futile else "interrupted")
             return UNFINISHED
     except KeyboardInterrupt:  # in an offline phase, or between two units
