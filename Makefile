@@ -78,6 +78,8 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/anytime.py
 	$(BIN)/python benchmarks/brl.py
 	$(BIN)/python benchmarks/variability.py
+	$(BIN)/python benchmarks/campaign.py report
+	$(BIN)/python benchmarks/campaign.py campaign
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/units.py
 	$(BIN)/python benchmarks/pworld.py

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import sem, t
 
 from omnimeter.contract import Budget, Ending, InvalidInputError, Spec, Trace
+from omnimeter.environments.cups import Cups
 from omnimeter.estimation import mean
 from omnimeter.payoffs import diminishing, planned_average
 from omnimeter.protocols import Result
@@ -183,6 +184,20 @@ def test_the_order_of_traces_does_not_count(rewards: list[list[float]], random: 
         assert curve.values[0] == pytest.approx(middle, abs=1e-6)
         if None not in (curve.lows[0], curve.highs[0]):
             assert (curve.lows[0], curve.highs[0]) == pytest.approx(ends, abs=1e-6, rel=1e-6)
+
+
+def test_without_a_known_range_of_rewards_equal_values_have_no_band(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    traces = [a_trace([0.5, 1.0]), a_trace([0.5, 0.0])]
+    bounded = learned(traces, Budget(2), Budget(2))
+    monkeypatch.setattr(Cups, "reward_range", lambda cups: None)
+    unbounded = learned(traces, Budget(2), Budget(2))
+    assert bounded is not None
+    assert unbounded is not None
+    assert -1 <= (bounded.curves[0].lows[0] or -2) < 0.5
+    assert unbounded.curves[0].lows[0] is None
+    assert unbounded.curves[0].lows[1] is not None
 
 
 def test_learning_curves_over_time() -> None:

@@ -81,9 +81,11 @@ class _Sqlite:
         try:
             yield
             self._connection.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+            if self.vanished:  # of which SQLite says that it is read-only
+                raise OSError("the file has vanished") from error
             raise
         if self.vanished:
             raise OSError("the file has vanished")
