@@ -239,7 +239,9 @@ def test_the_page_says_what_was_taken_and_what_holds_at_once(pair: list[Member])
     assert "It was taken under 2 seeds, which all count alike." in text
     assert "Everything else is a statement of its own with a confidence of 95" in text
     assert "no statement about this test is wrong" not in text
-    assert "▲ is shown to be better" in text
+    assert "Compared with the best agent of its test, ▼ is shown to be worse." in text
+    assert "▲" not in text
+    assert "mark agents that are ranked apart" not in text
 
 
 def test_differences_are_paired_within_each_seed(tmp_path: Path) -> None:

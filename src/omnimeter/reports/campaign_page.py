@@ -40,8 +40,9 @@ from omnimeter.reports.figures import Figure
 from omnimeter.reports.latex import PREAMBLE, VERDICT_MARKS, long_table, plain, tabular
 from omnimeter.reports.page import SIGNS, damage_notes, headline, session_pairs, templates
 from omnimeter.reports.plotting import inline_svg_and_pdf
+from omnimeter.reports.summary import mark_sentences
 from omnimeter.reports.tables import Table, finite, write_table
-from omnimeter.reports.text import counted, printable
+from omnimeter.reports.text import counted, listed, printable
 from omnimeter.results import files
 
 DRAWN_TESTS = 40
@@ -216,6 +217,8 @@ def render_campaign(
         drawn={name: Markup(svg) for name, svg in svgs.items()},
         signs=signs,
         overview=_bounded(report.overview),
+        legend=_legend(report.overview, _SIGNS),
+        marked=any(mark_sentences(row[0].text[-2:] for row in report.overview.rows)),
         faults={each.key: list(map(_shortened, each.faults[:MOST_FAULTS])) for each in shown},
         headline=headline,
         limits={
@@ -408,7 +411,10 @@ def write_latex(report: CampaignReport, directory: Path) -> list[str]:
     tables = [("overview", report.overview, "The score in each test.")]
     written = ["report.tex", "overview.tex"]
     body += _included(directory, tables, short)
-    body += [_LEGEND, ""] * (report.overview.headings[0] == "Agent")
+    if report.overview.headings[0] == "Agent":
+        marks = mark_sentences(row[0].text[-2:] for row in report.overview.rows)
+        legend = ["The best score of a test is bold.", _legend(report.overview, VERDICT_MARKS)]
+        body += [" ".join(filter(None, [*legend, *map(plain, marks)])), ""]
     drawn, done = {figure.name for _, figure in report.drawn}, 0
     for section in report.sections:
         body += ["", r"\clearpage", rf"\section{{{said(section.title)}}}", ""]
@@ -453,13 +459,22 @@ _FLOATS = r"""\renewcommand{\topfraction}{0.95}
 \setcounter{totalnumber}{8}
 """
 
-_LEGEND = (
-    "The best score of a test is bold. Compared with the best agent: "
-    f"{VERDICT_MARKS['better']} shown to be better, {VERDICT_MARKS['worse']} shown to be worse, "
-    f"{VERDICT_MARKS['not_shown']} no difference shown, {VERDICT_MARKS['too_few']} too little in "
-    f"common, {VERDICT_MARKS['faulty']} not compared, because of faults. * had a privileged view: "
-    r"a reference, not a rival. \dag{} had faults of its own."
-)
+_SIGNS = {"better": "▲", "worse": "▼", "not_shown": "≈", "too_few": "?", "faulty": "✕"}
+_MEANINGS = {
+    "better": "is shown to be better (which agents that are ranked apart can be)",
+    "worse": "is shown to be worse",
+    "not_shown": "is not shown to differ",
+    "too_few": "has too little in common with it",
+    "faulty": "is not compared, because of faults",
+}
+
+
+def _legend(overview: Table, signs: Mapping[str, str]) -> str:
+    """What the signs mean that are in the table of all tests; empty without any."""
+    styles = {cell.style for row in overview.rows for cell in row}
+    meant = [f"{signs[style]} {_MEANINGS[style]}" for style in signs if style in styles]
+    return f"Compared with the best agent of its test, {listed(meant)}." if meant else ""
+
 
 _CAPTIONS = {
     "scores": "scores over all seeds.",
