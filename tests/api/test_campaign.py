@@ -18,9 +18,11 @@ import omnimeter as om
 from omnimeter import results
 from omnimeter.api.campaign import Campaign
 from omnimeter.api.campaign_status import Progress, TimeLeft
+from omnimeter.api.workload import workload
+from omnimeter.catalogue import files_in
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import StoreError
-from omnimeter.execution.units import Receipt, Unit, this_process
+from omnimeter.execution.units import Receipt, Unit, carry_out, this_process
 from omnimeter.results import Record
 from omnimeter.results.files import Layout, is_locked, locked
 
@@ -297,6 +299,20 @@ def test_how_it_runs_may_change(study: Path) -> None:
     assert (stored.plan.limits, stored.plan.workers) == ({"": {"memory_limit": 900}}, 2)
     with pytest.raises(InvalidInputError, match="no executor 'x'"):
         stored.with_running(executor="x")
+    with pytest.raises(InvalidInputError, match="workers=4 has no effect in this process"):
+        stored.with_running(workers=4, executor="this-process")
+
+
+def test_what_is_chosen_for_one_run_is_not_kept(study: Path) -> None:
+    chosen = om.campaign(study).with_running(executor="ray", address="head:6379", workers=3)
+    chosen = chosen.with_running(workers=1)
+    assert (chosen.plan.executor, chosen.plan.address, chosen.workers) == ("ray", "head:6379", 1)
+    chosen.run(executor=lambda units, tell: None)
+    again = om.campaign(chosen.path).plan
+    assert again == om.campaign(study).plan
+    assert (again.executor, again.address) == ("this-process", None)
+    om.campaign(chosen.path).with_running(workers=1).run()
+    assert Campaign.open(chosen.path).plan == again
 
 
 def test_directories_that_hold_something_else(study: Path, tmp_path: Path) -> None:
@@ -333,6 +349,64 @@ def test_damaged_and_newer_plans(study: Path, change: Callable[[str], str], said
     assert said in str(caught.value)
     with pytest.raises(StoreError):
         om.campaign(study)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b'{"units": "1"}'])
+def test_nothing_depends_on_what_was_told_of_the_progress(study: Path, content: bytes) -> None:
+    campaign = om.campaign(study)
+    campaign.run()
+    (campaign.path / "progress.json").write_bytes(content)
+    assert campaign.status().progress == Progress()
+    assert campaign.run().complete
+    assert campaign.status().complete
+
+
+def test_what_killed_runs_had_begun_to_write_is_removed(study: Path) -> None:
+    campaign = om.campaign(study)
+    campaign.run(executor=lambda units, tell: None)
+    (campaign.path / "quarantine").mkdir()
+    names = ("campaign.json", "campaign.toml", "progress.json", "quarantine/0.json")
+    for name in names:
+        (campaign.path / f"{name}.0123abcd.writing").write_text("{")
+    of_others = campaign.path / "report.html.0123abcd.writing"  # who do not hold the lock
+    of_others.write_text("")
+    assert campaign.run().complete
+    assert list(campaign.path.rglob("*.writing")) == [of_others]
+
+
+@pytest.mark.parametrize("lost", ["begun", "seed.json", "spec.json"])
+def test_a_damaged_evaluation_is_named_and_the_others_are_carried_out(
+    study: Path, lost: str
+) -> None:
+    study.write_text(TEXT.replace("seeds = [0, 1]", "repetitions = 2"))
+    campaign = om.campaign(study)
+
+    def begin(units: Sequence[Unit], tell: Tell) -> None:
+        tell(carry_out(units[0]))
+
+    campaign.run(executor=begin)
+    first, *others = campaign.entries
+    directory = campaign.directory(first)
+    before = (directory / lost).read_bytes() if lost != "begun" else b""
+    if lost == "begun":
+        (directory / lost).write_bytes(b"\xff")
+    else:
+        (directory / lost).unlink()
+    status = campaign.run()
+    assert not status.complete
+    (error,) = campaign.damaged.values()
+    assert str(Path(first.name) / lost) in error.message
+    assert list(campaign.damaged) == [directory]
+    assert list(status.damaged) == [str(directory)]
+    finished = {each.evaluation: each.finished == each.expected for each in status.agents}
+    assert finished == {first.name: False} | {each.name: True for each in others}
+    if before:
+        (directory / lost).write_bytes(before)
+    else:  # as it says
+        (directory / lost).unlink()
+    status = campaign.run()
+    assert status.complete
+    assert not campaign.damaged
 
 
 def test_mistakes_are_found_before_anything_is_stored(study: Path) -> None:
@@ -528,12 +602,77 @@ def test_the_work_is_counted_and_its_time_estimated(study: Path) -> None:
     assert counted.interactions == cups * 20 + other * 10
     assert counted.seconds is not None
     assert 0 < counted.seconds < 30
-    longer = TEXT.replace("interactions = 20", "interactions = 2000000")
+    longer = TEXT.replace("interactions = 20", "interactions = 200000000")
     study.write_text(longer)
     more = om.campaign(study).workload()
     assert more.seconds is not None
     assert more.seconds > 10 * counted.seconds
     assert not study.with_suffix("").exists()
+
+
+ASKED = """\
+import time
+from pathlib import Path
+from omnimeter import Agent
+class Mine(Agent):
+    costly = {costly}
+    def begin(self, briefing, rng):
+        pass
+    def act(self, reward, observation):
+        with open({file!r}, "a") as file:
+            file.write("x")
+        time.sleep({pause})
+        return 0
+"""
+
+
+def asked(study: Path, pause: float = 0.0, costly: bool = False) -> Path:
+    """A campaign of an agent that notes in a file that it was asked."""
+    file = study.with_name("asked")
+    program = ASKED.format(costly=costly, file=str(file), pause=pause)
+    study.with_name("mine.py").write_text(program)
+    test = 'class = "cups"\nexercises = 3\ninteractions = 200\n'
+    limits = '[limits]\nsandbox = "none"\n'
+    study.write_text(f'[[agents]]\nagent = "mine.py:Mine"\n[[tests]]\n{test}{limits}')
+    return file
+
+
+def test_costly_agents_are_not_asked_to_estimate_the_time(study: Path) -> None:
+    file = asked(study, costly=True)
+    alone = om.campaign(study).workload()
+    assert (alone.pairs, alone.tried, alone.costly, alone.seconds) == (1, 0, 1, None)
+    study.write_text('agents = [{ agent = "random" }, { agent = "mine.py:Mine" }]\n'
+                     'tests = [{ class = "cups", exercises = 3, interactions = 200 }]\n'
+                     'limits = { sandbox = "none" }')  # fmt: skip
+    beside = om.campaign(study).workload()
+    assert (beside.pairs, beside.tried, beside.costly) == (2, 1, 1)
+    assert beside.seconds is not None
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(("seconds", "answers"), [(0.3, 1), (1.1, 2)])
+def test_slow_agents_are_asked_no_more_than_there_is_time_for(
+    study: Path, seconds: float, answers: int
+) -> None:
+    file = asked(study, pause=0.5)
+    campaign = om.campaign(study)
+    with files_in(campaign.folder):
+        counted = workload(campaign.plan, 1, campaign.path, seconds)
+    assert file.read_text() == answers * "x"
+    assert counted.seconds is not None
+    assert 0.5 * 600 < counted.seconds < 2 * 600
+
+
+def test_storing_is_in_the_estimate(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = om.campaign(study).workload().seconds
+    module = sys.modules[workload.__module__]
+    monkeypatch.setattr(module, "_storing", lambda beside: module._Storing(100.0, 10.0))
+    after = om.campaign(study).workload()
+    assert before is not None
+    assert after.seconds is not None
+    assert 0 < before < 100
+    assert 4 * 100 + 12 * 10 <= after.seconds < 4 * 100 + 12 * 10 + 30
+    assert [each.name for each in study.parent.iterdir()] == ["study.toml"]
 
 
 def test_the_time_left_needs_no_clock_that_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:

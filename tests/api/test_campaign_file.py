@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omnimeter.api.campaign_file import MOST_MISTAKES, parse_plan, read_plan
+from omnimeter.api.campaign_file import MOST_MISTAKES, _directory_name, parse_plan, read_plan
 from omnimeter.api.campaign_plan import Plan
 from omnimeter.api.cluster import array_jobs, settings_in
 from omnimeter.api.evaluation import plan as plan_of
@@ -454,6 +455,7 @@ def test_all_mistakes_are_told_in_the_order_of_lines() -> None:
         (b'a = """\nx\n', "study.toml, line 3: this is not TOML"),
         (b"a = 1\n\xff", "study.toml, line 2: this is not UTF-8"),
         (b"a = " + b"[" * 5000, "study.toml is not TOML: it is nested too deeply"),
+        (b"a." * 2000 + b"b = 1", "study.toml is not TOML: it is nested too deeply"),
         (b"a = " + b"9" * 5000, "study.toml is not TOML"),
         (b"#" * (2 << 20), "study.toml is larger than 1 MB"),
     ],
@@ -506,6 +508,38 @@ def test_too_many_evaluations_and_agents() -> None:
     rates = "|".join(map(str, range(1, 1002)))
     text = SMALLEST.replace('"random"', f'"random(rate={rates})"')
     assert "stands for more than 1,000 parts" in mistakes(text)
+
+
+def test_what_is_there_twice_is_told() -> None:
+    said = mistakes(SMALLEST.replace('"cups"', '["cups", "buttons", "cups-v1"]'))
+    assert said.startswith("study.toml, line 5, tests[0].class[2]: cups-v1 is there twice.")
+    said = mistakes(SMALLEST + "grid.interactions = [100, 100.0]\n")
+    assert "line 7, tests[0].grid.interactions: a value is there twice." in said
+    said = mistakes(SMALLEST + 'grid.payoff = ["total", "total-v1"]\n')
+    assert "line 7, tests[0].grid: payoff = total-v1 is there twice." in said
+    learner = '"q-learning"\ngrid.alpha = [1, 1.0]'
+    assert "agents[0].grid.alpha: a value is there" in mistakes(
+        SMALLEST.replace('"random"', learner)
+    )
+    learners = '"q-learning(alpha=1)"\n[[agents]]\nagent = "q-learning(alpha=1.0)"'
+    assert "agents[1]: q-learning-v1(alpha=1.0) is there twice." in mistakes(
+        SMALLEST.replace('"random"', learners)
+    )
+
+
+def test_directories_are_told_apart_whatever_they_are_called() -> None:
+    taken: set[str] = set()
+    for _ in range(4):
+        name = _directory_name(["cups", "seed 1"], taken)
+        assert name not in taken
+        taken.add(name)
+
+
+def test_many_values_are_read_at_once() -> None:
+    begun = time.process_time()
+    text = f"seeds = {list(range(100_000))}\n".replace(" ", "") + SMALLEST
+    assert "too many evaluations" in mistakes(text)
+    assert time.process_time() - begun < 5
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

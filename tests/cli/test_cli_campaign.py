@@ -155,6 +155,26 @@ def test_results_tell_faults_and_privileged_views(omnimeter: Callable[..., Typed
     same = list(csv.DictReader(io.StringIO(omnimeter("campaign", "results", "marked", "--csv")[1])))
     assert [row["own_faults"] for row in same] == ["0", "0", "6"]
     assert [row["privileged"] for row in same] == ["", "foresight", ""]
+    assert {row["bounded"] for row in same} == {str(row["bounded"]) for row in rows}
+
+
+def test_results_name_bounded_intervals(omnimeter: Callable[..., Typed]) -> None:
+    Path("few.toml").write_text(
+        '[[agents]]\nagent = "random"\n[[tests]]\nclass = "cups"\nexercises = 3\n'
+        'interactions = 20\n[run]\nexecutor = "this-process"\n'
+    )
+    omnimeter("campaign", "run", "few.toml")
+    _, out, _ = omnimeter("campaign", "results", "few")
+    assert "The interval of random-v1 rests on nothing but" in " ".join(out.split())
+    (row,) = json.loads(omnimeter("campaign", "results", "few", "--json")[1])
+    assert row["bounded"] is True
+
+
+def test_a_campaign_among_several_evaluations_is_named(omnimeter: Callable[..., Typed]) -> None:
+    omnimeter("campaign", "run", "study.toml")
+    code, out, error = omnimeter("report", "study", "study", "--out", "x.html")
+    assert code != 0
+    assert "study is a campaign, and not an evaluation." in out + error
 
 
 def test_running_again_does_nothing(omnimeter: Callable[..., Typed]) -> None:
@@ -312,9 +332,18 @@ def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(
         "import time\n\ndef act(observation):\n    time.sleep(0.01)\n    return 0\n"
     )
     text = TEXT.replace('agent = "random"', 'agent = "slow.py:act"').replace("= 4", "= 60")
-    Path("study.toml").write_text(text.replace("this-process", executor))
+    Path("study.toml").write_text(text)
     process = subprocess.Popen(
-        [sys.executable, "-m", "omnimeter", "campaign", "run", "study.toml"],
+        [
+            sys.executable,
+            "-m",
+            "omnimeter",
+            "campaign",
+            "run",
+            "study.toml",
+            "--executor",
+            executor,
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -331,7 +360,7 @@ def test_ctrl_c_leaves_with_130_and_the_same_command_goes_on(
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "Interrupted: 2 evaluations" in out
-    assert "go on: omnimeter campaign run study" in out
+    assert f"go on: omnimeter campaign run study --executor {executor}\n" in out
     assert "not complete: cups-seed-0" in out
     state = Campaign.open("study").status()
     assert not state.running

@@ -414,6 +414,8 @@ def test_ctrl_c_leaves_a_score_and_the_same_command_goes_on(tmp_path, omnimeter)
     assert "agent.py:Mine" in out
     assert "the same command goes on" in out
     assert "If it was, this 95 % interval does: agent.py:Mine" in " ".join(out.split())
+    _, said, _ = omnimeter("report", "e")
+    assert "Not all exercises are done." in said
     _, text, _ = omnimeter("report", "e", "--json")
     stopped = json.loads(text)
     assert stopped["complete"] is False

@@ -1,6 +1,7 @@
 """``report`` and ``compare`` with several evaluations, with two agents, and with a campaign."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -29,6 +30,19 @@ exercises = 12
 interactions = 60
 [run]
 executor = "this-process"
+"""
+
+BROKEN = """
+from omnimeter.contract import Agent
+
+class Broken(Agent):
+    def begin(self, briefing, rng):
+        self.broken = rng.random() < 0.4
+
+    def act(self, reward, observation):
+        if self.broken:
+            raise ValueError("no")
+        return 0
 """
 
 
@@ -81,6 +95,7 @@ def test_the_report_of_several_is_that_of_one(stored):
     stored("run", "-a", "random", *CUPS, "-n", "20", "--out", "d")
     _, out, _ = stored("report", "b", "d", "--out", "part.html")
     assert "Not all exercises are done" in out
+    assert "the same command" not in out
 
 
 def test_the_page_of_several_needs_a_place(stored):
@@ -179,6 +194,30 @@ def test_a_campaign_stands_for_its_tests(omnimeter):
     assert (data["tests"], data["seeds"], data["count"]) == (2, 2, 48)
     said = om.campaign("study").between("q-learning", "random")
     assert data["difference"] == said.overall.difference
+
+
+def test_a_campaign_says_that_it_is_not_complete_and_what_marks_mean(omnimeter):
+    Path("broken.py").write_text(BROKEN)
+    plan = CAMPAIGN.replace('agent = "q-learning"', 'agent = "broken.py:Broken"')
+    Path("study.toml").write_text(plan.replace('class = "buttons"', 'class = ["buttons", "cups"]'))
+    assert omnimeter("campaign", "run", "study.toml")[0] == 3
+    pair = ("-a", "broken.py:Broken", "-a", "random")
+    for chosen in ((), pair):
+        _, out, _ = omnimeter("compare", "study", *chosen)
+        assert "† agents with faults of their own" in out
+        assert "Not all exercises are done" not in out
+        _, data, _ = omnimeter("compare", "study", *chosen, "--json")
+        assert json.loads(data)["complete"] is True
+    _, results, _ = omnimeter("campaign", "results", "study")
+    for name in ("buttons · buttons-v1", "buttons · cups-v1"):
+        assert name in results
+        assert f"{name}, against random-v1:" in omnimeter("compare", "study")[1]
+    shutil.rmtree("study/evaluations/cups-seed-0")
+    for chosen in ((), pair):
+        _, out, _ = omnimeter("compare", "study", *chosen)
+        assert "Not all exercises are done" in out
+        _, data, _ = omnimeter("compare", "study", *chosen, "--json")
+        assert json.loads(data)["complete"] is False
 
 
 def test_a_campaign_that_cannot_be_compared_like_that(omnimeter):

@@ -12,6 +12,7 @@ from omnimeter.estimation import (
     mean,
     paired_difference,
     proportion,
+    stratified_mean,
 )
 
 SIZES = [10, 20, 50, 200]
@@ -39,6 +40,17 @@ def lognormal(rng, shape):
 
 def two_humped(rng, shape):
     return rng.beta(0.2, 0.2, size=shape) - 0.5
+
+
+def one_in_ten(rng, shape):
+    """Mostly next to nothing, and far below that in one of ten."""
+    payoffs = np.where(rng.random(shape) < 0.1, -0.8, 0.05 * rng.random(shape))
+    return payoffs + 0.08 - 0.0225
+
+
+def one_in_fifty(rng, shape):
+    payoffs = np.where(rng.random(shape) < 0.02, -1.0, 0.1 * rng.random(shape))
+    return payoffs + 0.02 - 0.049
 
 
 def coverage(estimates):
@@ -172,3 +184,99 @@ def test_the_mean_of_independent_estimates_of_different_precision_is_covered():
         for _ in range(1_000)
     ]
     assert 0.93 <= coverage(estimates) <= 0.98
+
+
+SUPPORT = (-2.0, 2.0)
+DRAWS = {
+    "normal": lambda rng, shape: np.clip(0.2 * normal(rng, shape), *SUPPORT),
+    "skewed": lambda rng, shape: np.maximum(-0.2 * exponential(rng, shape), SUPPORT[0]),
+    "one in ten": one_in_ten,
+}
+
+DOCUMENTED = {
+    (2, 5): {
+        "normal": (96.8, 100.0, 4.58),
+        "skewed": (94.8, 99.9, 1.2),
+        "one in ten": (68.2, 99.8, 1.2),
+        "rare": (67.6, 100.0, 31.18),
+    },
+    (5, 5): {
+        "normal": (95.7, 100.0, 5.6),
+        "skewed": (92.7, 100.0, 5.73),
+        "one in ten": (91.5, 100.0, 3.41),
+        "rare": (43.8, 100.0, 34.42),
+    },
+    (10, 5): {
+        "normal": (95.5, 100.0, 5.75),
+        "skewed": (93.3, 100.0, 5.84),
+        "one in ten": (98.3, 100.0, 4.11),
+        "rare": (63.3, 100.0, 2.24),
+    },
+    (2, 20): {
+        "normal": (95.7, 96.4, 1.04),
+        "skewed": (93.9, 96.9, 2.68),
+        "one in ten": (98.3, 98.4, 1.87),
+        "rare": (56.2, 56.2, 0.95),
+    },
+    (5, 20): {
+        "normal": (96.1, 97.3, 1.08),
+        "skewed": (95.7, 99.1, 2.08),
+        "one in ten": (97.2, 99.6, 2.35),
+        "rare": (86.5, 86.5, 1.31),
+    },
+    (10, 20): {
+        "normal": (94.9, 97.5, 1.09),
+        "skewed": (94.8, 99.8, 2.28),
+        "one in ten": (95.6, 100.0, 2.45),
+        "rare": (97.3, 97.9, 2.08),
+    },
+    (2, 60): {
+        "normal": (94.4, 95.1, 1.02),
+        "skewed": (95.6, 96.2, 1.03),
+        "one in ten": (95.1, 97.9, 1.1),
+        "rare": (90.6, 90.6, 1.11),
+    },
+}
+"""By seeds and exercises: how often strata and combined intervals hold, and how much longer."""
+
+
+def over_seeds(name, seeds, count, repetitions):
+    """Strata over seeds, and the intervals of the seeds combined: coverages and median lengths."""
+    draw = {**DRAWS, "rare": one_in_fifty}[name]
+    samples = draw(np.random.default_rng([14, seeds, count]), (repetitions, seeds, count))
+    rules = (
+        [stratified_mean(list(each), support=SUPPORT) for each in samples],
+        [combined_mean([mean(v, support=SUPPORT) for v in each]) for each in samples],
+    )
+    lengths = [float(np.median([each.high - each.low for each in rule])) for rule in rules]
+    return *map(coverage, rules), *lengths
+
+
+@pytest.mark.parametrize(("seeds", "count"), [(5, 5), (2, 20)])
+@pytest.mark.parametrize("draw", DRAWS)
+def test_strata_over_seeds_are_covered_from_twenty_values_on(draw, seeds, count):
+    strata, combined, length, longer = over_seeds(draw, seeds, count, 150)
+    assert 0.87 <= strata <= 0.995
+    assert combined >= 0.93
+    assert length < longer
+    if count == 5:
+        assert length < 0.7 * longer
+
+
+def test_of_few_values_over_seeds_only_the_intervals_of_each_hold():
+    """Most pairs of seeds of five values show nothing of what happens in one of ten."""
+    strata, combined, *_ = over_seeds("one in ten", 2, 5, 300)
+    assert strata < 0.75
+    assert combined >= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seeds", "count"), DOCUMENTED)
+@pytest.mark.parametrize("draw", [*DRAWS, "rare"])
+def test_scores_over_seeds_are_covered_as_documented(draw, seeds, count):
+    """The table of docs/intervals.md: coverages in percent, and how many times as long."""
+    strata, combined, length, longer = over_seeds(draw, seeds, count, 1_000)
+    measured = 100 * strata, 100 * combined, longer / length
+    documented = DOCUMENTED[seeds, count][draw]
+    assert measured[:2] == pytest.approx(documented[:2], abs=1.5)
+    assert measured[2] == pytest.approx(documented[2], rel=0.05)

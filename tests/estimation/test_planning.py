@@ -101,6 +101,31 @@ def test_strata_count_with_their_own_spread():
     assert shown / runs > 0.75
 
 
+@pytest.mark.parametrize("effect", [0.2, 0.45])
+@pytest.mark.parametrize("spreads", [(1.0, 0.1, 0.1), (1.0, 0.5, 0.2), (1.0, 1.0, 1.0)])
+def test_strata_that_spread_unequally_need_no_more_for_being_known_well(effect, spreads):
+    """The number has the stated power, and does not grow with the pairs it is computed from."""
+    rng, runs = np.random.default_rng(7), 600
+    likely = stats.norm.ppf((np.arange(300) + 0.5) / 300)
+    likely /= np.std(likely, ddof=1)
+
+    def said_of(size):
+        some = likely if size == 300 else np.tile(likely, size // 300)
+        return pairs_needed([effect + some * each for each in spreads], [np.zeros(size)] * 3)
+
+    said = said_of(300)
+    assert said.total < 300
+    assert said_of(3000).total == pytest.approx(said.total, abs=1)
+    each, shown = round(said.total / 3), 0
+    for _ in range(runs):
+        again = [rng.normal(effect, spread, each) for spread in spreads]
+        shown += stratified_difference(again, [np.zeros(each)] * 3).low > 0
+    assert shown / runs == pytest.approx(0.8, abs=4 * sqrt(0.8 * 0.2 / runs) + 0.01)
+    # What as many pairs show is what as many are needed for.
+    values = [said.detectable + likely * each for each in spreads]
+    assert pairs_needed(values, [np.zeros(300)] * 3).total == pytest.approx(900, abs=1)
+
+
 def test_what_cannot_be_said():
     assert needed([0.4]).reason == "there is one pair only"
     assert "same in every pair" in needed([0.0] * 9, support=(-1, 1)).reason

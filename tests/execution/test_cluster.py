@@ -185,6 +185,17 @@ def test_the_error_of_a_task_is_the_users(ray: ScriptedRay, tmp_path: Path) -> N
         ray_executor(address="auto")(units, lambda receipt: None)
 
 
+def test_a_damaged_unit_ends_no_other(ray: ScriptedRay, tmp_path: Path) -> None:
+    units = units_in(small_campaign(tmp_path / "study"))
+    directory = units[0].directory
+    Path(directory, "begun").write_bytes(b"\xff")
+    receipts: list[Receipt] = []
+    ray_executor(address="auto")(units, receipts.append)
+    damaged = {each.unit for each in receipts if each.outcome == "damaged"}
+    assert damaged == {unit.key for unit in units if unit.directory == directory}
+    assert {unit.key for unit in unfinished(units)} == damaged
+
+
 def test_an_interruption_cancels_what_is_under_way(ray: ScriptedRay, tmp_path: Path) -> None:
     units = units_in(small_campaign(tmp_path / "study"))
 

@@ -30,6 +30,7 @@ from omnimeter.execution.slurm import (
     slurm_submit,
     work,
 )
+from omnimeter.execution.units import Receipt, Unit, unfinished
 from private_network import PrivateNetwork, until
 
 SUPPORT = Path(__file__).parent.parent / "support"
@@ -172,6 +173,26 @@ def test_a_unit_that_no_task_has_time_for_is_quarantined(jobs: Path, tmp_path: P
     assert (done.units, done.finished) == (1, 0)
 
 
+def test_units_that_were_given_up_took_no_time_of_the_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = small_campaign(tmp_path / "study")
+    deadly, endless = units_in(study)[:2]
+    (study / "cluster").mkdir()
+    slurm._write_plan(study, "all", [deadly, endless], 300)
+    for _ in range(3):
+        Attempts(study, deadly).note("begun", task="1_0", log="", offset=0)
+
+    def endlessly(unit: Unit) -> Receipt:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return Receipt(unit.key, 0, 0.0, "interrupted")
+
+    monkeypatch.setattr(slurm, "carry_out", endlessly)
+    assert work(study, 0, 1, "all") == UNFINISHED
+    assert not Attempts(study, deadly).path.exists()
+    assert Attempts(study, endless).deaths == 1
+
+
 def test_errors_and_early_interruptions_are_no_deaths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +217,24 @@ def test_errors_and_early_interruptions_are_no_deaths(
     monkeypatch.undo()
     assert work(study, 0, 1, "all") == 0
     assert not attempts.path.exists()
+
+
+def test_a_task_leaves_out_what_is_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = small_campaign(tmp_path / "study")
+    units = units_in(study)
+    (study / "cluster").mkdir()
+    slurm._write_plan(study, "all", units, 300)
+    directory = units[0].directory
+    Path(directory, "begun").write_bytes(b"\xff")
+    assert slurm.work(study, 0, 1, "all") == 4
+    assert f"{directory}/begun cannot be read" in capsys.readouterr().err
+    assert {unit.directory for unit in unfinished(units)} == {directory}
+    assert not Attempts(study, units[0]).deaths
+    Path(directory, "begun").unlink()
+    assert slurm.work(study, 0, 1, "all") == 0
+    assert not unfinished(units)
 
 
 def test_what_a_task_said_that_could_not_work_is_collected(jobs: Path, tmp_path: Path) -> None:

@@ -22,11 +22,13 @@ from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Outcomes, Spec
 from omnimeter.contract.outcomes import FAULT_LIMIT, stopped_at
 from omnimeter.execution import Options
 from omnimeter.execution.units import (
+    Executor,
     Receipt,
     Unit,
     Wanted,
     _Task,
     carry_out,
+    evaluation_of,
     processes,
     this_process,
     unfinished,
@@ -295,6 +297,31 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return "Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2][:3]
+
+
+@pytest.mark.parametrize("executor", [this_process, processes(2)])
+def test_a_damaged_unit_ends_no_other(tmp_path: Path, executor: Executor) -> None:
+    paths = [made(tmp_path / name) for name in ("begun", "journal", "seed", "intact")]
+    units = {path.name: units_of(path) for path in paths}
+    (tmp_path / "begun" / "begun").write_bytes(b"\xff")
+    protocol = evaluation_of(Record(paths[1])).make_protocol()
+    key = protocol.propose(units["journal"][0].agents[0], [])[2].key
+    (tmp_path / "journal" / "journal").mkdir()
+    (tmp_path / "journal" / "journal" / f"{key}.journal").write_text("{}\n")
+    (tmp_path / "seed" / "seed.json").write_text("{")
+    receipts: dict[str, Receipt] = {}
+    every = [unit for own in units.values() for unit in own]
+    executor(every, lambda receipt: receipts.update({receipt.unit: receipt}))
+    outcomes = {name: [receipts[u.key].outcome for u in own] for name, own in units.items()}
+    assert set(outcomes["begun"]) == set(outcomes["seed"]) == {"damaged"}
+    assert outcomes["journal"] == ["damaged"] + ["done"] * (len(outcomes["journal"]) - 1)
+    assert set(outcomes["intact"]) == {"done"}
+    for name, file in (("begun", "begun"), ("journal", f"{key}.journal"), ("seed", "seed.json")):
+        damage = receipts[units[name][0].key].damage
+        assert damage is not None
+        assert str(tmp_path / name) in damage.message
+        assert file in damage.message
+        assert damage.advice
 
 
 def test_options_are_those_of_the_unit(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Two agents: what is said of their difference, and what is not."""
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -17,6 +18,7 @@ from omnimeter.estimation import (
     stratified_test,
     wilcoxon,
 )
+from omnimeter.protocols.evaluation import judge
 from omnimeter.reports.between import Taken, between
 from omnimeter.reports.between_text import (
     between_json,
@@ -24,7 +26,13 @@ from omnimeter.reports.between_text import (
     between_tables,
     simultaneous_sentence,
 )
-from omnimeter.reports.comparisons import Verdict, comparisons_over, rows_over, watched_over
+from omnimeter.reports.comparisons import (
+    Verdict,
+    comparisons_over,
+    rows_over,
+    samples_of,
+    watched_over,
+)
 
 AGENTS = "random", "cup-presser", "q-learning"
 
@@ -128,6 +136,7 @@ def test_how_many_more_decide_it():
     assert said.verdict is Verdict.NOT_SHOWN
     assert said.needed.more == said.needed.total - 30 > 0
     assert said.needed.high is None
+    assert re.search(r"is shown: \+[.\d]+ \(95 % interval .[.\d]+ to \+[.\d]+, p", text(said))
     assert f"{said.needed.more} more exercises, {said.needed.total} exercises in all" in text(said)
     assert "in all, would show such a difference in 80 % of evaluations" in text(said)
     assert "without an end" in text(said)
@@ -157,16 +166,23 @@ def test_what_cannot_be_said_is_said():
     )
 
 
-def test_nothing_is_shown_of_agents_with_faults_of_their_own():
+def broken(result):
+    """The same evaluation, in which the first exercise of ``random`` ended in a fault."""
+
     def failed(outcome):
         if outcome.exercise.agent.id != "random-v1" or outcome.exercise.number:
             return outcome
         return replace(outcome, payoff=None, fault=Fault(FaultKind.AGENT_ERROR, "no"))
 
-    outcomes = {a: [*map(failed, done)] for a, done in cups().outcomes.items()}
-    record = MemoryRecord(cups().evaluation.to_json(), cups().record.seed)
-    said = replace(cups(), outcomes=outcomes, record=record).between("random", "q-learning")
+    outcomes = {a: [*map(failed, done)] for a, done in result.outcomes.items()}
+    record = MemoryRecord(result.evaluation.to_json(), result.record.seed)
+    return replace(result, outcomes=outcomes, record=record)
+
+
+def test_nothing_is_shown_of_agents_with_faults_of_their_own():
+    said = broken(cups()).between("random", "q-learning")
     assert said.verdict is Verdict.FAULTY
+    assert said.overall.difference is None
     assert said.breakdown == said.extremes == ()
     assert said.needed is None
     assert "not compared" in text(said)
@@ -263,10 +279,82 @@ def test_as_long_as_a_plan_is_not_carried_out_intervals_hold_at_every_moment():
     assert (begun.improvement, begun.typical) == (None, None)
     assert over.improvement
     assert over.typical
-    assert begun.needed == over.needed
+    assert begun.needed.total is None
+    assert "not all exercises are done" in begun.needed.reason
+    assert "if what was seen" not in text(begun)  # that is the interval which was told already
+    assert (over.complete, begun.complete) == (True, False)
     alone = between([other._replace(planned=4)], *pair)
     assert (alone.overall.low, alone.overall.high) == watched_over(other.seeds, pair, 0.95, 4)
     assert alone.breakdown == ()
+
+
+def test_only_what_both_finished_something_in_counts_as_compared():
+    agents = {a.id: a for a in cups().evaluation.agents}
+    pair = agents["q-learning-v1"], agents["random-v1"]
+    nothing = judge(cups().evaluation.make_protocol(), {agent: [] for agent in pair}, False)
+    repetitions = replace(nothing, design=replace(nothing.design, unit="repetition"))
+    plan = [
+        Taken("one", [cups().judged, nothing, nothing], 3),
+        Taken("other", [repetitions], 3),
+        Taken("later", [], 3, pair),
+        Taken("not theirs", [], 3, pair[:1]),
+    ]
+    said = between(plan, *pair)
+    assert (said.tests, said.seeds, said.complete) == (1, 1, False)
+    assert said.reason == "some test has no interval yet"
+    assert "Compared in" not in text(said)
+    assert said.overall.unit == "exercise"
+    # All tests that both are to take share the error rate, also those that have not begun.
+    share = 1 - 0.05 / 3
+    (line,) = said.breakdown
+    assert (line.low, line.high) == watched_over([samples_of(cups().judged)], pair, share, 3)
+    with pytest.raises(om.InvalidInputError, match="in no test together"):
+        between(plan[2:], *pair)
+
+
+def test_where_nothing_is_compared_it_is_not_said_in_how_many_tests():
+    agents = {a.id: a for a in cups().evaluation.agents}
+    pair = agents["q-learning-v1"], agents["random-v1"]
+    one, other = (broken(cups(seed=s)).judged for s in (0, 1))
+    for tests in ([Taken("", [one, other])], [Taken("a", [one]), Taken("b", [other])]):
+        said = between(tests, *pair)
+        assert said.verdict is Verdict.FAULTY
+        assert said.overall.difference is None
+        assert "not compared" in text(said)
+        assert "Compared in" not in text(said)
+
+
+def test_each_test_has_decimals_of_its_own():
+    total = om.evaluate(
+        list(AGENTS), "cups", exercises=10, interactions=1000, payoff="total", seed=0
+    ).judged
+    agents = {a.id: a for a in cups().evaluation.agents}
+    tests = [Taken("mean", [cups().judged]), Taken("total", [total])]
+    said = between(tests, agents["cup-presser-v1"], agents["random-v1"])
+    (_, table), *_ = between_tables(said)
+    mean, whole = (row[1].text for row in table.rows)
+    assert mean.startswith("+0.0")  # three digits of that, which the other one has no room for
+    assert int(mean[-1])
+    assert "." not in whole
+
+
+def test_repetitions_are_told_with_their_seeds():
+    results = [
+        om.test(["sarsa", "q-learning"], "automata", interactions=3000, seed=s).run().judged
+        for s in (3, 4)
+    ]
+    pair = list(results[0].outcomes)
+    said = between([Taken("anytime", results)], *pair)
+    assert {each.seed for each in said.extremes} == {3, 4}
+    assert {each.test for each in said.extremes} == {""}
+    table = dict(between_tables(said))["Where they differ most:"]
+    assert table.headings[:3] == ("Repetition", "Seed", "sarsa-v1")
+    secret = [replace(result, seed=None) for result in results]
+    assert {each.seed for each in between([Taken("", secret)], *pair).extremes} == {None}
+    # One that was given is no secret before all is done either.
+    begun = replace(results[1], complete=False)
+    told = between([Taken("", [results[0], begun], 2)], *pair).extremes
+    assert {each.seed for each in told} == {3, 4}
 
 
 def test_tests_with_other_payoffs_have_no_common_difference():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import re
 import shutil
@@ -35,6 +36,7 @@ from omnimeter.estimation import (
     mean,
     mean_sequence,
     paired_difference,
+    stratified_mean,
 )
 from omnimeter.reports import campaign_page
 from omnimeter.reports.campaign import Member, Scored, campaign_scores, combined_score
@@ -47,9 +49,9 @@ from omnimeter.reports.campaign_page import (
 )
 from omnimeter.reports.campaign_sections import Section, sections_of
 from omnimeter.reports.campaign_tables import (
-    NOTHING_LEARNT,
-    eligibility_sentences,
+    learning_sentences,
     overview_table,
+    remarks_of,
     result_sentences,
     tables_of,
 )
@@ -72,10 +74,14 @@ def member(
     test: str = "sample",
     rewards: Mapping[Spec, Sequence[float]] | None = None,
     complexities: Sequence[float] = (),
+    stopping: bool = True,
     **more: object,
 ) -> Member:
-    """An evaluation on disk with these payoffs; they may be fewer than there are exercises."""
-    count = max(map(len, payoffs.values()))
+    """An evaluation on disk with these payoffs; they may be fewer than there are exercises.
+
+    Where rewards are fewer than the 40 that were planned, the agent stopped unless told otherwise.
+    """
+    count = max(1, *map(len, payoffs.values()))
     evaluation = an_evaluation(tuple(payoffs), count, rewards is not None, seed=seed)
     protocol = evaluation.make_protocol()
     directory = path / f"{test}-{seed}"
@@ -88,13 +94,16 @@ def member(
                 exercise = replace(planned, complexity=complexity)
                 fault = given if isinstance(given, Fault) else None
                 payoff = None if isinstance(given, Fault) else given
-                ending = Ending.BUDGET if fault is None else Ending.FAULT
+                row_of = np.array((rewards or {}).get(agent, []), dtype=np.float64)
+                ending = Ending.STOPPED if stopping and 0 < len(row_of) < 40 else Ending.BUDGET
+                ending = Ending.FAULT if fault else ending
                 outcome = Outcome(exercise, payoff, 40, 0.0, 4, 4, ending, fault=fault, **more)  # type: ignore[arg-type]
                 outcomes.append(outcome)
                 if rewards is not None:
-                    row_of = np.array(rewards[agent], dtype=np.float64)
-                    trace = Trace(row_of, np.arange(len(row_of)), len(row_of), ending, fault=fault)
-                    traces[exercise.key] = trace
+                    times = np.arange(len(row_of))
+                    traces[exercise.key] = Trace(
+                        row_of, times, len(row_of), ending, fault=fault, planned=40
+                    )
             writer.append(outcomes, traces)
     return Member(f"{test}-{seed}", directory, evaluation, test, "cups-v1", count)
 
@@ -134,6 +143,103 @@ def test_scores_are_the_means_of_those_under_each_seed(pair: list[Member]) -> No
     dots = {dot.label: dot for dot in figure(section, "scores").dots}
     assert dots["constant-v1(action=1)"].value == best.value
     assert [score.value for score in campaign_scores(pair)] == [other.value, best.value]
+
+
+def test_many_values_over_seeds_are_strata_as_those_of_differences_are(tmp_path: Path) -> None:
+    """Seeds of a few exercises have no long interval because of what each could not tell alone."""
+    rng = np.random.default_rng(4)
+    draws = [{PLAIN: rng.normal(0.1, 0.1, 5), FIXED: rng.normal(0.4, 0.1, 5)} for _ in range(4)]
+    members = [
+        member(tmp_path, seed, {agent: row.tolist() for agent, row in each.items()})
+        for seed, each in enumerate(draws)
+    ]
+    support = (-1.0, 1.0)
+    expected = stratified_mean([each[FIXED] for each in draws], support=support)
+    longer = combined_mean([mean(each[FIXED], support=support) for each in draws])
+    row = only(members).rows[0]
+    assert (row.low, row.high) == pytest.approx((expected.low, expected.high))
+    assert row.high - row.low < 0.5 * (longer.high - longer.low)
+    few = only(members[:3]).rows[0]  # 15 values
+    longer = combined_mean([mean(each[FIXED], support=support) for each in draws[:3]])
+    assert (few.low, few.high) == pytest.approx((longer.low, longer.high))
+    # After faults, the intervals of the seeds say what these may have hidden.
+    failed = {PLAIN: draws[3][PLAIN].tolist(), FIXED: [OOPS, 0.4, 0.3, 0.5, 0.4]}
+    faulty = [*members[:3], member(tmp_path, 9, failed)]
+    after = {each.agent: each for each in campaign_scores(faulty)}[FIXED.label]
+    assert after.high - after.low > 2 * (row.high - row.low)
+
+
+def test_bounded_intervals_are_named(tmp_path: Path) -> None:
+    payoffs = {PLAIN: [0.1] * 12, FIXED: [0.5, 0.4, 0.6, 0.45, 0.55, 0.52] * 2}
+    members = [member(tmp_path, seed, payoffs) for seed in (1, 2)]
+    known = {score.agent: score for score in campaign_scores(members)}
+    assert (known[PLAIN.label].bounded, known[FIXED.label].bounded) == (True, False)
+    assert known[PLAIN.label].to_json()["bounded"] is True
+    report = gather_campaign(Study("A study", tmp_path, members))
+    write_data(report, tmp_path / "data")
+    for table in ("scores", "spreads"):
+        with (tmp_path / "data" / f"sample-{table}.csv").open() as file:
+            written = {row["agent"]: row["bounded"] for row in csv.DictReader(file)}
+        assert written[PLAIN.label] == "True"
+    svgs = dict.fromkeys((each.name for _, each in report.drawn), "")
+    text = Page(render_campaign(report, svgs)).text
+    assert "The interval of random-v1 rests, under some of the seeds at least, on nothing" in text
+    assert "of the interquartile mean of random-v1" in text
+
+
+def test_equal_scores_share_a_rank(tmp_path: Path) -> None:
+    third = Spec("constant-v1", {"action": 2})
+    payoffs = {PLAIN: FIRST[FIXED], FIXED: FIRST[FIXED], third: FIRST[PLAIN]}
+    section = only([member(tmp_path, 1, payoffs)])
+    assert [row.rank for row in section.rows] == [1, 1, 3]
+    sentences = result_sentences([section], 3, 24)
+    tied = "constant-v1(action=1) and random-v1"
+    assert sentences[1:] == [
+        f"{tied} share the best score in sample.",
+        "Not decided is which agent is best in sample.",
+    ]
+    assert [row[1].style for row in overview_table([section]).rows] == ["strong", "strong", "worse"]
+    assert overview_table([section] * 7).rows[0][1].text == tied
+
+
+def test_an_agent_alone_is_not_called_the_best(tmp_path: Path) -> None:
+    section = only([member(tmp_path, 1, {PLAIN: FIRST[PLAIN]})])
+    sentences = result_sentences([section], 1, 8)
+    assert sentences[1].startswith("random-v1 scored 0.038 (95 % interval ")
+    assert len(sentences) == 2
+    assert result_sentences([section] * 2, 1, 16)[1] == "No test has a second agent."
+
+
+def test_mean_ranks_are_over_tests_that_all_agents_took(tmp_path: Path) -> None:
+    third = Spec("constant-v1", {"action": 2})
+    every = {**FIRST, third: [-0.5] * 8}
+    members = [
+        member(tmp_path, 1, every, test="a"),
+        member(tmp_path, 1, every, test="b"),
+        member(tmp_path, 1, {PLAIN: [0.9] * 8, third: [0.1] * 8}, test="c"),
+    ]
+    a, b, c = (section for section, _, _ in sections_of(members))
+    table = overview_table([a, b, c])
+    assert [row[1].text for row in table.rows] == ["1", "2", "3"]
+    assert "Mean rank" not in overview_table([a, c]).headings
+
+
+def test_privileged_agents_are_no_part_of_the_analysis_of_variance(tmp_path: Path) -> None:
+    told = member(tmp_path, 1, FIRST, remarks={"privileged": "foresight"})
+    assert only([told]).variance is None
+    assert only([member(tmp_path, 2, FIRST)]).variance.agents == 2
+
+
+def test_the_page_says_what_was_taken_and_what_holds_at_once(pair: list[Member]) -> None:
+    report = gather_campaign(Study("A study", pair[0].path.parent, pair))
+    svgs = dict.fromkeys((each.name for _, each in report.drawn), "")
+    text = " ".join(Page(render_campaign(report, svgs)).text.split())
+    assert "Each agent takes 8 exercises of " in text
+    assert re.search(r"Payoff: [a-z-]+-v1\. [A-Z]", text)
+    assert "It was taken under 2 seeds, which all count alike." in text
+    assert "Everything else is a statement of its own with a confidence of 95" in text
+    assert "no statement about this test is wrong" not in text
+    assert "▲ is shown to be better" in text
 
 
 def test_differences_are_paired_within_each_seed(tmp_path: Path) -> None:
@@ -241,8 +347,30 @@ def test_where_nothing_was_learnt_there_is_a_sentence(tmp_path: Path) -> None:
     assert "speeds" not in tables_of(section)
     campaign_page.write_campaign_report(Study("A study", tmp_path, members), tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert NOTHING_LEARNT.replace("90 %", "90\N{NO-BREAK SPACE}%") in page
-    assert NOTHING_LEARNT[:40] in (tmp_path / "latex" / "report.tex").read_text()
+    (sentence,) = learning_sentences(section)
+    assert "no agent kept 90 %" in sentence
+    assert sentence.replace("90 %", "90\N{NO-BREAK SPACE}%") in page
+    assert sentence[:40] in (tmp_path / "page-latex" / "report.tex").read_text()
+
+
+def test_who_stops_when_ahead_has_not_learnt(tmp_path: Path) -> None:
+    rewards = {PLAIN: [-1.0] * 15 + [1.0] * 10, FIXED: [0.0] * 10 + [1.0] * 30}
+    section = only([member(tmp_path, 1, FIRST, rewards=rewards)])
+    speed = section.speeds["random-v1"]
+    assert (speed.count, speed.censored) == (8, 8)
+    curves = {curve.label: curve for curve in figure(section, "learning").curves}
+    assert curves["random-v1"].values[-1] == pytest.approx(-5 / 40)
+
+
+def test_agents_whose_learning_speed_cannot_be_told_are_named(tmp_path: Path) -> None:
+    rewards = {PLAIN: [1.0] * 12, FIXED: [0.0] * 40}
+    # A time was over too: this is as long as it lasted.
+    section = only([member(tmp_path, 1, FIRST, rewards=rewards, stopping=False)])
+    assert section.untold == ["random-v1"]
+    assert list(section.speeds) == ["constant-v1(action=1)"]
+    first, second = learning_sentences(section)
+    assert first.startswith("The learning speed of random-v1 cannot be told")
+    assert "none of the others kept" in second
 
 
 def test_returns_are_paired_within_each_seed_whatever_is_missing(tmp_path: Path) -> None:
@@ -256,7 +384,8 @@ def test_returns_are_paired_within_each_seed_whatever_is_missing(tmp_path: Path)
     timed = only(members).timed
     assert timed is not None
     assert timed.note == (
-        "Without bounds, constant-v1(action=1) is the best (simultaneous, 50 MDPs). "
+        "Without bounds, constant-v1(action=1) is the best of 2 algorithms (by simultaneous 95 % "
+        "intervals, 50 MDPs). "
         "Only the 50 of 70 MDPs count that all settings have finished."
     )
 
@@ -273,6 +402,8 @@ def test_of_an_agent_with_faults_there_are_only_scores(tmp_path: Path) -> None:
     assert section.rows[2].value == pytest.approx(0.8)
     verdicts = {each.name: each.verdict for each in section.compared}
     assert verdicts["random-v1†"] is Verdict.FAULTY
+    assert [each.difference for each in section.compared if each.name == "random-v1†"] == [None]
+    assert [dot.label for dot in figure(section, "differences").dots] == sound[1:]
     (fault,) = section.faults
     assert (fault.count, fault.fault.message) == (2, OOPS.message)
     assert fault.first.startswith("exercise 1 of sample-1")
@@ -284,7 +415,7 @@ def test_of_an_agent_with_faults_there_are_only_scores(tmp_path: Path) -> None:
         assert [curve.label for curve in figure(section, name).curves] == sound
     assert tables["scores"].rows[2][-1].text == "2 agent errors"
     assert [row[2].style for row in tables["scores"].rows] == ["strong", "", ""]
-    assert "nothing but their scores is told" in eligibility_sentences(section)[0]
+    assert "nothing but their scores is told" in remarks_of(section)[0]
 
 
 def test_an_unfinished_test_has_intervals_that_hold_at_every_moment(tmp_path: Path) -> None:
@@ -307,6 +438,15 @@ def test_an_unfinished_test_has_intervals_that_hold_at_every_moment(tmp_path: Pa
     report = gather_campaign(Study("A", tmp_path, [first, absent]))
     text = Page(render_campaign(report, dict.fromkeys((f.name for _, f in report.drawn), ""))).text
     assert "the intervals of scores and differences hold whenever one stops" in text
+    # What has begun without finishing anything counts as little as what has not begun.
+    none: Values = {PLAIN: [], FIXED: []}
+    begun, other = (member(tmp_path, 3, none, test) for test in ("sample", "other"))
+    report = gather_campaign(Study("A", tmp_path, [first, begun, other]))
+    assert [section.seeds for section in report.sections] == [(1, 2), (0, 1)]
+    assert report.sentences[0] == "2 agents took 1 of 2 tests: 160 exercises."
+    assert "The dot is the score" in figure(report.sections[0], "scores").caption
+    several = only([first, second, begun])
+    assert "the mean of the scores under 2 seeds" in figure(several, "scores").caption
     # What could have been the reason for stopping is not counted: the plan had one seed.
     assert only([first]).compared[0].p_value is not None
 
@@ -555,6 +695,16 @@ def test_rows_that_begin_like_an_argument_compile(tmp_path: Path) -> None:
     assert (done.returncode, "Error" in done.stdout) == (0, False), done.stdout[-3000:]
 
 
+def test_latex_marks_what_the_page_marks() -> None:
+    cells = [Cell("0.9", {}, "strong"), Cell("0.1", {}, "worse"), Cell("0.8", {}, "not_shown")]
+    row = (Cell("x", {}), *cells, Cell("1.0", {}, "better"))
+    source = tabular(Table(("Agent", *"abcd"), (row,)))
+    assert (
+        r"x & \textbf{0.9} & $\bigtriangledown$ 0.1 & $\approx$ 0.8 & $\bigtriangleup$ 1.0 \\"
+        in source
+    )
+
+
 def test_latex_has_titles_and_names_of_any_length() -> None:
     assert plain("sample · cups-v1") == r"sample \textperiodcentered{} cups-v1"
     assert plain("agents.py:Sometimes†") == r"agents.py:\allowbreak{}Sometimes\dag{}"
@@ -577,7 +727,8 @@ def test_what_is_missing_is_told(finished: Path, tmp_path: Path) -> None:
     assert "killed by <signal> 9" in page.text
     assert "cups-seed-1random-v10 of 6" in page.text
     assert "1 of 2" in page.text
-    assert "1 of 2 evaluations, not all of them complete" in page.text
+    assert "Exercises are left in 1 evaluation, and 1 unit of work" in page.text
+    assert "It has begun under 1 of 2 seeds. Not all exercises are done." in page.text
 
 
 def test_a_campaign_that_has_not_begun_has_a_page(finished: Path, tmp_path: Path) -> None:
@@ -596,8 +747,8 @@ def test_further_tests_have_no_figures(
     page = tmp_path / "page.html"
     Campaign.open(finished).report(page)
     assert "Only the first 1 tests have figures" in read(page).text
-    assert not list(tmp_path.glob("latex/anytime*.pdf"))
-    assert (tmp_path / "data" / "anytime-course.json").exists()
+    assert not list(tmp_path.glob("page-latex/anytime*.pdf"))
+    assert (tmp_path / "page-data" / "anytime-course.json").exists()
 
 
 def test_the_command_reports_a_campaign(finished: Path, tmp_path: Path) -> None:
@@ -606,7 +757,8 @@ def test_the_command_reports_a_campaign(finished: Path, tmp_path: Path) -> None:
     data = json.loads(told.stdout)
     assert data["complete"] is True
     assert data["report"] == str(page)
-    assert Path(data["latex"]) == page.parent / "latex"
+    assert Path(data["latex"]) == page.parent / "page-latex"
+    assert "is in the folder page-data as CSV" in read(page).text
     results = json.loads(
         CliRunner().invoke(app, ["campaign", "results", str(finished), "--json"]).stdout
     )
@@ -615,6 +767,36 @@ def test_the_command_reports_a_campaign(finished: Path, tmp_path: Path) -> None:
     assert shown.stdout.count(r"\begin{tabular}") == 2
     refused = CliRunner().invoke(app, ["report", str(finished), "--payoff", "total"])
     assert isinstance(refused.exception, InvalidInputError)
+
+
+def test_pages_in_one_folder_keep_apart_and_leave_nothing_behind(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = Campaign.open(finished)
+    campaign.report(tmp_path / "a.html")
+    first = {path.name for path in (tmp_path / "a-latex").iterdir()}
+    own, edited = tmp_path / "a-latex" / "report.pdf", tmp_path / "a-latex" / "cups-lines.pdf"
+    own.write_text("mine")
+    edited.write_text("mine")
+    monkeypatch.setattr(campaign_page, "DRAWN_TESTS", 0)
+    campaign.report(tmp_path / "b.html")
+    assert {path.name for path in (tmp_path / "a-latex").iterdir()} == {*first, "report.pdf"}
+    assert not list((tmp_path / "b-latex").glob("*.pdf"))
+    campaign.report(tmp_path / "a.html")
+    left = {path.name for path in (tmp_path / "a-latex").glob("*.pdf")}
+    assert left == {"report.pdf", "cups-lines.pdf"}  # the files of others, and what they changed
+
+
+def test_what_is_no_file_of_the_folder_is_not_removed(tmp_path: Path) -> None:
+    folder, other = tmp_path / "data", tmp_path / "other.csv"
+    folder.mkdir()
+    other.write_text("mine")
+    digest = hashlib.sha256(b"mine").hexdigest()
+    (folder / "link.csv").symlink_to(other)
+    (folder / "SHA256SUMS").write_text(f"{digest}  ../other.csv\n{digest}  link.csv\nnonsense\n")
+    campaign_page.keep_only(folder, [])
+    assert other.exists()
+    assert (folder / "link.csv").exists()
 
 
 def test_a_directory_is_no_page(finished: Path, tmp_path: Path) -> None:

@@ -112,6 +112,21 @@ def test_settings_that_break_a_bound_are_discarded() -> None:
     assert on_the_bound.best == [quick]
 
 
+def test_who_is_best_is_said_of_what_was_tested() -> None:
+    far, near = a_setting("far-v1", noise(1, mean=9.0)), a_setting("near-v1", noise(2))
+    (said,) = {best_under([far, near]).sentence, best_under([near, far]).sentence}
+    assert said.startswith("Without bounds, far-v1 is the best of 2 algorithms (by simultaneous")
+    assert best_under([near]).sentence.startswith("Without bounds, near-v1 is the only setting (")
+    alike = a_setting("other-v1", [each - 1e-3 for each in noise(2)[::-1]])
+    open_ = best_under([near, alike]).sentence
+    assert "near-v1 has the highest mean; other-v1 is not shown to be worse" in open_
+    # Between settings of one algorithm nothing is tested.
+    settings = [a_setting(Spec("one-v1", {"x": n}), noise(n, mean=n)) for n in (1, 2)]
+    assert "has the highest mean of 2 settings of the only algorithm (" in (
+        best_under(settings).sentence
+    )
+
+
 def test_any_feature_of_the_times_can_be_bounded() -> None:
     setting = a_setting("one-v1", noise(1), online=1e-3)
     assert best_under([setting], online_bound=2e-3, online="p99").best == [setting]

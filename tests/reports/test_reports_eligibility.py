@@ -20,7 +20,12 @@ from omnimeter.reports import (
     write_report,
 )
 from omnimeter.reports.figures import difference_figure, score_figure
-from omnimeter.reports.summary import characterise, remarks, score_sentences
+from omnimeter.reports.summary import (
+    characterise,
+    comparison_sentence,
+    remarks,
+    score_sentences,
+)
 from omnimeter.reports.tables import comparison_table
 from reports_samples import (
     FAIR,
@@ -78,7 +83,10 @@ def test_an_agent_with_faults_of_its_own_is_last_and_marked_everywhere() -> None
     assert figure is not None
     assert differences is not None
     assert [dot.label for dot in figure.dots] == names(result)
-    assert "good-v1†" in [dot.label for dot in differences.dots]
+    assert [dot.label for dot in differences.dots] == ["poor-v1"]
+    (_, faulty) = compared
+    assert (faulty.difference, faulty.bounded) == (None, False)
+    assert "not compared, because faults" in comparison_sentence(faulty)
     assert [row[0].text for row in comparison_table(result, compared).rows] == [
         "fair-v1",
         "poor-v1",

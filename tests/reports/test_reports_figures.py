@@ -16,21 +16,25 @@ from scipy.stats import sem, t
 
 from omnimeter.contract import Budget, Ending, InvalidInputError, Spec, Trace
 from omnimeter.estimation import mean
+from omnimeter.payoffs import diminishing, planned_average
 from omnimeter.protocols import Result
 from omnimeter.protocols.evaluation import judge
-from omnimeter.reports import comparisons, score_rows
+from omnimeter.reports import comparisons, figures, score_rows
+from omnimeter.reports.campaign_figures import line_figure
 from omnimeter.reports.figures import (
     MOST_DOTS,
     CurveFigure,
     Dot,
+    Scale,
     Strip,
     complexity_figure,
+    curve_of,
     difference_figure,
     distribution_figure,
     learning_figure,
     score_figure,
 )
-from omnimeter.reports.plotting import inline_svg, save_figure
+from omnimeter.reports.plotting import inline_svg, matplotlib_figure, save_figure
 from reports_samples import (
     GOOD,
     OOPS,
@@ -121,7 +125,7 @@ def learned(
 def test_learning_curves_are_means_of_running_averages() -> None:
     traces = [
         a_trace([1.0, 0.0, 1.0, 0.0]),
-        a_trace([0.0, 1.0], ending=Ending.STOPPED),  # its average stays at a half
+        a_trace([0.0, 1.0], ending=Ending.STOPPED),  # it gets nothing for the rest
         a_trace([1.0], ending=Ending.FAULT, fault=OOPS),
     ]
     figure = learned(traces, *[Budget(4)] * 4)
@@ -129,10 +133,26 @@ def test_learning_curves_are_means_of_running_averages() -> None:
     assert figure.across == "Interactions"
     (curve,) = figure.curves
     assert (curve.label, curve.places) == (GOOD.label, (1.0, 2.0, 3.0, 4.0))
-    assert curve.values == pytest.approx([0.5, 0.5, 7 / 12, 0.5])
-    expected = mean([1.0, 0.0])
-    assert (curve.lows[0], curve.highs[0]) == pytest.approx((expected.low, expected.high))
-    assert (curve.lows[1], curve.highs[1]) == (0.5, 0.5)
+    assert curve.values == pytest.approx([0.5, 0.5, 0.5, 0.375])
+    at_once = [mean(each, support=(-1.0, 1.0)) for each in ([0, 1], [0.5] * 2, [1 / 3, 2 / 3])]
+    assert curve.lows[:3] == pytest.approx([each.low for each in at_once])
+    assert curve.highs[:3] == pytest.approx([each.high for each in at_once])
+    assert curve.lows[1] < 0.5 < curve.highs[1]  # equal values do not tell their spread
+    assert "Student" not in figure.caption
+
+
+def test_the_last_of_a_learning_curve_is_the_payoff_of_stopping_when_ahead() -> None:
+    rewards = np.array([1.0, 1.0, -1.0, 1.0, 1.0])
+    stopped = a_trace(rewards.tolist(), ending=Ending.STOPPED)
+    figure = learned([stopped] * 2, *[Budget(50)] * 2)
+    assert figure is not None
+    assert figure.curves[0].values[-1] == pytest.approx(planned_average(rewards, 50))
+    times = np.arange(1, 6) * SECOND
+    stopped = a_trace(rewards.tolist(), times, ending=Ending.STOPPED)
+    figure = learned([stopped] * 2, *[Budget(seconds=10.0)] * 2)
+    assert figure is not None
+    assert figure.curves[0].values[-1] == pytest.approx(diminishing(rewards, times, 10 * SECOND))
+    assert "diminishing-v1" in figure.caption
 
 
 @given(
@@ -144,14 +164,25 @@ def test_the_order_of_traces_does_not_count(rewards: list[list[float]], random: 
     budgets, places = [Budget(3)] * len(rewards), list(range(len(rewards)))
     random.shuffle(places)
     traces = [a_trace(each) for each in rewards]
-    assert learned(traces, *budgets) == learned(traces, *budgets, order=places)
-    (curve,) = learned(traces, *budgets).curves  # type: ignore[union-attr]
     first = [each[0] for each in rewards]
+    averages = np.cumsum(rewards, axis=1) / [1, 2, 3]  # which may leave the range of the class
+    support = min(-1.0, float(averages.min())), max(1.0, float(averages.max()))
     middle, reach = np.mean(first), t.ppf(0.975, len(first) - 1) * sem(first)
-    assert curve.values[0] == pytest.approx(middle, abs=1e-6)
-    assert (curve.lows[0], curve.highs[0]) == pytest.approx(
-        (middle - reach, middle + reach), abs=1e-6
-    )
+    expected = mean(sorted(first), support=support)
+    for kept, ends in (
+        (figures.MOST_KEPT, (expected.low, expected.high)),
+        (1, (middle - reach, middle + reach)),  # as of more than are kept
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(figures, "MOST_KEPT", kept)
+            drawn = learned(traces, *budgets)
+            assert drawn == learned(traces, *budgets, order=places)
+        assert drawn is not None
+        assert ("Student" in drawn.caption) == (kept == 1)
+        (curve,) = drawn.curves
+        assert curve.values[0] == pytest.approx(middle, abs=1e-6)
+        if None not in (curve.lows[0], curve.highs[0]):
+            assert (curve.lows[0], curve.highs[0]) == pytest.approx(ends, abs=1e-6, rel=1e-6)
 
 
 def test_learning_curves_over_time() -> None:
@@ -162,8 +193,9 @@ def test_learning_curves_over_time() -> None:
     (curve,) = figure.curves
     assert (len(curve.places), curve.places[0], curve.places[-1]) == (200, 0.01, 2.0)
     at = dict(zip(curve.places, curve.values, strict=True))
-    assert (at[0.49], at[0.5], at[1.49], at[1.5], at[2.0]) == (0.0, 1.0, 1.0, 0.0, 0.0)
-    assert set(curve.lows) == {None}  # a single exercise has no interval
+    # As by diminishing-v1: 1 * 0.5 / 1.49 and 2 * 1.5 / 2 are less than the rewards there are.
+    assert (at[0.49], at[0.5], at[1.49], at[1.5], at[2.0]) == (0.0, 1.0, 0.0, 0.0, 1.0)
+    assert max(curve.lows) <= -0.95  # a single exercise tells next to nothing
 
 
 def test_a_short_exercise_does_not_count_at_later_moments() -> None:
@@ -201,3 +233,27 @@ def test_a_figure_is_the_same_bytes_again_and_of_any_format(tmp_path: Path) -> N
     assert "var(--series-1, #0072b2)" in drawn
     with pytest.raises(InvalidInputError, match=r"a\.gif"):
         save_figure(figure, places, tmp_path / "a.gif")
+
+
+def test_a_line_without_a_band_is_dashed_and_the_caption_says_so() -> None:
+    x = np.arange(20.0)
+    known = np.sin(np.arange(20) * 2.0)
+    points = {"known-v1": (x, known), "flat-v1": (x, np.zeros(20))}
+    figure = line_figure(points)
+    assert figure is not None
+    assert set(figure.curves[1].lows) == {None}
+    assert "A dashed line has no band." in figure.caption
+    (axes,) = matplotlib_figure(figure, {"known-v1": 0, "flat-v1": 1}).axes
+    styles = [line.get_linestyle() for line in axes.lines if len(line.get_xdata()) == 5]  # type: ignore[arg-type]
+    assert styles == ["-", "--"]
+    alone = line_figure({"known-v1": points["known-v1"]})
+    assert alone is not None
+    assert "dashed" not in alone.caption
+
+
+def test_an_axis_of_amounts_has_two_marks_or_more() -> None:
+    curves = tuple(curve_of("a-v1", (230.0, 304.0), (0.0, 1.0), [(0.0, 0.1)] * 2) for _ in "a")
+    figure = CurveFigure("a", "A", "A.", "x", "y", curves, banded=True, scale=Scale.AMOUNTS)
+    (axes,) = matplotlib_figure(figure, {"a-v1": 0}).axes
+    low, high = axes.get_xlim()
+    assert sum(low <= tick <= high for tick in axes.get_xticks()) >= 2

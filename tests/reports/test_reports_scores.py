@@ -18,7 +18,7 @@ from omnimeter.reports import Comparison, Verdict, comparisons, score_rows, text
 from omnimeter.reports.page import fault_table
 from omnimeter.reports.scores import BINS, complexity_bins, complexity_means
 from omnimeter.reports.style import moved_apart
-from omnimeter.reports.summary import comparison_sentence, comparison_sentences
+from omnimeter.reports.summary import comparison_sentence, comparison_sentences, score_sentences
 from omnimeter.reports.text import WIDTH, short_labels
 from reports_samples import FAIR, GOOD, OOPS, POOR, UNIT, a_result, an_evaluation, an_outcome
 
@@ -35,6 +35,16 @@ def test_scores_come_best_first_and_those_without_any_last() -> None:
     worst, best = (mean([1.0, 0.5, end], support=UNIT) for end in UNIT)
     assert (rows[1].low, rows[1].high, rows[1].confidence) == (worst.low, best.high, 0.95)
     assert (rows[2].low, rows[2].high) == (None, None)
+
+
+def test_equal_scores_share_a_rank() -> None:
+    result = a_result({POOR: [0.1, 0.2], FAIR: [0.5, 0.4], GOOD: [0.5, 0.4]})
+    rows = score_rows(result)
+    assert [(row.label, row.rank) for row in rows] == [
+        *(("fair-v1", 1), ("good-v1", 1)),
+        ("poor-v1", 3),
+    ]
+    assert "the best score, as good-v1 did;" in score_sentences(rows)[0]
 
 
 def test_only_exercises_that_count_make_the_mean_number_of_interactions() -> None:

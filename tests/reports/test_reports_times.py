@@ -22,7 +22,7 @@ from omnimeter.protocols.times import Machine
 from omnimeter.reports.decisions import BoundsGrid, bounds_grid
 from omnimeter.reports.latex import write_latex_report
 from omnimeter.reports.page import gather, render
-from omnimeter.reports.plotting import inline_svg
+from omnimeter.reports.plotting import inline_svg, matplotlib_figure
 from omnimeter.reports.tables import settings_table, write_table
 from omnimeter.reports.text import MISSING
 from omnimeter.reports.time_figures import (
@@ -72,6 +72,18 @@ def test_a_graph_without_times_is_not_drawn() -> None:
     assert figure.series[0].points[0].low is None  # an infinite interval
     assert same.score is not None
     assert not isfinite(same.score.low)
+
+
+@pytest.mark.parametrize("ends", [(230e-9, 304e-9), (1.01e-3, 1.99e-3), (0.3, 1.2), (1e-6, 1.0)])
+def test_two_places_or_more_of_a_time_axis_are_labelled(ends: tuple[float, float]) -> None:
+    settings = [a_setting(f"{n}-v1", [0.0, 1.0], online=time) for n, time in enumerate(ends)]
+    figure = time_figure(settings, online=True)
+    assert figure is not None
+    (axes,) = matplotlib_figure(figure, {}).axes
+    low, high = axes.get_xlim()
+    shown = [each.get_text() for each in axes.get_xticklabels()]
+    assert len(set(shown)) == len(shown) >= 2
+    assert all(low <= tick <= high for tick in axes.get_xticks())
 
 
 def test_regions_of_the_grid() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,7 +19,7 @@ import pytest
 
 import omnimeter.results
 from omnimeter.contract import Ending, Fault, FaultKind, InvalidInputError, Outcome, Trace
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.results import frames, open_writer
 from results_samples import SPEC, make_outcome, make_trace
 
@@ -52,6 +53,31 @@ def test_outcomes_are_a_data_frame(evaluation: Path) -> None:
     assert [json.loads(text) for text in frame["remarks"]] == [{"path": "compiled"}] * 4
     assert frame["exercise"][1] == make_outcome(1).exercise.key
     assert "evaluation" not in frame
+
+
+@pytest.mark.parametrize("inside", [[], ["evaluations"], ["evaluations", "evaluations/e"]])
+def test_a_campaign_that_has_no_evaluation_yet_has_no_rows(
+    tmp_path: Path, inside: list[str]
+) -> None:
+    (tmp_path / "campaign.json").write_text('{"plan": {"entries": []}}')
+    for name in inside:
+        (tmp_path / name).mkdir()
+    opened = omnimeter.results.open(tmp_path)
+    assert opened.outcomes().columns[0] == "evaluation"
+    assert opened.export("csv", tmp_path / "o.csv") == 0
+    assert opened.export("parquet", tmp_path / "o.parquet", "traces") == 0
+
+
+def test_an_evaluation_that_has_lost_its_spec_is_damaged(evaluation: Path) -> None:
+    campaign = evaluation.parent / "campaign"
+    shutil.copytree(evaluation, campaign / "evaluations" / "whole")
+    lost = shutil.copytree(evaluation, campaign / "evaluations" / "lost")
+    (lost / "spec.json").unlink()
+    with pytest.raises(DamagedError, match=r"spec\.json is missing"):
+        omnimeter.results.open(campaign)
+    opened = omnimeter.results.open(campaign, damaged="skip")
+    assert opened.outcomes()["evaluation"].unique().tolist() == ["whole"]
+    assert list(opened.damaged) == [lost]
 
 
 def test_a_seed_that_was_drawn_is_not_told(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnimeter.contract import Ending, Fault, FaultKind, Outcome
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.spec import fingerprint
 from omnimeter.results import Record, Writer, open_writer
 from omnimeter.results.files import Layout, read_key
@@ -120,6 +120,32 @@ def test_a_copy_has_the_key_and_a_lost_one_is_noticed(evaluation: Path, tmp_path
             Record(copy)
 
 
+@pytest.mark.parametrize("field", ["key", "spec", "unsigned", "fingerprint"])
+def test_a_key_with_a_flipped_digit_is_named_and_not_the_shards(
+    evaluation: Path, field: str
+) -> None:
+    key = json.loads((evaluation / "key.json").read_text())
+    flipped = (
+        {"x": "y"} if field == "unsigned" else f"{int(key[field][0], 16) ^ 1:x}{key[field][1:]}"
+    )
+    (evaluation / "key.json").write_text(json.dumps({**key, field: flipped}))
+    with pytest.raises(DamagedError, match=r"key\.json is not as it was written") as caught:
+        Record(evaluation, damaged="skip")
+    assert "Restore the file" in caught.value.advice
+
+
+def test_a_key_without_a_digest_is_read_and_may_be_what_is_wrong(evaluation: Path) -> None:
+    key = json.loads((evaluation / "key.json").read_text())
+    del key["fingerprint"]  # as older versions wrote it
+    (evaluation / "key.json").write_text(json.dumps(key))
+    assert Record(evaluation).outcomes()
+    key["key"] = "00" * 32
+    (evaluation / "key.json").write_text(json.dumps(key))
+    with pytest.raises(DamagedError, match="was not written by this evaluation") as caught:
+        Record(evaluation).outcomes()
+    assert "key.json has changed: restore it from a copy, and remove nothing" in caught.value.advice
+
+
 def test_the_spec_is_the_one_that_the_key_belongs_to(evaluation: Path) -> None:
     other = {**SPEC, "protocol": {"id": "fixed-v1", "count": 2}}
     content = {"format": 2, "fingerprint": fingerprint(other), "spec": other}
@@ -146,8 +172,9 @@ def test_an_older_evaluation_is_read_and_goes_on(tmp_path: Path) -> None:
     # From now on a shard without a signature is no older one any more.
     for shard in (OLDER / "outcomes").iterdir():
         shutil.copy(shard, directory / "outcomes")
-    key = json.loads((directory / "key.json").read_text())
-    (directory / "key.json").write_text(json.dumps({**key, "unsigned": {}}))
+    key = {**json.loads((directory / "key.json").read_text()), "unsigned": {}}
+    del key["fingerprint"]
+    (directory / "key.json").write_text(json.dumps(key))
     with pytest.raises(StoreError, match="not signed"):
         Record(directory).outcomes()
 

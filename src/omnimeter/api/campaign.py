@@ -7,8 +7,9 @@ import os
 import secrets
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -90,6 +91,8 @@ class Campaign:
 
     def __init__(self, plan: Plan, path: str | Path, source: bytes = b"") -> None:
         self.plan, self.path, self._source = plan, directory_of(path), source
+        # What is stored of how it is carried out, whatever is chosen for one run.
+        self._lasting = {name: getattr(plan, name) for name in ("workers", "executor", "address")}
         self.damaged: dict[Path, StoreError] = {}
         if source:
             folder = plan.folders[-1]
@@ -201,7 +204,7 @@ class Campaign:
         executor: str | None = None,
         address: str | None = None,
     ) -> Campaign:
-        """The same campaign, carried out by other workers.
+        """The same campaign, carried out by other workers; that is not stored.
 
         Args:
             workers: How many work at once.
@@ -219,18 +222,23 @@ class Campaign:
         if workers and executor == SLURM:
             message = f"workers={workers} has no effect on array jobs."
             raise InvalidInputError(message, "Leave it out; [slurm] in the file has their tasks.")
+        if workers and workers > 1 and executor == "this-process":
+            message = f"workers={workers} has no effect in this process, which works alone."
+            raise InvalidInputError(message, 'Leave it out, or give executor="processes".')
         if address is not None:
             check_address(address)
             if executor != "ray":
                 message = f"address={address} has no effect on the executor {executor!r}."
                 raise InvalidInputError(message, 'Give executor="ray" too, or leave it out.')
-        plan = replace(
+        other = copy(self)
+        other.damaged = {}
+        other.plan = replace(
             self.plan,
             workers=workers or self.plan.workers,
             executor=executor,
             address=address or self.plan.address,
         )
-        return Campaign(plan, self.path, self._source)
+        return other
 
     @property
     def warnings(self) -> list[str]:
@@ -241,7 +249,7 @@ class Campaign:
     def workload(self, progress: Callable[[str], None] = lambda doing: None) -> Workload:  # noqa: ARG005
         """Count the work, and estimate its time from short exercises; stores nothing."""
         with files_in(self.folder):
-            return workload(self.plan, self.workers, progress=progress)
+            return workload(self.plan, self.workers, self.path, progress=progress)
 
     def check(self) -> None:
         """Find out whether everything can be made, before anything is stored.
@@ -314,6 +322,7 @@ class Campaign:
                 if left:
                     self._check_files()
                     self._refuse_tasks()  # before shards are merged that they have begun
+                    files.remove_unfinished(self.path / "quarantine")
                     going = {unit.directory for unit in left}
                     begun = {each for each in begun if str(each.absolute()) in going}
                 left = self._reopened(left, begun if left else self._scattered(), broken)
@@ -326,10 +335,8 @@ class Campaign:
                 def tell(receipt: Receipt) -> None:
                     nonlocal now, written
                     clock.add(receipt)
+                    self._note_failure(by_key, receipt, broken)
                     quarantined = receipt.outcome == "quarantined"
-                    if quarantined:
-                        unit = by_key[receipt.unit]
-                        quarantine(self.path, unit, receipt.reason, receipt.tail)
                     now = replace(
                         now,
                         done=now.done + (receipt.outcome != "interrupted"),
@@ -354,6 +361,17 @@ class Campaign:
                 interrupted = True
                 self._write_progress(replace(now, seconds_left=None))
         return replace(self.status(), running=False, interrupted=interrupted)
+
+    def _note_failure(
+        self, units: Mapping[str, Unit], receipt: Receipt, broken: dict[str, StoreError]
+    ) -> None:
+        """Write down that a unit was given up, or note that its evaluation is damaged."""
+        if receipt.outcome == "quarantined":
+            quarantine(self.path, units[receipt.unit], receipt.reason, receipt.tail)
+        if receipt.damage is not None:
+            place = units[receipt.unit].directory
+            directory = self.path / "evaluations" / Path(place).name  # as they are named elsewhere
+            self.damaged[directory] = broken[place] = receipt.damage
 
     def submit(self) -> list[str]:
         """Submit what is not finished as array jobs of SLURM, and do not wait for them.
@@ -430,15 +448,18 @@ class Campaign:
         """Hold the lock; a look at it by ``status`` lasts a moment only."""
         files.make_directory(self.path, mode=0o700)
         with files.locked(self._layout, timeout=0.5):
+            for own in ("campaign.toml", "campaign.json", "progress.json"):
+                files.remove_unfinished(self.path, f"{own}.*")
             if self._new and self._file(self.path).exists():  # another process was faster
                 self._agree()
-            if self._new or self._stored_plan(self.path) != self.plan:
+            plan = replace(self.plan, **self._lasting)
+            if self._new or self._stored_plan(self.path) != plan:
                 if self._source:
                     files.write(self.path / "campaign.toml", self._source)
                 content = {
                     "format": FORMAT,
-                    "fingerprint": self.plan.fingerprint,
-                    "plan": self.plan.to_json(),
+                    "fingerprint": plan.fingerprint,
+                    "plan": plan.to_json(),
                 }
                 files.write(self._file(self.path), (json.dumps(content, indent=1) + "\n").encode())
                 self._new = False
@@ -473,7 +494,7 @@ class Campaign:
         return units
 
     def _has_begun(self, entry: Entry) -> bool:
-        return Layout(self.directory(entry)).spec.exists()
+        return Layout(self.directory(entry)).has_begun
 
     def _reopened(
         self, left: list[Unit], places: Set[Path], broken: dict[str, StoreError]
@@ -522,7 +543,7 @@ class Campaign:
 
     @property
     def _last_progress(self) -> Progress:
-        with suppress(FileNotFoundError, InvalidInputError):  # of which nothing depends
+        with suppress(OSError, ValueError, InvalidInputError):  # nothing depends on it
             text = (self.path / "progress.json").read_text(encoding="utf-8")
             return Progress.from_json(text, "progress.json")
         return Progress()
@@ -554,8 +575,7 @@ class Campaign:
         from omnimeter.results import Record
 
         directory = self.directory(entry)
-        begun = Layout(directory).spec.exists()
-        record = Record.intact(directory, self.damaged) if begun else None
+        record = Record.intact(directory, self.damaged) if self._has_begun(entry) else None
         outcomes = record.outcomes() if record else Outcomes()
         for agent, done in outcomes.by_agent(entry.evaluation.agents).items():
             done = that_count(done)  # noqa: PLW2901 - of these
@@ -601,6 +621,7 @@ class Campaign:
 
         Args:
             path: The file to write; by default ``report.html`` in the directory of the campaign.
+                Beside ``a.html`` the folders are ``a-latex`` and ``a-data``.
             trust: Import code that its tests name; see ``load``.
             progress: Told what is done, and how many steps of how many are over.
 
@@ -648,7 +669,7 @@ class Campaign:
         ]
 
     def tests(self, *, trust: bool = False) -> list[Taken]:
-        """Each test with its results so far, one for each seed; those not begun are left out.
+        """Each test with its results so far, one for each seed that has begun.
 
         Args:
             trust: Import code that its tests name; see ``load``.
@@ -660,26 +681,32 @@ class Campaign:
         from omnimeter.reports.between import Taken
         from omnimeter.reports.campaign import read_member
 
-        groups: dict[str, list[Judged]] = {}
         classes: dict[str, set[str]] = {}
         for entry in self.entries:
             classes.setdefault(entry.setting, set()).add(entry.environment_class)
         # The test of each evaluation, and its class if the test has several.
         names = [
-            f"{entry.setting}, {entry.environment_class}"
+            f"{entry.setting} · {entry.environment_class}"
             if len(classes[entry.setting]) > 1
             else entry.setting
             for entry in self.entries
         ]
         planned = Counter(names)
+        results: dict[str, list[Judged]] = {name: [] for name in names}
+        agents: dict[str, dict[Spec, None]] = {name: {} for name in names}
         for name, member in zip(names, self._members, strict=True):
+            agents[name] |= dict.fromkeys(member.evaluation.agents)
             with read_member(member, trust=trust) as stored:
                 if stored is not None:
-                    groups.setdefault(name, []).append(stored[1])
-        return [Taken(name, results, planned[name]) for name, results in groups.items()]
+                    results[name].append(stored[1])
+        return [Taken(name, results[name], planned[name], [*agents[name]]) for name in results]
 
     def compare(
-        self, reference: str | Spec | None = None, *, trust: bool = False
+        self,
+        reference: str | Spec | None = None,
+        *,
+        trust: bool = False,
+        tests: Sequence[Taken] | None = None,
     ) -> dict[str, list[Comparison]]:
         """Every agent against one of them in each test, over its seeds.
 
@@ -689,6 +716,7 @@ class Campaign:
         Args:
             reference: The agent to compare with; by default the best of the test.
             trust: As for ``tests``.
+            tests: What ``tests`` gave, if it was called already.
 
         Raises:
             InvalidInputError: The reference took no part.
@@ -698,8 +726,8 @@ class Campaign:
         chosen = None if reference is None else agent_among(self.plan.agents, reference)
         return {
             test.name: comparisons_over(test.seeds, rows_over(test.results), chosen, test.planned)
-            for test in self.tests(trust=trust)
-            if chosen is None or any(chosen in each.outcomes for each in test.results)
+            for test in (self.tests(trust=trust) if tests is None else tests)
+            if any(chosen is None or chosen in each.outcomes for each in test.results)
         }
 
     def between(self, agent: str | Spec, reference: str | Spec, *, trust: bool = False) -> Between:

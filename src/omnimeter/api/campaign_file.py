@@ -61,6 +61,9 @@ MOST_MISTAKES = 10
 DRAWN = 16
 """Exercises of each evaluation that are drawn, to see whether that can be done."""
 
+DEEPEST = 50
+"""Tables and lists in each other; each part of a dotted key is a table."""
+
 LONGEST_NAME = 64
 """Characters of the name of an evaluation, which is also that of its directory."""
 
@@ -121,6 +124,8 @@ def parse_plan(content: bytes, path: Path) -> Plan:
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
         data = tomllib.loads(text)
+        if _is_deeper(data, DEEPEST):
+            raise RecursionError
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise InvalidInputError(f"{name}, line {line}: this is not UTF-8.", "Fix it.") from error
@@ -137,6 +142,15 @@ def parse_plan(content: bytes, path: Path) -> Plan:
     folder = path.absolute().parent
     with files_in(folder):
         return replace(_Reader(name, text, data).plan(path.stem), folders=(str(folder),))
+
+
+def _is_deeper(value: object, depth: int) -> bool:
+    """Whether there are more tables and lists in each other."""
+    level = [value]
+    for _ in range(depth + 1):
+        tables = [each for each in level if isinstance(each, dict | list)]
+        level = [v for each in tables for v in (each.values() if isinstance(each, dict) else each)]
+    return bool(level)
 
 
 class _MistakeError(Exception):
@@ -360,14 +374,13 @@ class _Reader:
                     choices[f"set.{key}"] = (*where, "grid", "set", key), each
             else:
                 choices[name] = (*where, "grid", name), values
-        for place, values in choices.values():
-            texts = (
-                [json.dumps(v, sort_keys=True) for v in values] if isinstance(values, list) else []
-            )
+        for name, (place, values) in choices.items():
+            texts = [_as_normal(v) for v in values] if isinstance(values, list) else []
             if not texts:
                 self._tell(place, "this is no list of values.", "Write for example [0.1, 0.2]")
             elif len(set(texts)) < len(texts):
                 self._tell(place, "a value is there twice.", "Give each once.")
+                choices[name] = place, list(dict(zip(texts, values, strict=True)).values())
         lists = [values for _, values in choices.values() if isinstance(values, list)]
         if len(lists) < len(choices):
             return [{}]
@@ -380,6 +393,7 @@ class _Reader:
     def _agents(self, given: Any) -> tuple[list[Spec], dict[str, str]]:
         """All agents, and the group of each by its label (empty: none)."""
         agents: list[Spec] = []
+        known: set[str] = set()  # labels may be different: alpha=1, alpha=1.0
         groups: dict[str, str] = {}
         for number, table in enumerate(self._tables("agents", given)):
             where: Where = ("agents", number)
@@ -404,11 +418,12 @@ class _Reader:
                             if not is_isolated(made, Isolation.AUTO):
                                 with suppress(BrokenPartError):  # its exercises end in faults
                                     make(Kind.AGENT, made)
-                            if made.label in groups:
+                            if (key := _as_normal(made.to_json())) in known:
                                 self._tell(where, f"{made.label} is there twice.", "Give it once.")
                             elif len(agents) < MOST_AGENTS:
                                 groups[made.label] = group
                                 agents.append(made)
+                                known.add(key)
                             else:
                                 advice = f"There are at most {MOST_AGENTS:,}."
                                 self._tell(("agents",), "there are too many.", advice)
@@ -456,9 +471,10 @@ class _Reader:
                 advice = f"There are at most {MOST_EVALUATIONS:,} in all."
                 self._tell(where, "there are too many evaluations.", advice)
                 continue
-            for one, point in product(several, points):
+            alike: dict[str, int] = {}
+            for (place, one), point in product(enumerate(several), points):
                 planned = self._evaluation(where, table, one, point, taking)
-                if planned is None:
+                if planned is None or self._is_again(where, place, point, planned, alike):
                     continue
                 evaluation, label, expected = planned
                 for repetition, seed in enumerate(repetitions, 1):
@@ -481,6 +497,29 @@ class _Reader:
                 advice = "Leave these agents out, or let a test take them."
                 self._tell(("agents", number), f"no test takes {what}.", advice)
         return tuple(entries)
+
+    def _is_again(
+        self,
+        where: Where,
+        place: int,
+        point: Mapping[str, Any],
+        planned: tuple[Evaluation, str, int | None],
+        alike: dict[str, int],
+    ) -> bool:
+        """Whether a test has an evaluation already, which would look like another seed of it.
+
+        Those that it has are noted with the places of their classes.
+        """
+        key = _as_normal(planned[0].to_json())
+        if key not in alike:
+            alike[key] = place
+            return False
+        what, wrong = planned[1], (*where, "class", place)
+        if alike[key] == place:
+            what = ", ".join(f"{name} = {as_text(value)}" for name, value in point.items())
+            wrong = (*where, "grid")
+        self._tell(wrong, f"{what} is there twice.", "Give it once.")
+        return True
 
     def _chosen(
         self, where: Where, table: Mapping[str, Any], agents: list[Spec], groups: Mapping[str, str]
@@ -667,6 +706,19 @@ def _as_keys(text: str) -> str:
     return re.sub(r"(?<![\w(,-])([a-z_]+)=(?!=)", written, text)
 
 
+def _as_normal(value: Any) -> str:
+    """A value as a text, the same for numbers that are the same: 1 and 1.0."""
+
+    def normal(given: Any) -> Any:
+        if isinstance(given, dict):
+            return {key: normal(each) for key, each in given.items()}
+        if isinstance(given, list):
+            return [*map(normal, given)]
+        return int(given) if isinstance(given, float) and given.is_integer() else given
+
+    return json.dumps(normal(value), sort_keys=True)
+
+
 def _without_parameters(text: str) -> str:
     """The name of a part alone: of a file that of the object, without its folder."""
     return re.split(r"[/\\]", text.partition("(")[0].strip())[-1] or text
@@ -675,8 +727,11 @@ def _without_parameters(text: str) -> str:
 def _directory_name(parts: Sequence[str], taken: set[str]) -> str:
     """A name that every file system can have, and that is not taken."""
     slugs = [re.sub(r"[^a-z0-9.]+", "-", part.lower()).strip("-.") for part in parts]
-    name = "-".join(slug for slug in (slugs[0] or "test", *slugs[1:]) if slug)
+    plain = name = "-".join(slug for slug in (slugs[0] or "test", *slugs[1:]) if slug)
     unclear = not all(slugs)  # letters of other scripts are left out
-    if len(name) > LONGEST_NAME or name in taken or unclear:
-        name = f"{name[: LONGEST_NAME - 9].strip('-.')}-{fingerprint(list(parts))[:8]}"
+    told = list(parts)
+    while len(name) > LONGEST_NAME or name in taken or unclear:
+        name = f"{plain[: LONGEST_NAME - 9].strip('-.')}-{fingerprint(told)[:8]}"
+        unclear = False
+        told.append("")  # another name, if that is taken too
     return name

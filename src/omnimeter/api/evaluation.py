@@ -347,6 +347,8 @@ class Session:
         by_key = {unit.key: unit for unit in left}
 
         def tell(receipt: Receipt) -> None:
+            if receipt.damage is not None:
+                raise receipt.damage
             new = Record(store.path, receipt.shards).outcomes()
             for agent, done in new.by_agent(by_key[receipt.unit].agents).items():
                 observer.finished(agent, done)

@@ -178,7 +178,7 @@ class Result:
         """The result as the packages below the API use it."""
         protocol = self.protocol
         with consented(self.record, self.payoff, trust=self.trusted):
-            return judge(protocol, self.outcomes, self.complete)
+            return replace(judge(protocol, self.outcomes, self.complete), seed=self.seed)
 
     @property
     def protocol(self) -> Protocol:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_left
 
 Where = tuple[str | int, ...]
 """Where a key is: ``("tests", 0, "exercises")``."""
@@ -19,6 +20,7 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self._text, self._place = text, 0
+        self._ends = [match.start() for match in re.finditer("\n", text)]
         self.lines: dict[Where, int] = {}
         self._counts: dict[Where, int] = {}
         table: Where = ()
@@ -49,7 +51,7 @@ class _Scanner:
         return path
 
     def _line(self) -> int:
-        return self._text.count("\n", 0, self._place) + 1
+        return bisect_left(self._ends, self._place) + 1
 
     def _mark(self, path: Where) -> None:
         line = self._line()

@@ -197,7 +197,9 @@ def run(
     elif jobs:
         _print_submitted(chosen, jobs)
     else:
-        _print_end(chosen, status)
+        given = {"workers": workers, "executor": executor, "address": address}
+        again = "".join(f" --{name} {each}" for name, each in given.items() if each)
+        _print_end(chosen, status, again)
     if status.interrupted:
         raise typer.Exit(128 + signal.SIGINT)
     leave_if_damaged(chosen.damaged)
@@ -257,7 +259,7 @@ def results(
     from omnimeter.api.campaign import Campaign
     from omnimeter.contract import InvalidInputError
     from omnimeter.contract.text import no_formula
-    from omnimeter.reports.scores import FAULTY, PRIVILEGED
+    from omnimeter.reports.summary import bounded_text, mark_sentences
     from omnimeter.reports.text import fault_counts, interval, number
 
     if json and as_csv:
@@ -276,6 +278,7 @@ def results(
     else:
         headings = ("agent", "score", "95 % interval", "seeds", "exercises", "faults")
         for title, of_one in groupby(rows, lambda row: (row.test, row.environment_class)):
+            shown = sorted(of_one, key=lambda row: row.eligibility.order)
             cells = [
                 (
                     row.agent + row.eligibility.mark,
@@ -285,15 +288,15 @@ def results(
                     str(row.exercises),
                     fault_counts(row.faults) or "none",
                 )
-                for row in sorted(of_one, key=lambda row: row.eligibility.order)
+                for row in shown
             ]
             _print_section(" · ".join(filter(None, title)), headings, cells)
-        if any(row.own_faults for row in rows):
-            said = "agents with faults of their own, which decide which exercises count."
-            console().print(f"{FAULTY} {said} They come last.")
-        if any(row.privileged for row in rows):
-            said = "agents that were told what others have to find out: references, not rivals."
-            console().print(f"{PRIVILEGED} {said}")
+            bounded = [row.agent for row in shown if row.bounded and not row.faults]
+            if bounded:
+                said = bounded_text(bounded, "value", seeds=shown[0].expected)
+                console().print(said, markup=False)
+        for sentence in mark_sentences(row.eligibility.mark for row in rows):
+            console().print(sentence)
         if not all(row.complete for row in rows):
             console().print("Not all exercises are done: these intervals hold at every moment.")
     leave_if_damaged(campaign.damaged)
@@ -364,6 +367,7 @@ def collect(directory: Directory, json: options.Json = False) -> None:
     exercises ended in faults; and with 75 if something is left to do.
     """
     from omnimeter.api.campaign import Campaign
+    from omnimeter.api.cluster import SLURM
     from omnimeter.contract.text import clean_line
     from omnimeter.execution.slurm import UNFINISHED
 
@@ -388,7 +392,7 @@ def collect(directory: Directory, json: options.Json = False) -> None:
             out.print("\n".join(f"    {clean_line(line)}" for line in last_lines), markup=False)
         if len(told.ended) > SHOWN:
             out.print(f"  and {len(told.ended) - SHOWN} more")
-        _print_end(campaign, status)
+        _print_end(campaign, status, " --executor slurm" * (campaign.plan.executor != SLURM))
     leave_if_damaged(campaign.damaged)
     if not status.complete:
         raise typer.Exit(UNFINISHED)
@@ -467,13 +471,19 @@ def _print_workload(campaign: Campaign, work: Workload) -> None:
         tried = f"short exercises of {work.tried} of {work.pairs} pairs of agent and class"
         lines.append(
             f"{span(work.seconds)} with {counted(work.workers, 'worker')}. This is an estimate "
-            f"from {tried}; starting, storing and offline phases are not in it."
+            f"from {tried}, and from storing small evaluations; compiling and offline phases are "
+            "not in it."
+        )
+    if work.costly:
+        lines.append(
+            f"Costly agents were not asked: the time of {counted(work.costly, 'pair')} of agent "
+            "and class is not in it."
         )
     console().print("\n".join(line[0].upper() + line[1:] for line in lines), markup=False)
 
 
-def _print_end(campaign: Campaign, status: Status) -> None:
-    """Say how a run ended, what is left, and how to go on."""
+def _print_end(campaign: Campaign, status: Status, again: str) -> None:
+    """Say how a run ended, what is left, and how to go on, with the options of this run."""
     from omnimeter.reports.text import counted
 
     out = console()
@@ -493,7 +503,7 @@ def _print_end(campaign: Campaign, status: Status) -> None:
             out.print(said, soft_wrap=True, markup=False)
         if len(left) > SHOWN:
             out.print(f"  and {len(left) - SHOWN} more")
-        said = f"go on: omnimeter campaign run {campaign.path}"
+        said = f"go on: omnimeter campaign run {campaign.path}{again}"
         if status.tasks:
             said = f"later: omnimeter campaign collect {campaign.path}"
         out.print(said, soft_wrap=True, markup=False)

@@ -176,26 +176,31 @@ def _compare_campaign(
     from omnimeter.api import campaign
     from omnimeter.cli.scores import damaged_json, print_table
     from omnimeter.reports.between_text import between_json
+    from omnimeter.reports.summary import mark_sentences
     from omnimeter.reports.tables import comparison_json, difference_table
 
     opened = campaign(directory)
     about: dict[str, Any] = {"campaign": opened.plan.title}
+    out = console()
     if agents:
         said = opened.between(*agents, trust=trust)
         if json:
             print_json({**about, **between_json(said), "damaged": damaged_json(opened.damaged)})
         else:
             _print_between(said)
+            _print_notes(mark_sentences(said.overall.marks), complete=said.complete)
         return opened.damaged
-    compared = opened.compare(reference, trust=trust)
+    taken = opened.tests(trust=trust)
+    compared = opened.compare(reference, trust=trust, tests=taken)
+    complete = not any(each.is_open for each in taken)
     if json:
+        about["complete"] = complete
         tests = [
             {"test": name, "comparisons": [comparison_json(each) for each in own]}
             for name, own in compared.items()
         ]
         print_json({**about, "tests": tests, "damaged": damaged_json(opened.damaged)})
         return opened.damaged
-    out = console()
     for place, (name, own) in enumerate(compared.items()):
         if place:
             out.print()
@@ -206,7 +211,22 @@ def _compare_campaign(
         print_table(difference_table(own))
     if not compared:
         out.print("No evaluation of this campaign has begun.")
+        return opened.damaged
+    marks = (mark for own in compared.values() for each in own for mark in each.marks)
+    _print_notes(mark_sentences(marks), complete=complete)
     return opened.damaged
+
+
+def _print_notes(notes: list[str], *, complete: bool) -> None:
+    """Print below tables of a campaign how to read them."""
+    if not complete:
+        notes = [
+            *notes,
+            "Not all exercises are done: the intervals of what is not complete hold at every "
+            "moment.",
+        ]
+    if notes:
+        console().print("\n" + "\n".join(notes))
 
 
 def _print_between(said: Between) -> None:

@@ -296,7 +296,7 @@ def run(
         data = {**result_json(result.judged), "memory": result.memory, **made_json(result)}
         print_json({**data, "report": str(page), "directory": str(session.out)})
     else:
-        print_result(result.judged)
+        print_result(result.judged, ran=True)
         print_seed(result)
         places = f"results: {session.out}\nreport: {page}"
         console().print(places, soft_wrap=True, markup=False)

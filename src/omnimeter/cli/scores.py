@@ -87,8 +87,8 @@ def print_table(contents: ScoreTable) -> None:
     console().print(table)
 
 
-def print_result(result: Result) -> None:
-    """Print the scores, what the comparisons show, and what went wrong."""
+def print_result(result: Result, *, ran: bool = False) -> None:
+    """Print the scores, what the comparisons show, and what went wrong; ``ran`` as below."""
     from rich.markup import escape
 
     from omnimeter.reports import comparisons, score_table
@@ -98,7 +98,7 @@ def print_result(result: Result) -> None:
 
     compared = comparisons(result)
     if result.design.unit == "repetition":
-        print_test(result, compared)
+        print_test(result, compared, ran=ran)
         return
     print_table(score_table(result))
     if metrics := metric_table(result):
@@ -111,10 +111,12 @@ def print_result(result: Result) -> None:
         console().print(f"[dim]{escape(comparison_sentence(each))}[/dim]")
     if sentence := precision_sentence(result):
         console().print(escape(sentence))
-    print_troubles(result, compared)
+    print_troubles(result, compared, ran=ran)
 
 
-def print_test(result: Result, compared: Sequence[Comparison], *remarks: str) -> None:
+def print_test(
+    result: Result, compared: Sequence[Comparison], *remarks: str, ran: bool = False
+) -> None:
     """Print a test: scores, secondary metrics, differences, and how to read them."""
     from rich.markup import escape
 
@@ -137,11 +139,19 @@ def print_test(result: Result, compared: Sequence[Comparison], *remarks: str) ->
         out.print(f"[yellow]{escape(hint)}[/yellow]")
     for remark in remarks:
         out.print(f"[dim]{escape(remark)}[/dim]")
-    print_troubles(result, compared)
+    print_troubles(result, compared, ran=ran)
 
 
-def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
-    """Print whether something is not done yet, and what went wrong."""
+def print_troubles(
+    result: Result, compared: Sequence[Comparison] = (), *, ran: bool = False
+) -> None:
+    """Print whether something is not done yet, and what went wrong.
+
+    Args:
+        result: What is printed.
+        compared: Its comparisons.
+        ran: Whether it was carried out by this command, which then goes on with it.
+    """
     from rich.markup import escape
 
     from omnimeter.reports.summary import (
@@ -161,7 +171,8 @@ def print_troubles(result: Result, compared: Sequence[Comparison] = ()) -> None:
         if sentence:
             out.print(f"[yellow]{escape(sentence)}[/yellow]")
     if not result.complete:
-        out.print("[yellow]Not all exercises are done; the same command goes on.[/yellow]")
+        again = "; the same command goes on" * ran
+        out.print(f"[yellow]Not all exercises are done{again}.[/yellow]")
     messages = {
         f"{outcome.exercise.agent.label}: {outcome.fault.kind}: {outcome.fault.message}": None
         for outcomes in result.outcomes.values()

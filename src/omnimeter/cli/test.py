@@ -309,6 +309,6 @@ def _print(test: UniversalTest, result: Result, page: Path, reference: Spec | No
     out = console()
     out.print(f"[bold]{escape(test.title)}[/bold]\n{escape(test.setting)}\n")
     remarks = map(harness_sentence, test.harness)
-    print_test(result.judged, result.compare(reference), *remarks)
+    print_test(result.judged, result.compare(reference), *remarks, ran=True)
     print_seed(result)
     out.print(f"results: {test.out}\nreport: {page}", soft_wrap=True, markup=False)

@@ -79,4 +79,4 @@ class StoreError(OmnimeterError):
 
 
 class DamagedError(StoreError):
-    """A stored file is not as it was written."""
+    """A stored file is not as it was written, or cannot be read; others may be intact."""

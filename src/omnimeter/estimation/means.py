@@ -269,11 +269,13 @@ class Spread:
         error: The standard error.
         degrees: Its degrees of freedom.
         carriers: How many values carry the spread (``mean``).
+        means: How many means it is from: of strata, or of those that are taken as one sample.
     """
 
     error: float
     degrees: float
     carriers: float
+    means: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +386,7 @@ def _spread_of(groups: Sequence[_Group]) -> Spread | None:
     fourth = sum(float(np.sum(each**2)) for each in squares)
     # Equally distant values carry the spread alike, up to rounding.
     carriers = min(variance**2 / fourth, degrees + 1) * (1 + 1e-9)
-    return Spread(scale * sqrt(variance), degrees, carriers)
+    return Spread(scale * sqrt(variance), degrees, carriers, len(groups))
 
 
 _SIDES = _Group.lower, _Group.upper

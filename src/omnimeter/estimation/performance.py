@@ -177,7 +177,8 @@ def learning_speed(
     most half the error rate. For its upper end a curve that did not keep its reward needed more
     than any other, so that the end is infinite if too few kept it; for its lower end it needed no
     fewer interactions than there are before its last part. So it holds for curves of different
-    lengths too, whatever ended them. Up to five curves at confidence 0.95 tell nothing: then it
+    lengths too, if rewards had no part in ending them: one that its agent ended must be filled with
+    what is due to that. Up to five curves at confidence 0.95 tell nothing: then it
     is 0 to infinity, and bounded.
 
     Where within a *window*, this share of a curve, its reward was reached, noise hides. So the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite, sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,7 +56,11 @@ class Needed:
 
 
 def pairs_for(
-    effect: float, confidence: float = 0.95, power: float = POWER, estimated: float = 1.0
+    effect: float,
+    confidence: float = 0.95,
+    power: float = POWER,
+    estimated: int = 1,
+    share: float = 1.0,
 ) -> int | None:
     """How many pairs show a difference: the fewest whose interval leaves out 0 so often.
 
@@ -67,7 +71,10 @@ def pairs_for(
         effect: The mean difference in units of its standard deviation, either way.
         confidence: The confidence of the interval.
         power: How often it is to be shown.
-        estimated: How many means the standard deviation is from: one for each stratum.
+        estimated: How many means the standard deviation is from: one for each stratum. There are
+            two pairs or more for each of them.
+        share: The degrees of freedom of the standard deviation in relation to the pairs beyond
+            ``estimated``: less than 1 where strata spread unequally.
 
     Returns:
         The number; ``None`` if it is beyond a million, as for no difference.
@@ -75,33 +82,43 @@ def pairs_for(
     Raises:
         ValueError: The effect is no number, or a probability is not in (0, 1).
     """
+
+    def shows(count: int) -> bool:
+        # However unequal strata are, two pairs of each have one degree of freedom.
+        degrees = max(1.0, share * (count - estimated))
+        return _power(count, effect, confidence, degrees) >= power
+
     error_rate(confidence)
     if not 0 < power < 1 or np.isnan(effect):
         raise ValueError(f"no number of pairs has a power of {power} for an effect of {effect}")
-    effect, low, high = abs(effect), ceil(estimated), ceil(estimated) + 1
-    while _power(high, effect, confidence, estimated) < power:
+    effect, low, high = abs(effect), 2 * estimated - 1, 2 * estimated
+    while not shows(high):
         low, high = high, 2 * high
         if low > MOST_PAIRS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        enough = _power(middle, effect, confidence, estimated) >= power
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if shows(middle) else (middle, high)
     return high if high <= MOST_PAIRS else None
 
 
-def _power(count: int, effect: float, confidence: float, estimated: float) -> float:
+def _power(count: int, effect: float, confidence: float, degrees: float) -> float:
     """How often so many pairs show a difference, in its own direction."""
     from scipy.special import nctdtr, ndtr
 
-    degrees, shift = count - estimated, effect * sqrt(count)
-    quantile = t_quantile(degrees, confidence)
+    shift, quantile = effect * sqrt(count), t_quantile(degrees, confidence)
     if degrees > NORMAL or shift > quantile + 30:
         return float(ndtr(shift - quantile))
     return 1 - float(nctdtr(degrees, shift, quantile))
 
 
-def detectable(spread: float, count: int, confidence: float = 0.95, power: float = POWER) -> float:
+def detectable(
+    spread: float,
+    count: int,
+    confidence: float = 0.95,
+    power: float = POWER,
+    degrees: float | None = None,
+) -> float:
     """The smallest mean difference that so many pairs show so often.
 
     Args:
@@ -109,6 +126,7 @@ def detectable(spread: float, count: int, confidence: float = 0.95, power: float
         count: How many pairs, two or more.
         confidence: The confidence of the interval.
         power: How often it is to be shown.
+        degrees: The degrees of freedom of the standard deviation; by default one less than pairs.
 
     Raises:
         ValueError: There are fewer than two pairs, or a probability is not in (0, 1).
@@ -116,12 +134,12 @@ def detectable(spread: float, count: int, confidence: float = 0.95, power: float
     error_rate(confidence)
     if count < 2 or not 0 < power < 1:
         raise ValueError(f"{count} pairs show no difference with a power of {power}")
-    low, high = 0.0, 1.0
-    while _power(count, high, confidence, 1) < power:
+    low, high, degrees = 0.0, 1.0, count - 1.0 if degrees is None else degrees
+    while _power(count, high, confidence, degrees) < power:
         low, high = high, 2 * high
     for _ in range(50):
         middle = (low + high) / 2
-        enough = _power(count, middle, confidence, 1) >= power
+        enough = _power(count, middle, confidence, degrees) >= power
         low, high = (low, middle) if enough else (middle, high)
     return high * spread
 
@@ -176,10 +194,10 @@ def pairs_needed(
     if not all(map(isfinite, ends)):  # far from 0, where t is as good as normal
         half = t_quantile(degrees, confidence)
         ends = [abs(statistic) - half, abs(statistic) + half]
-    estimated = max(1.0, count - spread.degrees)
+    share = spread.degrees / (count - spread.means)
 
     def enough(shift: float) -> int | None:
-        return pairs_for(shift / root, confidence, power, estimated)
+        return pairs_for(shift / root, confidence, power, spread.means, share)
 
     total = enough(statistic)
     reason = "" if total is not None else "more than a million pairs would be needed"
@@ -188,7 +206,7 @@ def pairs_needed(
         total,
         enough(max(map(abs, ends))),
         None if ends[0] <= 0 else enough(ends[0]),
-        detectable(spread.error * root, count, confidence, power),
+        detectable(spread.error * root, count, confidence, power, spread.degrees),
         confidence,
         power,
         reason,

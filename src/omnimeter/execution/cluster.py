@@ -89,7 +89,7 @@ def _with_ray(ray: Any, units: Sequence[Unit], tell: Tell, ahead: int) -> None:
                 tell(receipt)
             except died as error:
                 deaths[unit.key] += 1
-                if not (left := unfinished([unit])):  # it died before it could tell
+                if not (left := unfinished([unit], {})):  # it died before it could tell
                     tell(Receipt(unit.key, 0, 0.0))
                 elif deaths[unit.key] < TRIES:
                     pending[task.remote(left[0])] = left[0]

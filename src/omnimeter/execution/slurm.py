@@ -190,9 +190,10 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
         group: What was submitted, as its script names it.
 
     Returns:
-        0 if the part is finished or in quarantine, 75 if it has to go on.
+        0 if the part is finished or in quarantine, 75 if it has to go on, 4 if it is finished but
+        for units of which a file is damaged.
     """
-    directory = Path(directory).resolve()
+    directory, code = Path(directory).resolve(), 0
     units, warning = _read_plan(directory, group)
     warned = Warned(warning / 2)
     try:
@@ -203,7 +204,8 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
                 with files_in(unit.options.folder):
                     Preparing(agent, preparation, unit.options).prepare()
             return 0
-        for number, unit in enumerate(_unfinished(directory, units[part::parts])):
+        first = True  # of those that this task begins
+        for unit in _unfinished(directory, units[part::parts]):
             attempts = Attempts(directory, unit)
             if attempts.deaths >= TRIES:
                 attempts.give_up()
@@ -215,17 +217,23 @@ def work(directory: Path, part: int, parts: int, group: str) -> int:
             print(f"{unit.key} {receipt.outcome}: {receipt.finished} in {receipt.seconds:.1f} s")
             if receipt.outcome == "done":
                 attempts.path.unlink(missing_ok=True)
+                first = False
+                continue
+            if receipt.damage is not None:
+                attempts.note("interrupted")  # it is no death
+                print(receipt.damage, file=sys.stderr)
+                code = receipt.damage.exit_code
                 continue
             # It had all the time of a task and finished no exercise in it: that is no better than
             # a death, and would go on for ever.
-            futile = bool(warned) and number == 0 and receipt.finished == 0
+            futile = bool(warned) and first and receipt.finished == 0
             attempts.note("futile" if futile else "interrupted")
             return UNFINISHED
     except KeyboardInterrupt:  # in an offline phase, or between two units
         return UNFINISHED
     finally:
         warned.end()
-    return 0
+    return code
 
 
 class Warned:

@@ -20,7 +20,7 @@ import numpy as np
 
 from omnimeter.catalogue import files_in
 from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.outcomes import INFRASTRUCTURE, Stop, stopped_at
 from omnimeter.contract.spec import fingerprint
 from omnimeter.execution.evaluation import Run, slices
@@ -71,6 +71,7 @@ class Receipt:
         outcome: Whether it is over.
         shards: The shards that this attempt wrote.
         faults: How many of these exercises ended in faults.
+        damage: What of its evaluation is damaged, if that kept it from being carried out.
         reason: Why it was quarantined.
         tail: The end of the error output of its worker then.
     """
@@ -78,11 +79,12 @@ class Receipt:
     unit: str
     finished: int
     seconds: float
-    outcome: Literal["done", "interrupted", "quarantined"] = "done"
+    outcome: Literal["done", "interrupted", "quarantined", "damaged"] = "done"
     shards: tuple[str, ...] = ()
     reason: str = ""
     tail: str = ""
     faults: int = 0
+    damage: DamagedError | None = None
 
 
 Tell = Callable[[Receipt], None]
@@ -204,6 +206,8 @@ def _is_left(protocol: Protocol, unit: Unit, agent: Spec, done: Outcomes) -> boo
 def carry_out(unit: Unit, work: Work | None = None) -> Receipt:
     """Carry out what is not finished of a unit, in this process.
 
+    Where a file of its evaluation is damaged, it ends there: other units may be intact.
+
     Args:
         unit: The unit.
         work: Carries out its exercises, and keeps processes from one unit to the next.
@@ -211,9 +215,17 @@ def carry_out(unit: Unit, work: Work | None = None) -> Receipt:
     Raises:
         OmnimeterError: Something cannot be made, or cannot be stored.
     """
+    begun = monotonic()
+    try:
+        return _carried_out(unit, work, begun)
+    except DamagedError as error:
+        return Receipt(unit.key, 0, monotonic() - begun, "damaged", damage=error)
+
+
+def _carried_out(unit: Unit, work: Work | None, begun: float) -> Receipt:
     from omnimeter.results import Writer
 
-    begun, writer = monotonic(), Writer(unit.directory, unit.shards)
+    writer = Writer(unit.directory, unit.shards)
     evaluation = replace(evaluation_of(writer), agents=unit.agents)
     part = None if unit.last is None else range(unit.first, unit.last)
     outcome: Literal["done", "interrupted"] = "done"
@@ -349,7 +361,7 @@ class _Task:
         finished: Sequence[Receipt],  # noqa: ARG002
         end: End,
     ) -> tuple[Sequence[Receipt], Sequence[_Task]]:
-        left = unfinished([self.unit])
+        left = unfinished([self.unit], {})  # a damaged evaluation is found by who reads it next
         if not left:  # it died before it could tell
             return [Receipt(self.unit.key, 0, 0.0)], []
         if self.died + 1 < TRIES:

@@ -275,7 +275,7 @@ class ExerciseRunner:
                 self._carried = None
 
     def _finished(self, exercises: Sequence[Exercise], job: Job) -> Generator[Finished, None, None]:
-        if job.warm_up and any(map(self._is_costly, job.agents)):
+        if job.warm_up and any(map(self.is_costly, job.agents)):
             for exercise in exercises:
                 yield job.outcome(exercise, failed(NOT_ASKED)), None
             return
@@ -286,7 +286,7 @@ class ExerciseRunner:
                 if job.earlier:
                     checked = replace(outcome, attempts=job.attempts(outcome.exercise))
                 again = outcome.exercise.key == job.check and not any(
-                    map(self._is_costly, job.agents)
+                    map(self.is_costly, job.agents)
                 )
                 if again and monotonic() - before < QUICK:
                     checked = self._compared(checked, trace)
@@ -394,9 +394,9 @@ class ExerciseRunner:
         """Whether what an agent answers is journaled in the present job."""
         if self._job is None or self._job.journals is None:
             return False
-        return self._journal is Journaling.ALL or self._is_costly(agent)
+        return self._journal is Journaling.ALL or self.is_costly(agent)
 
-    def _is_costly(self, agent: Spec) -> bool:
+    def is_costly(self, agent: Spec) -> bool:
         """Whether an agent says that its answers are costly."""
         if agent not in self._costly:
             try:

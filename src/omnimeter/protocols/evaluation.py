@@ -92,6 +92,7 @@ class Result:
         design: What the test says of itself.
         exhausted: Agents whose test ended early because no environment was left for them.
         stopped: Agents whose test ended early, after how many faults of their own in a row.
+        seed: The root of all randomness, where it is told and no secret.
     """
 
     scores: Mapping[Spec, Score]
@@ -104,6 +105,7 @@ class Result:
     design: Design = Design()
     exhausted: tuple[Spec, ...] = ()
     stopped: Mapping[Spec, int] = field(default_factory=dict)
+    seed: int | None = None
     _computed: dict[Callable[[Result], Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -49,17 +49,19 @@ SHOWN = 5
 
 
 class Taken(NamedTuple):
-    """A test that both agents took.
+    """A test that agents took, or are to take.
 
     Attributes:
         name: What it is called; empty where there is one only.
-        results: Its results, one for each seed.
+        results: Its results, one for each seed that has begun.
         planned: How many seeds there are in a plan; 0 without one.
+        agents: Who takes it by that plan.
     """
 
     name: str
     results: Sequence[Result]
     planned: int = 0
+    agents: Sequence[Spec] = ()
 
     @property
     def is_open(self) -> bool:
@@ -72,6 +74,16 @@ class Taken(NamedTuple):
     def seeds(self) -> list[Samples]:
         """What was measured under each seed."""
         return [samples_of(result) for result in self.results]
+
+    def of(self, agent: Spec, reference: Spec) -> Taken | None:
+        """The results of two agents; ``None`` if they do not meet in this test."""
+        both = {agent, reference}
+        results = [result for result in self.results if both <= result.outcomes.keys()]
+        return self._replace(results=results) if results or both <= {*self.agents} else None
+
+    def shared(self, agent: Spec, reference: Spec) -> list[Samples]:
+        """What was measured under the seeds in which two agents have something in common."""
+        return [seed for seed in self.seeds if strata_of([seed], agent, reference)[0]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +155,9 @@ class Between:
     Attributes:
         overall: The mean difference with its interval and verdict: a single comparison that was
             chosen beforehand. Of several tests, each has the same weight.
-        tests: In how many tests both were compared.
-        seeds: Under how many seeds each test was taken at most.
+        tests: In how many tests both have something in common.
+        seeds: Under how many seeds of a test at most.
+        complete: Whether all exercises of these two are done.
         reason: Why there is no overall difference, a clause; mostly empty.
         wins: In how many exercises the agent got more; where tests have no common scale, the
             lines of the tests say that alone.
@@ -161,6 +174,7 @@ class Between:
     overall: Comparison
     tests: int = 1
     seeds: int = 1
+    complete: bool = True
     reason: str = ""
     wins: int = 0
     ties: int = 0
@@ -193,7 +207,7 @@ def between(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Between:
     """Compare two agents that were chosen beforehand.
 
     Args:
-        tests: The tests, each under one seed or several.
+        tests: The tests, each under one seed or several; those of a plan too that have not begun.
         agent: The one agent.
         reference: The other one.
 
@@ -203,17 +217,16 @@ def between(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Between:
     if agent == reference:
         message = f"{agent.label} cannot be compared with itself."
         raise InvalidInputError(message, "Give two different agents.")
-    chosen = [
-        test._replace(results=[r for r in test.results if {agent, reference} <= r.outcomes.keys()])
-        for test in tests
-    ]
-    chosen = [test for test in chosen if test.results]
-    if not chosen:
+    chosen = [own for test in tests if (own := test.of(agent, reference)) is not None]
+    if not any(test.results for test in chosen):
         message = f"{agent.label} and {reference.label} took part in no test together."
         raise InvalidInputError(message, "Compare two agents of the same test.")
     seeds = [seed for test in chosen for seed in test.seeds]
     overall, reason = _overall(chosen, agent, reference)
-    said = Between(overall, len(chosen), max(len(test.results) for test in chosen), reason)
+    counts = [len(test.shared(agent, reference)) for test in chosen]
+    is_open = any(test.is_open for test in chosen)
+    complete = not is_open and all(seed.complete for seed in seeds)
+    said = Between(overall, sum(map(bool, counts)), max(counts), complete, reason)
     strata = strata_of(seeds, agent, reference)
     mine, other = (np.concatenate([np.empty(0), *side]) for side in strata)
     if overall.verdict is Verdict.FAULTY or len(mine) < 2:
@@ -227,22 +240,26 @@ def between(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Between:
         # Under which no interval holds but that of the overall difference.
         needed = Needed(len(mine), reason="a precision decided how many exercises there are")
         return replace(said, needed=needed)
-    is_open = any(test.is_open for test in chosen)
     if is_open:
         lines = tuple(_watched_lines(chosen, agent, reference))
     else:
         lines = tuple(_lines(_groups(chosen, agent, reference, apart=bool(reason))))
     if reason:
         return replace(said, needed=Needed(len(mine), reason=reason), breakdown=lines)
+    if is_open:  # nothing of what follows has an interval that holds at every moment
+        needed = Needed(len(mine), reason="not all exercises are done")
+        return replace(said, needed=needed, breakdown=lines)
     support = support_of(seeds)
     needed = Needed(len(mine), reason="the tests have different numbers of parts or seeds")
     if _is_balanced(chosen, agent, reference):
         needed = pairs_needed(*strata, support=support)
-    said = replace(said, needed=needed, breakdown=lines)
-    if is_open:  # neither of these has an interval that holds at every moment
-        return said
-    improvement = probability_of_improvement(mine, other)
-    return replace(said, improvement=improvement, typical=wilcoxon(mine, other, support=support))
+    return replace(
+        said,
+        needed=needed,
+        breakdown=lines,
+        improvement=probability_of_improvement(mine, other),
+        typical=wilcoxon(mine, other, support=support),
+    )
 
 
 def _won(first: FloatArray, second: FloatArray) -> tuple[int, int]:
@@ -252,12 +269,13 @@ def _won(first: FloatArray, second: FloatArray) -> tuple[int, int]:
 
 def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comparison, str]:
     """The mean difference over tests, and why there is none."""
-    seeds = [seed for test in tests for seed in test.seeds]
+    shared = [seed for test in tests for seed in test.shared(agent, reference)]
+    seeds = shared or [seed for test in tests for seed in test.seeds]
     units = {seed.design.unit for seed in seeds}
     unit = min(units) if len(units) == 1 else "pair"
     none = Comparison(agent, reference, None, None, None, 0, None, Verdict.TOO_FEW, unit)
     # Against the reference alone: other agents of the test are no further comparisons.
-    alone = [_alone(test, agent, reference) or none for test in tests]
+    alone = [(_alone(test, agent, reference) if test.results else None) or none for test in tests]
     if len(tests) == 1:
         return alone[0], ""
     count = sum(each.count for each in alone)
@@ -321,8 +339,9 @@ def _watched_lines(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Iter
     if len(tests) < 2:
         return
     for test, ends in zip(tests, _watched(tests, agent, reference), strict=True):
-        strata, unit = strata_of(test.seeds, agent, reference), test.results[0].design.unit
+        strata = strata_of(test.seeds, agent, reference)
         if strata[0]:
+            unit = test.results[0].design.unit
             first, second = map(np.concatenate, strata)
             size = stratified_difference(*strata, 1 - ERROR_RATE).value
             low, high = ends or (None, None)
@@ -532,11 +551,10 @@ def _extremes(tests: Sequence[Taken], agent: Spec, reference: Spec) -> list[Extr
                 if not size[row]:
                     continue
                 exercise = None if outcome is None else outcome.exercise
-                seed = exercise.seed if exercise and several and each.result.complete else None
                 extremes.append(
                     Extreme(
-                        each.test,
-                        seed,
+                        each.test if len(tests) > 1 else "",
+                        each.result.seed if several else None,
                         int(each.numbers[row]),
                         exercise.environment_class.label if exercise else "",
                         exercise.complexity if exercise else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 from omnimeter.estimation import (
@@ -36,7 +37,8 @@ def between_sentences(said: Between) -> list[str]:
         sentences = [f"There is no overall difference: {said.reason}."]
     else:
         sentences = [comparison_sentence(overall)]
-    if said.tests > 1 or said.seeds > 1:
+    silent = said.verdict in (Verdict.FAULTY, Verdict.TOO_FEW) and not said.reason
+    if not silent and (said.tests > 1 or said.seeds > 1):
         weighed = [counted(said.tests, "test")] * (said.tests > 1)
         weighed += [counted(said.seeds, "seed")] * (said.seeds > 1)
         same = "" if said.reason else ", each with the same weight"
@@ -65,7 +67,7 @@ def between_sentences(said: Between) -> list[str]:
             f"Lehmann, 95 % interval {ends}; "
             f"Wilcoxon's signed-rank test: p {shown if shown.startswith('<') else f'= {shown}'})."
         )
-    if overall.watched is not None:
+    if overall.watched not in (None, (overall.low, overall.high)):
         places = decimals(overall.watched)
         sentences.append(
             "The interval that also holds if what was seen was the reason for stopping: "
@@ -147,9 +149,12 @@ def simultaneous_sentence(said: Between) -> str:
 
 
 def _breakdown_table(kind: str, lines: Sequence[Line], said: Between) -> Table:
-    places = decimals(n for line in lines for n in (line.difference, line.low, line.high))
+    numbers = [(line.difference, line.low, line.high) for line in lines]
+    common_places = decimals(chain(*numbers))
     rows = []
-    for line in lines:
+    for line, its in zip(lines, numbers, strict=True):
+        # Tests may have no common scale.
+        places = decimals(its) if kind == "test" else common_places
         size = number(line.difference, places, signed=True)
         ends = interval(line.low, line.high, places, signed=True)
         common = counted(line.count, line.unit) if kind == "test" else str(line.count)
@@ -179,20 +184,19 @@ def _breakdown_table(kind: str, lines: Sequence[Line], said: Between) -> Table:
 def _extreme_table(said: Between) -> Table:
     extremes, unit = said.extremes, said.overall.unit
     places = decimals(n for each in extremes for n in (each.first, each.second))
-    tests, seeds = (
-        any(getattr(each, name) for each in extremes) for name in ("test", "environment_class")
-    )
-    several = any(each.seed is not None for each in extremes)
-    headings = [unit.capitalize(), *["Test"] * tests, *["Seed"] * several]
-    headings += ["Class", "Complexity", "Environment"] * seeds
+    tests = any(each.test for each in extremes)
+    seeds = any(each.seed is not None for each in extremes)
+    described = any(each.environment_class for each in extremes)
+    headings = [unit.capitalize(), *["Test"] * tests, *["Seed"] * seeds]
+    headings += ["Class", "Complexity", "Environment"] * described
     headings += [said.overall.agent.label, said.overall.reference.label, "Difference"]
     rows = []
     for each in extremes:
         known = each.complexity
         cells = [Cell(str(each.number), {"number": each.number})]
         cells += [Cell(each.test, {"test": each.test})] * tests
-        cells += [Cell("" if each.seed is None else str(each.seed), {"seed": each.seed})] * several
-        if seeds:
+        cells += [Cell("" if each.seed is None else str(each.seed), {"seed": each.seed})] * seeds
+        if described:
             cells += [
                 Cell(each.environment_class, {"environment_class": each.environment_class}),
                 Cell("" if known is None else f"{known:g}", {"complexity": known}),
@@ -235,6 +239,7 @@ def between_json(said: Between) -> dict[str, Any]:
             "unit": overall.unit,
             "tests": said.tests,
             "seeds": said.seeds,
+            "complete": said.complete,
             "difference": overall.difference,
             "interval": [overall.low, overall.high],
             "bounded": overall.bounded,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import isclose
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,12 +18,15 @@ from omnimeter.contract.spec import JsonData
 from omnimeter.estimation import (
     Estimate,
     combined_mean,
+    stratified_mean,
 )
 from omnimeter.protocols import Evaluation, Result, summarise
 from omnimeter.reports.comparisons import (
     ERROR_RATE,
     Samples,
     samples_of,
+    strata_of,
+    support_of,
     watched_over,
 )
 from omnimeter.reports.scores import (
@@ -34,6 +38,9 @@ from omnimeter.results import files
 
 if TYPE_CHECKING:
     from omnimeter.results import Record
+
+STRATIFIED = 20
+"""Values of all seeds from which on their spread makes the interval, as it makes differences'."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,7 @@ class CampaignScore(JsonData):
         complete: Whether all these evaluations are complete.
         own_faults: How many exercises ended in faults of its own, for which it is ranked last.
         privileged: The view by which it was told what others have to find out, if it was.
+        bounded: Whether the interval only rests on the possible payoffs (``Estimate.bounded``).
     """
 
     test: str
@@ -106,6 +114,7 @@ class CampaignScore(JsonData):
     complete: bool = True
     own_faults: int = 0
     privileged: str = ""
+    bounded: bool = False
 
     @property
     def eligibility(self) -> Eligibility:
@@ -160,7 +169,7 @@ def read_member(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result
     """A stored evaluation and what it says; ``None`` if it has not begun, or cannot be read."""
     from omnimeter.results import Record
 
-    begun = files.Layout(member.path).spec.exists()
+    begun = files.Layout(member.path).has_begun
     record = Record.intact(member.path, member.damaged) if begun else None
     if record is None:
         yield None
@@ -168,7 +177,11 @@ def read_member(member: Member, *, trust: bool) -> Iterator[tuple[Record, Result
     evaluation = Evaluation.from_json(record.spec).with_seed(record.seed)
     consent = nullcontext() if trust else without_consent(str(record.path), record.spec)
     with consent, files_in(member.folder):
-        yield record, summarise(evaluation, record.outcomes())
+        result = summarise(evaluation, record.outcomes())
+        # One that was drawn is secret until the evaluation is complete.
+        given = member.evaluation.protocol.parameters.get("seed")
+        seed = record.seed if given is None and result.complete else given
+        yield record, replace(result, seed=seed)
 
 
 def combined_score(group: tuple[str, str], agent: Spec, scored: Sequence[Scored]) -> CampaignScore:
@@ -177,22 +190,22 @@ def combined_score(group: tuple[str, str], agent: Spec, scored: Sequence[Scored]
     eligibility = eligibility_over(each.eligibility for each in scored)
     complete = all(each.complete for each in scored)
     values = [score.value for score in scores if score.value is not None]
-    low, high = None, None
+    low, high, bounded = None, None, False
+    seeds = [each.samples for each in scored if each.samples is not None]
     if not complete and values and eligibility.is_sound:
-        seeds = [each.samples for each in scored if each.samples is not None]
         ends = watched_over(seeds, (agent,), 1 - ERROR_RATE, len(scored))
         low, high = ends or (None, None)
     # An interval only where every value has one, and where no seed lost its value by faults, which
     # may have hidden anything; all values count in the mean.
     elif complete and not any(score.value is None and score.faults for score in scores):
         known = [
-            Estimate(s.value, s.interval.low, s.interval.high, s.interval.confidence, s.count)
+            Estimate(s.value, *s.interval[:3], s.count, bounded=s.interval.bounded)
             for s in scores
             if s.value is not None and s.interval is not None
         ]
         if known and len(known) == len(values):
-            whole = combined_mean(known)
-            low, high = whole.low, whole.high
+            whole = _over_strata(agent, seeds, scores) or combined_mean(known)
+            low, high, bounded = whole.low, whole.high, whole.bounded
     faults = Counter[str]()
     for score in scores:
         faults.update(score.faults)
@@ -209,4 +222,24 @@ def combined_score(group: tuple[str, str], agent: Spec, scored: Sequence[Scored]
         complete=complete,
         own_faults=eligibility.own_faults,
         privileged=eligibility.privileged,
+        bounded=bounded,
     )
+
+
+def _over_strata(agent: Spec, seeds: Sequence[Samples], scores: Sequence[Score]) -> Estimate | None:
+    """The mean over seeds as that of strata; ``None`` where the interval of each has to count.
+
+    That is so where faults or a precision made it, where there is but one, and where the scores are
+    no means of the values. Of fewer than ``STRATIFIED`` values too: if few of them are far from
+    the rest, most seeds do not show it.
+    """
+    if len(seeds) < 2 or any(score.faults for score in scores):
+        return None
+    if any(each.design.precision is not None for each in seeds):
+        return None
+    strata, _ = strata_of(seeds, agent, agent)
+    if sum(map(len, strata)) < STRATIFIED:
+        return None
+    whole = stratified_mean(strata, support=support_of(seeds))
+    value = fmean(score.value for score in scores if score.value is not None)
+    return whole if isclose(whole.value, value, rel_tol=1e-9, abs_tol=1e-12) else None

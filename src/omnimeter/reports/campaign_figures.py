@@ -11,7 +11,7 @@ import numpy as np
 from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Estimate, combined_mean, performance_profile, regression_band
 from omnimeter.reports import figures
-from omnimeter.reports.figures import CurveFigure, Figure, Scale, Step, curve_of
+from omnimeter.reports.figures import CurveFigure, Figure, Scale, Step, curve_of, without_band
 from omnimeter.reports.scores import REPETITION, ScoreRow
 from omnimeter.reports.style import behind
 from omnimeter.reports.text import counted
@@ -20,12 +20,18 @@ THRESHOLDS, PLACES = 41, 5
 """Points of a performance profile, and of a line: its band bends inwards between them."""
 
 
-def score_figure(rows: Sequence[ScoreRow], seeds: int) -> Figure | None:
-    """The scores over all seeds."""
+def score_figure(rows: Sequence[ScoreRow], seeds: Sequence[int]) -> Figure | None:
+    """The scores over all seeds.
+
+    Args:
+        rows: The agents.
+        seeds: Under how many seeds each of them has a score.
+    """
     figure = figures.score_figure([replace(row, repetitions=0) for row in rows])
-    if figure is None or seeds < 2:
+    if figure is None or max(seeds) < 2:
         return figure
-    over = f"The dot is the mean of the scores under {counted(seeds, 'seed')}"
+    most = "up to " * (len({*seeds} - {0}) > 1) + counted(max(seeds), "seed")
+    over = f"The dot is the mean of the scores under {most}"
     return replace(figure, caption=figure.caption.replace("The dot is the score", over))
 
 
@@ -43,12 +49,18 @@ def line_figure(points: Mapping[str, tuple[FloatArray, FloatArray]]) -> CurveFig
         curves.append(curve_of(name, places.tolist(), band.values.tolist(), ends))
     if not curves:
         return None
+    missing = ""
+    if any(None in (*curve.lows, *curve.highs) for curve in curves):
+        missing = (
+            " Where a line has no band, it would be infinite: too few exercises tell how far off "
+            f"the line is.{figures.DASHED if without_band(curves) else ''}"
+        )
     return CurveFigure(
         "lines",
         "Payoff against complexity: straight lines",
         "The straight line of least squares through all single exercises, with the band that "
         "holds the whole line with a confidence of 95 %. Whether a straight line is the right "
-        f"shape, the means above show.{behind([each.label for each in curves])}",
+        f"shape, the means above show.{missing}{behind([each.label for each in curves])}",
         "Complexity of the environment",
         "Payoff",
         tuple(curves),

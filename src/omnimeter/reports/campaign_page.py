@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -27,14 +28,16 @@ from omnimeter.reports.campaign_sections import (
     sections_of,
 )
 from omnimeter.reports.campaign_tables import (
-    NOTHING_LEARNT,
-    eligibility_sentences,
+    bounded_differences,
+    bounded_spreads,
+    learning_sentences,
     overview_table,
+    remarks_of,
     result_sentences,
     tables_of,
 )
 from omnimeter.reports.figures import Figure
-from omnimeter.reports.latex import PREAMBLE, long_table, plain, tabular
+from omnimeter.reports.latex import PREAMBLE, VERDICT_MARKS, long_table, plain, tabular
 from omnimeter.reports.page import SIGNS, damage_notes, headline, session_pairs, templates
 from omnimeter.reports.plotting import inline_svg_and_pdf
 from omnimeter.reports.tables import Table, finite, write_table
@@ -152,8 +155,8 @@ def gather_campaign(
         sections.append(section)
         pending += left
         provenance += sessions
-    agents = {agent.label for each in study.members for agent in each.evaluation.agents}
-    exercises = sum(row.eligibility.exercises for section in sections for row in section.rows)
+    rows = [row for section in sections for row in section.rows if row.eligibility.exercises]
+    agents, exercises = {r.label for r in rows}, sum(r.eligibility.exercises for r in rows)
     return CampaignReport(
         study,
         result_sentences(sections, len(agents), exercises),
@@ -175,12 +178,16 @@ def ways_of(provenance: Sequence[Mapping[str, Any]]) -> Iterator[list[tuple[str,
 # The page.
 
 
-def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
+def render_campaign(
+    report: CampaignReport, svgs: Mapping[str, str], latex: str = "latex", data: str = "data"
+) -> str:
     """The page as text; everything that agents wrote is escaped.
 
     Args:
         report: What it says.
         svgs: The figures that it has, by their names.
+        latex: The name of the folder with its tables and figures for LaTeX.
+        data: The name of the folder with its data.
     """
     from markupsafe import Markup
 
@@ -219,9 +226,12 @@ def render_campaign(report: CampaignReport, svgs: Mapping[str, str]) -> str:
         },
         secret=secret,
         summary=[_cut_at(sentence, names) for sentence in report.sentences],
-        eligibility={each.key: eligibility_sentences(each) for each in shown},
+        remarks={each.key: remarks_of(each) for each in shown},
+        bounded_differences={each.key: bounded_differences(each) for each in shown},
+        bounded_spreads={each.key: bounded_spreads(each) for each in shown},
+        folders={"latex": latex, "data": data},
         plan=clean(report.study.plan_file),
-        nothing_learnt=NOTHING_LEARNT,
+        learning={each.key: learning_sentences(each) for each in shown},
     )
     return page
 
@@ -277,7 +287,9 @@ def write_campaign_report(
     Args:
         study: The campaign.
         path: The file of the page; by default ``report.html`` in the directory of the campaign. The
-            folders ``latex`` and ``data`` are beside it.
+            folders ``latex`` and ``data`` are beside it. Elsewhere they are named after the page:
+            beside ``a.html`` are ``a-latex`` and ``a-data``. What an earlier report wrote into them
+            and this one does not is removed.
         trust: Import code that its tests name.
         tell: Told how far it is.
 
@@ -288,34 +300,75 @@ def write_campaign_report(
         StoreError: An evaluation is damaged, or a file cannot be written.
         InvalidInputError: Code is named that is not trusted, or the path is a directory.
     """
-    target = study.path / "report.html" if path is None else path
+    own = study.path / "report.html"
+    target = own if path is None else path
     if target.is_dir():
         raise InvalidInputError(f"{target} is a directory.", "Name the file of the page.")
     report = gather_campaign(study, trust=trust, tell=tell)
-    latex, data = target.parent / "latex", target.parent / "data"
+    before = "" if target.resolve() == own.resolve() else f"{target.stem}-"
+    latex, data = (target.parent / f"{before}{name}" for name in ("latex", "data"))
     files.make_directory(latex)
     svgs, steps = {}, report.drawn
     for done, (section, figure) in enumerate(steps):
         tell("Drawing", done, len(steps))
         svgs[figure.name], pdf = inline_svg_and_pdf(figure, section.places)
         files.write(latex / f"{figure.name}.pdf", pdf)
-    files.write(target, render_campaign(report, svgs).encode("utf-8", "replace"))
-    write_latex(report, latex)
-    write_data(report, data)
+    page = render_campaign(report, svgs, latex.name, data.name)
+    files.write(target, page.encode("utf-8", "replace"))
+    drawn = [f"{figure.name}.pdf" for _, figure in steps]
+    keep_only(latex, [*drawn, *write_latex(report, latex)])
+    keep_only(data, write_data(report, data))
     tell("Drawing", len(steps), len(steps))
     return report, {"report": target, "latex": latex, "data": data}
 
 
-def write_data(report: CampaignReport, directory: Path) -> None:
-    """Write every table as CSV, with all digits, and every figure as JSON."""
+WRITTEN = "SHA256SUMS"
+"""The file of a folder that names what a report has written there, as ``sha256sum`` does."""
+
+
+def keep_only(directory: Path, names: Iterable[str]) -> None:
+    """Remove what an earlier report wrote into a folder and this one did not.
+
+    Files of others stay, and so do those that were changed since.
+
+    Args:
+        directory: The folder.
+        names: The files that this report has written there.
+    """
+    now = {name: _digest(directory / name) for name in names}
+    listing = directory / WRITTEN
+    with files.write_errors(listing):
+        known = listing.read_text(encoding="utf-8", errors="replace") if listing.is_file() else ""
+        for line in known.splitlines():
+            digest, _, name = line.partition("  ")
+            path = directory / name
+            if name in now or not name or Path(name).name != name or path.is_symlink():
+                continue
+            if path.is_file() and _digest(path) == digest:
+                path.unlink()
+    content = "".join(f"{digest}  {name}\n" for name, digest in sorted(now.items()))
+    files.write(listing, content.encode())
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_data(report: CampaignReport, directory: Path) -> list[str]:
+    """Write every table as CSV, with all digits, and every figure as JSON; the names of these."""
     files.make_directory(directory)
-    write_table(report.overview, directory / "overview.csv")
+    tables = {"overview.csv": report.overview}
+    figures: dict[str, Figure] = {}
     for section in report.sections:
-        for name, table in report.tables[section.key].items():
-            write_table(table, directory / f"{section.key}-{name}.csv")
-        for figure in section.figures:
-            content = json.dumps(figure_data(figure), indent=1, ensure_ascii=True) + "\n"
-            files.write(directory / f"{figure.name}.json", content.encode())
+        own = report.tables[section.key]
+        tables |= {f"{section.key}-{name}.csv": table for name, table in own.items()}
+        figures |= {f"{figure.name}.json": figure for figure in section.figures}
+    for name, table in tables.items():
+        write_table(table, directory / name)
+    for name, figure in figures.items():
+        content = json.dumps(figure_data(figure), indent=1, ensure_ascii=True) + "\n"
+        files.write(directory / name, content.encode())
+    return [*tables, *figures]
 
 
 def figure_data(figure: Figure) -> Any:
@@ -335,8 +388,12 @@ def _plain_data(value: Any) -> Any:
     return finite(value.encode("utf-8", "replace").decode() if isinstance(value, str) else value)
 
 
-def write_latex(report: CampaignReport, directory: Path) -> None:
-    """Write ``report.tex`` and a file for each table; a PDF of each figure is there."""
+def write_latex(report: CampaignReport, directory: Path) -> list[str]:
+    """Write ``report.tex`` and a file for each table; a PDF of each figure is there.
+
+    Returns:
+        The names of these files, without those of the figures.
+    """
     short = _readable(_labels(report.study))
 
     def said(text: str) -> str:
@@ -349,11 +406,13 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
     if damaged := len(report.study.damaged):
         body.append(f"What was in {counted(damaged, 'damaged file')} is left out.\n")
     tables = [("overview", report.overview, "The score in each test.")]
+    written = ["report.tex", "overview.tex"]
     body += _included(directory, tables, short)
+    body += [_LEGEND, ""] * (report.overview.headings[0] == "Agent")
     drawn, done = {figure.name for _, figure in report.drawn}, 0
     for section in report.sections:
         body += ["", r"\clearpage", rf"\section{{{said(section.title)}}}", ""]
-        body += [f"{said(each)}\n" for each in eligibility_sentences(section)]
+        body += [f"{said(each)}\n" for each in (*section.setting, *remarks_of(section))]
         tables = []
         for name, table in report.tables[section.key].items():
             caption = f"{section.title}: {_CAPTIONS[name]}"
@@ -365,8 +424,11 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
                 if first.simultaneous > 1:
                     caption += f" Intervals hold at once for {first.simultaneous} pairs of agents."
             tables.append((f"{section.key}-{name}", table, caption))
+        written += [f"{name}.tex" for name, _, _ in tables]
         body += _included(directory, tables, short)
-        body += [plain(NOTHING_LEARNT), ""] * bool(section.speeds and not section.learnt)
+        further = (bounded_differences(section), bounded_spreads(section))
+        body += [f"{said(each)}\n" for each in further if each]
+        body += [f"{said(each)}\n" for each in learning_sentences(section)]
         for figure in (each for each in section.figures if each.name in drawn):
             done += 1
             body += [
@@ -379,6 +441,7 @@ def write_latex(report: CampaignReport, directory: Path) -> None:
                 body.append(r"\clearpage")  # LaTeX holds so many figures at most
     source = PREAMBLE + "\n".join([*body, r"\end{document}", ""])
     files.write(directory / "report.tex", source.encode())
+    return written
 
 
 _FLOATS = r"""\renewcommand{\topfraction}{0.95}
@@ -390,11 +453,20 @@ _FLOATS = r"""\renewcommand{\topfraction}{0.95}
 \setcounter{totalnumber}{8}
 """
 
+_LEGEND = (
+    "The best score of a test is bold. Compared with the best agent: "
+    f"{VERDICT_MARKS['better']} shown to be better, {VERDICT_MARKS['worse']} shown to be worse, "
+    f"{VERDICT_MARKS['not_shown']} no difference shown, {VERDICT_MARKS['too_few']} too little in "
+    f"common, {VERDICT_MARKS['faulty']} not compared, because of faults. * had a privileged view: "
+    r"a reference, not a rival. \dag{} had faults of its own."
+)
+
 _CAPTIONS = {
     "scores": "scores over all seeds.",
     "metrics": "secondary metrics.",
     "differences": "differences from",
-    "variance": "repeated-measures analysis of variance of the agents on the same exercises.",
+    "variance": "repeated-measures analysis of variance of the agents on the same exercises, "
+    "without those that had faults of their own or a privileged view.",
     "spreads": "interquartile means, and probabilities of a higher value than the best agent's.",
     "complexity": "mean payoff by complexity.",
     "relations": "payoff against complexity, as rank correlation and slope.",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnimeter.contract import Fault, Spec, Trace
+from omnimeter.contract import Ending, Fault, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.protocol import Design
 from omnimeter.estimation import (
@@ -54,6 +54,7 @@ from omnimeter.reports.comparisons import (
     support_of,
 )
 from omnimeter.reports.figures import Figure, LearningSums, Step
+from omnimeter.reports.page import payoff_text, taken_sentence
 from omnimeter.reports.scores import (
     REPETITION,
     ScoreRow,
@@ -153,11 +154,14 @@ class Section:
         spreads: What single values say.
         relations: How payoffs depend on the complexity.
         speeds: How fast each agent learnt, by its name. Here, as in spreads, variance, relations
-            and figures of these, agents with faults of their own are left out.
+            and figures of these, agents with faults of their own are left out. Agents with a
+            privileged view are left out of the variance.
+        untold: The names of the others of which that cannot be told.
         thinned: Whether only some of the traces count in the speeds.
         places: The place of each agent of the campaign, by its name in this test.
-        seeds: Under how many seeds it was taken, of how many.
+        seeds: Under how many seeds some exercise was finished, of how many.
         known_seeds: Those that are no secret: given ones, and those of complete evaluations.
+        setting: What each agent takes, and how it is judged, in sentences.
         remarks: What to know of agents before reading their scores.
         faults_read: Whether all faults were looked at one by one.
     """
@@ -174,16 +178,24 @@ class Section:
     relations: Sequence[Relation]
     variance: Variance | None
     speeds: Mapping[str, LearningSpeed]
+    untold: Sequence[str]
     thinned: bool
     timed: TimeReport | None
     figures: Sequence[Figure]
     faults: Sequence[FaultCount]
     faults_read: bool
     places: Mapping[str, int]
+    setting: Sequence[str]
     remarks: Sequence[str]
     complete: bool
     seeds: tuple[int, int]
     known_seeds: Sequence[int]
+
+    @property
+    def tied(self) -> list[ScoreRow]:
+        """All agents with the best score; mostly one."""
+        best = self.best
+        return [row for row in self.rows if best and best.rank and row.rank == best.rank]
 
     @property
     def best(self) -> ScoreRow | None:
@@ -275,6 +287,7 @@ class _Gathered:
         self._lengths: dict[Spec, list[int]] = defaultdict(lambda: [0, 0])
         self._faults: dict[tuple[Spec, str, str], FaultCount] = {}
         self._faults_read = True
+        self._setting: list[str] = []
         self._remarks: dict[str, None] = {}
         self._known_seeds: list[int] = []
         self.pending: list[Pending] = []
@@ -288,10 +301,9 @@ class _Gathered:
                 self.pending.append(Pending(member.name, agent.label, 0, member.expected))
             return
         record, result = opened
-        given = member.evaluation.protocol.parameters.get("seed")
-        seed = record.seed if given is None and result.complete else given
-        self._known_seeds += [] if seed is None else [seed]
+        self._known_seeds += [] if result.seed is None else [result.seed]
         self._design, self._adjusted = result.design, is_adjusted(result)
+        self._setting = self._setting or self._told(member, result)
         for agent, done in result.outcomes.items():
             finished = len(done)
             left = member.expected is None or finished < member.expected
@@ -317,6 +329,16 @@ class _Gathered:
         )
         self._remarks |= dict.fromkeys(filter(None, sentences))
         self.provenance += record.provenance()
+
+    def _told(self, member: Member, result: Result) -> list[str]:
+        """What each agent takes, and how it is judged; empty while no exercise is known."""
+        known = [e for done in result.outcomes.values() for e in done.distinct_exercises()]
+        if not known:
+            return []
+        payoff = payoff_text(member.evaluation.protocol, result.design)
+        judged = f"Payoff: {payoff}" if payoff else ""
+        taken = taken_sentence(result.design, known, member.expected, len(self._members))
+        return [taken, judged] if judged else [taken]
 
     def _add_points(self, result: Result) -> None:
         """Keep the values; agents on the same exercises share what says which these are."""
@@ -369,7 +391,11 @@ class _Gathered:
     def _noted(
         self, result: Result, traces: Iterable[tuple[str, Trace]]
     ) -> Iterator[tuple[str, Trace]]:
-        """The traces, of some of which the rewards are kept: those of the first exercises."""
+        """The traces, of some of which the rewards are kept: those of the first exercises.
+
+        What an agent that stopped left undone has the reward 0, as in the score by default: or to
+        stop after good rewards would be to keep them.
+        """
         wanted: dict[str, Spec] = {}
         for agent, done in result.outcomes.items():
             budgets = {each.budget for each in done.distinct_exercises()}
@@ -382,7 +408,9 @@ class _Gathered:
             wanted |= {f"{key:016x}": agent for key in sound[:most].tolist()}
         for key, trace in traces:
             if key in wanted:
-                self._rewards[wanted[key]].append(np.array(trace.rewards, dtype=np.float64))
+                left = (trace.planned or 0) - len(trace) if trace.ending is Ending.STOPPED else 0
+                rewards = np.pad(np.asarray(trace.rewards, np.float64), (0, max(left, 0)))
+                self._rewards[wanted[key]].append(rewards)
             yield key, trace
 
     # What the evaluations say together.
@@ -399,10 +427,14 @@ class _Gathered:
         own = {row.label: row.name for row in rows}
         relations = list(self._relations(sound))
         timed = time_report_of(list(self._settings.values())) if self._settings else None
+        begun = sum(any(len(own.taken) for own in seed.of.values()) for seed in self._seeds)
         lines = {each.name: self._of_agent(each.agent)[:2] for each in relations[:DRAWN]}
         profiled = {} if design.precision else {r.name: self._values(r.agent) for r in drawn}
+        speeds = {r.name: s for r in sound if (s := _speed(self._rewards.get(r.agent, [])))}
         shown: list[Figure | None] = [
-            campaign_figures.score_figure(rows[:LISTED], len(self._members)),
+            campaign_figures.score_figure(
+                rows[:LISTED], [scores[row.label].evaluations for row in rows[:LISTED]]
+            ),
             figures.difference_figure(compared[:LISTED]),
             *campaign_figures.course_figures(
                 {row.name: [each.get(row.agent, []) for each in self._courses] for row in drawn},
@@ -425,8 +457,9 @@ class _Gathered:
             compared=compared,
             spreads=list(self._spreads(sound, compared)),
             relations=relations,
-            variance=self._variance([row.agent for row in sound]),
-            speeds={r.name: s for r in sound if (s := _speed(self._rewards.get(r.agent, [])))},
+            variance=self._variance([row.agent for row in sound if not row.eligibility.privileged]),
+            speeds=speeds,
+            untold=[r.name for r in sound if self._rewards and r.name not in speeds],
             thinned=self._thinned,
             timed=timed,
             figures=[replace(each, name=f"{key}-{each.name}") for each in shown if each],
@@ -435,9 +468,10 @@ class _Gathered:
             ),
             faults_read=self._faults_read,
             places={own.get(label, label): place for place, label in enumerate(agents)},
+            setting=self._setting,
             remarks=list(self._remarks),
             complete=all(score.complete for score in scores.values()),
-            seeds=(len(self._seeds), len(self._members)),
+            seeds=(begun, len(self._members)),
             known_seeds=self._known_seeds,
         )
 
@@ -542,10 +576,9 @@ class _Gathered:
 
 
 def _speed(curves: Sequence[FloatArray]) -> LearningSpeed | None:
-    """How fast an agent learnt; ``None`` where curves are too short to tell."""
-    if min(map(len, curves), default=0) < SHORTEST:
-        return None
-    return learning_speed(curves)
+    """How fast an agent learnt; ``None`` where no curve is long enough to tell."""
+    long = [each for each in curves if len(each) >= SHORTEST]
+    return learning_speed(long) if long else None
 
 
 def distinct_sessions(

@@ -8,9 +8,9 @@ from statistics import fmean
 from typing import Any
 
 from omnimeter.reports import summary
-from omnimeter.reports.campaign_sections import Section
+from omnimeter.reports.campaign_sections import SHORTEST, Section
 from omnimeter.reports.comparisons import Verdict
-from omnimeter.reports.scores import Eligibility, eligibility_over
+from omnimeter.reports.scores import Eligibility, ScoreRow, eligibility_over
 from omnimeter.reports.tables import (
     Cell,
     Table,
@@ -35,51 +35,75 @@ from omnimeter.reports.text import (
 MATRIX = 6
 """Tests up to which the overview has a column for each."""
 
-NOTHING_LEARNT = (
-    "No learning speed is known: no agent kept 90 % of its final reward in more than half of its "
-    "exercises."
-)
-"""What is said in the place of a table that would have nothing but infinite numbers."""
-
 
 def result_sentences(sections: Sequence[Section], agents: int, exercises: int) -> list[str]:
     """What was measured, who is best, and what is not decided: at most three sentences."""
-    seeds = max((each.seeds[1] for each in sections), default=0)
+    seeds = max((each.seeds[0] for each in sections), default=0)
     under = f" under {counted(seeds, 'seed')}" if seeds > 1 else ""
-    what = counted(len(sections), "test")
-    first = f"{counted(agents, 'agent')} took {what}{under}: {counted(exercises, 'exercise')}."
+    what, begun = counted(len(sections), "test"), sum(each.seeds[0] > 0 for each in sections)
+    taken = f"{begun} of {what}" if begun < len(sections) else what
+    first = f"{counted(agents, 'agent')} took {taken}{under}: {counted(exercises, 'exercise')}."
+    if not exercises:
+        first = "No exercise has been finished yet."
     shown, leading = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    alone = []
     undecided = []
     for section in sections:
         best = section.best
         if best is None:
             continue
         others = [each.verdict for each in section.compared]
-        if section.undecided or Verdict.WORSE not in others:  # faulty ones are not compared
-            leading[best.name].append(section.title)
+        if len(section.rows) == 1:
+            alone.append(section.title)
+        elif section.undecided or Verdict.WORSE not in others:  # faulty ones are not compared
+            share = "share" if len(section.tied) > 1 else "has"
+            leading[f"{_best_names(section, best)} {share}"].append(section.title)
         else:
             shown[best.name].append(section.title)
         if section.undecided:
             undecided.append(section)
     clauses = [f"{name} is shown to be best in {_named(tests)}" for name, tests in shown.items()]
-    clauses += [f"{name} has the best score in {_named(tests)}" for name, tests in leading.items()]
+    clauses += [f"{who} the best score in {_named(tests)}" for who, tests in leading.items()]
     if len(clauses) > summary.NAMED:
         clauses = [*clauses[: summary.NAMED], "others are best in the rest"]
     second = f"{'; '.join(clauses)}." if clauses else "There is no score yet."
-    if len(undecided) > 2:
-        third = f"In {len(undecided)} of the {what} it is not decided which agent is best."
-        if len(undecided) == len(sections):
-            third = f"In none of the {what} is it decided which agent is best."
-    elif undecided:
-        cases = [
-            f"whether {best.name} is better than {_few(each.undecided)} in {each.title}"
-            for each in undecided
-            if (best := each.best) is not None
-        ]
-        third = f"Not decided is {listed(cases)}."
-    else:
-        third = _decided_sentence([c.verdict for each in sections for c in each.compared])
+    if alone and not clauses:
+        second = _alone(sections) if len(sections) == 1 else "No test has a second agent."
+    third = _undecided_sentence(sections, undecided)
     return [each for each in (first, second, third) if each]
+
+
+def _undecided_sentence(sections: Sequence[Section], undecided: Sequence[Section]) -> str:
+    """In which of some tests it is not decided which agent is best."""
+    what = counted(len(sections), "test")
+    if not undecided:
+        return _decided_sentence([c.verdict for each in sections for c in each.compared])
+    if len(undecided) > 2:
+        if len(undecided) == len(sections):
+            return f"In none of the {what} is it decided which agent is best."
+        return f"In {len(undecided)} of the {what} it is not decided which agent is best."
+    cases = [
+        f"which agent is best in {each.title}"
+        if len(each.tied) > 1
+        else f"whether {best.name} is better than {_few(each.undecided)} in {each.title}"
+        for each in undecided
+        if (best := each.best) is not None
+    ]
+    return f"Not decided is {listed(cases)}."
+
+
+def _best_names(section: Section, best: ScoreRow) -> str:
+    """All agents with the best score of a test."""
+    names = [row.name for row in section.tied] or [best.name]
+    return listed(names) if len(names) <= summary.NAMED else counted(len(names), "agent")
+
+
+def _alone(sections: Sequence[Section]) -> str:
+    """The score of the only agent of the only test."""
+    ((row,),) = (section.rows for section in sections)
+    places = decimals((row.value, row.low, row.high))
+    ends = "" if row.low is None else f" (95 % interval {interval(row.low, row.high, places)})"
+    return f"{row.name} scored {number(row.value, places)}{ends}."
 
 
 def _decided_sentence(verdicts: Sequence[Verdict]) -> str:
@@ -104,32 +128,38 @@ def _few(names: Sequence[str]) -> str:
     return f"{', '.join(names[: summary.NAMED - 1])} or {len(names) - summary.NAMED + 1} others"
 
 
-def eligibility_sentences(section: Section) -> list[str]:
-    """What the marks of agents mean in a test; mostly empty."""
-    sentences = []
-    views: dict[str, list[str]] = {}
-    for row in section.rows:
-        if row.eligibility.privileged:
-            views.setdefault(row.eligibility.privileged, []).append(row.name)
-    for view, names in views.items():
-        sentences.append(
-            f"{listed(names)} had the view {view}, which tells what other agents have to find "
-            "out: a reference, not a rival."
-        )
-    faulty = [row for row in section.rows if row.eligibility.own_faults]
-    if faulty:
-        cases = [
-            f"{row.name}: {row.eligibility.own_faults} of {row.eligibility.exercises} exercises "
-            "ended in faults of its own"
-            for row in faulty[: summary.NAMED]
-        ]
-        rest = len(faulty) - summary.NAMED
-        cases += [f"{counted(rest, 'more agent')} had some"] * (rest > 0)
-        sentences.append(
-            f"{'; '.join(cases)}. Agents with faults of their own are ranked below all others, and "
-            "nothing but their scores is told, because the faults decide which exercises count."
-        )
-    return [*sentences, *section.remarks]
+def remarks_of(section: Section) -> list[str]:
+    """What to know of the scores of a test: what marks mean, and which intervals are bounded."""
+    known = {row.label: row.eligibility for row in section.rows}
+    scores = section.scores
+    names = [r.name for r in section.rows if scores[r.label].bounded and not r.faults]
+    sentences = [
+        *summary.eligibility_sentences(known, only_scores=True),
+        *section.remarks,
+        summary.bounded_text(names, section.design.unit, seeds=section.seeds[1]),
+    ]
+    return [each for each in sentences if each]
+
+
+def bounded_differences(section: Section) -> str:
+    """Says which intervals of differences are bounded; mostly empty."""
+    names = [each.name for each in section.compared if each.bounded]
+    of = "of the difference " if len(names) == 1 else "of the differences "
+    return summary.bounded_text(names, section.design.unit, of=of)
+
+
+def bounded_spreads(section: Section) -> str:
+    """Says which intervals of interquartile means are bounded; mostly empty."""
+    names = [each.name for each in section.spreads if each.middle.bounded]
+    if not names:
+        return ""
+    who = listed(names) if len(names) <= summary.NAMED else counted(len(names), "agent")
+    one = len(names) == 1
+    return (
+        f"The interval{'' if one else 's'} of the interquartile mean of {who} "
+        f"{'is' if one else 'are'} bounded: too few values carry the spread, so that nothing but "
+        "their order and the possible payoffs count."
+    )
 
 
 def tables_of(section: Section) -> dict[str, Table]:
@@ -172,7 +202,10 @@ def leaderboard(section: Section) -> Table:
                 Cell(number(row.value, places), {"score": row.value}, "strong" * (row.rank == 1)),
                 Cell(
                     interval(row.low, row.high, places),
-                    {"low": row.low, "high": row.high, "confidence": 0.95},
+                    {
+                        **{"low": row.low, "high": row.high, "confidence": 0.95},
+                        "bounded": score.bounded,
+                    },
                 ),
                 Cell(seeds, {"seeds": score.evaluations, "seeds_planned": score.expected}),
                 Cell(f"{row.count:,}".replace(",", " "), {"exercises": row.count}),
@@ -192,9 +225,11 @@ def leaderboard(section: Section) -> Table:
     return Table(headings, tuple(cells))
 
 
-def _ends(estimate: Any, places: int, names: tuple[str, str], signed: bool = False) -> Cell:
-    """A cell with both ends of an interval, which may be infinite."""
-    data = dict(zip(names, (estimate.low, estimate.high), strict=True))
+def _ends(
+    estimate: Any, places: int, names: tuple[str, str], *, signed: bool = False, **more: Any
+) -> Cell:
+    """A cell with both ends of an interval, which may be infinite, and more data."""
+    data = dict(zip(names, (estimate.low, estimate.high), strict=True)) | more
     return Cell(interval(estimate.low, estimate.high, places, signed=signed), data)
 
 
@@ -210,7 +245,7 @@ def spread_table(section: Section) -> Table | None:
         cells = [
             _name(each.agent.label, each.name),
             Cell(number(each.middle.value, places), {"interquartile_mean": each.middle.value}),
-            _ends(each.middle, places, ("low", "high")),
+            _ends(each.middle, places, ("low", "high"), bounded=each.middle.bounded),
         ]
         if compared and better is not None:
             cells.append(Cell(number(better.value, 2), {"improvement": better.value}))
@@ -273,7 +308,14 @@ def relation_table(section: Section) -> Table | None:
         )
         for each in section.relations
     )
-    headings = ("Agent", "Rank correlation", "95 % interval", "p", "Slope", "95 % interval of it")
+    headings = (
+        "Agent",
+        "Rank correlation",
+        "95 % interval",
+        "p",
+        "Slope",
+        "95 % interval of the slope",
+    )
     return Table(headings, rows)
 
 
@@ -294,6 +336,27 @@ def speed_table(section: Section) -> Table | None:
     )
     headings = ("Agent", "Interactions", "95 % interval", "Exercises", "Not learnt")
     return Table(headings, rows)
+
+
+def learning_sentences(section: Section) -> list[str]:
+    """What is said of how fast agents learnt that no table says; mostly empty."""
+    sentences = []
+    if section.speeds and not section.learnt:
+        who = "none of the others" if section.untold else "no agent"
+        sentences.append(
+            f"No learning speed is known: {who} kept 90 % of its final reward in more than half of "
+            "its exercises."
+        )
+    if section.untold:
+        rest = len(section.untold) - summary.NAMED
+        others = [counted(rest, "other agent")] if rest > 0 else []
+        who = listed([*section.untold[: summary.NAMED], *others])
+        sentences.insert(
+            0,
+            f"The learning speed of {who} cannot be told: that needs exercises of {SHORTEST} "
+            "interactions or more.",
+        )
+    return sentences
 
 
 def variance_table(section: Section) -> Table | None:
@@ -337,30 +400,30 @@ def overview_table(sections: Sequence[Section]) -> Table:
             known[row.label].append(row.eligibility)
     labels = {label: eligibility_over(each) for label, each in known.items()}
     by_test = [{row.label: row for row in section.rows} for section in sections]
-    ranks = {
-        label: [rank for rows in by_test if label in rows and (rank := rows[label].rank)]
-        for label in labels
-    }
+    # Ranks of different tests are not comparable: only those that all agents took count.
+    common = [rows for rows in by_test if len(rows) == len(labels)]
+    ranks: dict[str, float] = {}
+    for label in labels if common else ():
+        own = [rank for rows in common if (rank := rows[label].rank)]
+        if len(own) == len(common):
+            ranks[label] = fmean(own)
     order = sorted(
-        labels,
-        key=lambda label: (
-            labels[label].order,
-            fmean(ranks[label]) if ranks[label] else len(labels) + 1,
-        ),
+        labels, key=lambda label: (labels[label].order, ranks.get(label, len(labels) + 1))
     )
-    several = len(sections) > 1
+    several = len(common) > 1
     table = []
     for label in order:
         cells = [_name(label, label + labels[label].mark)]
         if several:
-            mean = fmean(ranks[label]) if ranks[label] else None
+            mean = ranks.get(label)
             cells.append(Cell(MISSING if mean is None else f"{mean:.3g}", {"mean_rank": mean}))
         for section, rows in zip(sections, by_test, strict=True):
             its = rows.get(label)
             ends = [n for each in section.rows for n in (each.value, each.low, each.high)]
             value = None if its is None else its.value
             verdicts = {e.agent.label: e.verdict.name.lower() for e in section.compared}
-            look = verdicts.get(label, "strong" if its and its.rank == 1 else "")
+            best = its is not None and its.rank == 1
+            look = "strong" if best else verdicts.get(label, "")
             name = f"score_{section.key}"  # titles may be those of other columns
             cells.append(Cell(number(value, decimals(ends)), {name: value}, look))
         table.append(tuple(cells))
@@ -382,7 +445,10 @@ def _test_row(section: Section) -> tuple[Cell, ...]:
         few += f"; not compared, because of faults: {counted(faulty, 'agent')}"
     return (
         Cell(section.title, {"test": section.test, "environment_class": section.environment_class}),
-        Cell("no score" if best is None else best.name, {"best": best and best.label}),
+        Cell(
+            "no score" if best is None else _best_names(section, best),
+            {"best": best and best.label, "tied": len(section.tied)},
+        ),
         Cell(number(value, places), {"score": value}),
         Cell(interval(low, high, places), {"low": low, "high": high}),
         Cell(

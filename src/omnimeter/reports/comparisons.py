@@ -97,7 +97,8 @@ class Comparison:
     Attributes:
         agent: The agent.
         reference: The agent that it is compared with.
-        difference: The mean of its payoffs minus the other's; ``None`` without any in common.
+        difference: The mean of its payoffs minus the other's; ``None`` without any in common, and
+            where faults decide what that is.
         low: The lower end of the simultaneous 95 % interval; ``None`` when that cannot be said.
         high: The upper end.
         count: How many exercises or repetitions both finished.
@@ -245,14 +246,14 @@ def _comparison(
     strata, support = strata_of(seeds, agent, reference), support_of(seeds)
     confidence = 1 - ERROR_RATE / simultaneous
     count = sum(map(len, strata[0]))
-    estimate = stratified_difference(*strata, confidence, support) if count else None
-    difference = None if estimate is None else estimate.value
+    # Its own faults decide which of its exercises can be compared, so nothing is said.
+    sound = row.eligibility.is_sound and chosen.eligibility.is_sound
+    estimate = stratified_difference(*strata, confidence, support) if count and sound else None
     low, high, p_value, verdict = None, None, None, Verdict.TOO_FEW
     sequential = any(each.design.precision is not None for each in seeds)
     unfinished = len(seeds) < planned or not all(each.complete for each in seeds)
     always, ends = sequential or (planned > 0 and unfinished), None
-    if not (row.eligibility.is_sound and chosen.eligibility.is_sound):
-        # Its own faults decide which of its exercises can be compared, so nothing is shown.
+    if not sound:
         verdict = Verdict.FAULTY
     elif estimate is not None and count > 1:
         if always or unfinished:
@@ -264,7 +265,7 @@ def _comparison(
     return Comparison(
         agent=agent,
         reference=reference,
-        difference=difference,
+        difference=None if estimate is None else estimate.value,
         low=low,
         high=high,
         count=count,

@@ -123,11 +123,25 @@ class Decision:
                 return f"{where}no setting is left: all had faults of their own."
             return f"{where}no setting is left."
         first, *others = [each.label for each in self.best]
-        how = f"{first} is the best"
-        if others:
-            how += f"; {listed(others)} {'is' if len(others) == 1 else 'are'} not shown to be worse"
         tested = f"{counted(self.mdps, 'held-out MDP' if self.held_out else 'MDP')}"
-        return f"{where}{how} ({self.test}, {tested})."
+        among = max(each.among for each in self.candidates)
+        if len(self.candidates) == 1:  # nothing is tested
+            how = "is the only setting"
+            if among > 1:
+                how = f"has the highest mean of {among} settings of the only algorithm"
+            return f"{where}{first} {how} ({tested})."
+        if others:
+            are = "is" if len(others) == 1 else "are"
+            how = f"has the highest mean; {listed(others)} {are} not shown to be worse"
+        else:
+            best = ", each with its best setting" if among > 1 else ""
+            how = f"is the best of {len(self.candidates)} algorithms{best}"
+        return f"{where}{first} {how} ({test_in_words(self.test)}, {tested})."
+
+
+def test_in_words(test: str) -> str:
+    """By what an algorithm is shown to be worse."""
+    return "by simultaneous 95 % intervals" if test == SIMULTANEOUS else f"by the {test} test"
 
 
 def best_under(

@@ -11,12 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from omnimeter.contract import Spec, Trace
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import Ending, Spec, Trace
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.exercise import FOREVER, NANOSECONDS
-from omnimeter.payoffs import average_along
+from omnimeter.estimation import Support, mean
+from omnimeter.payoffs import Average, diminishing_along
 from omnimeter.payoffs.functions import running_averages
 from omnimeter.protocols import Result
+from omnimeter.protocols.sample import payoff_bounds
 from omnimeter.reports.comparisons import Comparison
 from omnimeter.reports.scores import (
     EXERCISE,
@@ -129,9 +132,13 @@ Figure = DotFigure | CurveFigure | StripFigure | TimeFigure | BoundsFigure
 
 _DOTTED = "A dotted bar goes on beyond the edge."
 _HOLLOW = "A hollow dot has no interval."
+DASHED = " A dashed line has no band."
 
 POINTS = 200
 """At how many moments a learning curve is known at the most."""
+
+MOST_KEPT = 1_000
+"""Traces of an agent up to which its learning curve has the interval of ``estimation.mean``."""
 
 MOST_DOTS = 2400
 """A figure of single payoffs has no more dots than this, so that a page stays small."""
@@ -150,6 +157,12 @@ def curve_of(
     """A curve with the ends of its intervals, as far as they can be drawn."""
     lows, highs = (tuple(map(_drawable, side)) for side in zip(*ends, strict=True))
     return Curve(label, tuple(places), tuple(values), lows, highs)
+
+
+def without_band(curves: Sequence[Curve]) -> list[str]:
+    """The labels of curves without any interval, if others have one: they are drawn dashed."""
+    bare = [curve.label for curve in curves if set(curve.lows) == set(curve.highs) == {None}]
+    return bare if len(bare) < len(curves) else []
 
 
 def score_figure(rows: Sequence[ScoreRow]) -> DotFigure | None:
@@ -251,7 +264,8 @@ def learning_figure(
 ) -> CurveFigure | None:
     """Average reward in the course of an exercise, with 95 % intervals; ``None`` without traces.
 
-    The average of an agent that stopped stays where it was. An exercise does not count at moments
+    What an agent that stopped left undone counts as the default payoffs have it: as 0 of a number
+    of interactions, and as by ``diminishing-v1`` of a time. An exercise does not count at moments
     beyond its budget. Traces that ended in a fault are left out, as they are of the score.
 
     An adaptive test has none: its long exercises are the late ones, in other environments than the
@@ -273,15 +287,19 @@ _SMALLEST = 1126
 
 
 class LearningSums:
-    """What a learning figure is made of, summed over the traces of evaluations of one test.
+    """What a learning figure is made of, gathered over the traces of evaluations of one test.
 
-    The moments are those of the first evaluation. Sums are exact, so that the order of traces does
-    not count: it is that in which they happened to be stored.
+    The moments are those of the first evaluation. The order of traces, which is that in which they
+    happened to be stored, does not count: up to ``MOST_KEPT`` values of an agent at each moment are
+    kept and sorted, and more of them become exact sums.
     """
 
     def __init__(self) -> None:
         self._timed = False
         self._moments: IntArray | None = None
+        self._supports: list[Support | None] = []
+        # The values of each trace at each moment, NaN where they do not count.
+        self._values: dict[Spec, list[FloatArray]] = {}
         # At each moment the count, the sum and the sum of squares, as integers of any size.
         self._sums: dict[Spec, NDArray[np.object_]] = {}
 
@@ -294,24 +312,40 @@ class LearningSums:
         moments, timed = self._moments, self._timed
         taken: _Taken | None = None  # made for the first trace: mostly there are none
         for key, trace in traces:
-            taken = taken or _Taken(result, timed=timed)
+            if taken is None:
+                taken = _Taken(result, timed=timed)
+                self._supports.append(_support(result))
             owner, length = taken.find(key)
             known = moments <= length
             if trace.fault is not None or not known.any():
                 continue
-            if timed:
-                values = average_along(trace.rewards, trace.times, moments)
-            else:
-                values = running_averages(trace.rewards)[np.minimum(moments, len(trace))]
-            known &= np.isfinite(values)  # which averages of huge rewards are not
+            own = self._values.setdefault(owner, [])
+            own.append(np.where(known, _so_far(trace, moments, timed=timed), np.nan))
+            if len(own) > MOST_KEPT:
+                self._fold(owner)
+
+    def _fold(self, agent: Spec) -> None:
+        """Add the values of an agent to its exact sums."""
+        for values in self._values[agent]:
+            known = np.isfinite(values)  # which averages of huge rewards are not
             parts, exponents = np.frexp(np.where(known, values, 0.0))
             digits = np.ldexp(parts, 53).astype(np.int64).astype(object)
             shifts = (exponents + (_SMALLEST - 53)).astype(object)
-            zeros = np.zeros((3, len(moments)), dtype=object)
-            count, total, squares = self._sums.setdefault(owner, zeros)
+            zeros = np.zeros((3, len(values)), dtype=object)
+            count, total, squares = self._sums.setdefault(agent, zeros)
             count += known.astype(object)
             total += digits << shifts
             squares += digits**2 << 2 * shifts
+        self._values[agent].clear()
+
+    def _curve(self, agent: Spec, label: str, places: FloatArray) -> Curve:
+        if agent in self._sums:
+            self._fold(agent)
+            return _curve_of_sums(label, places, self._sums[agent])
+        known = [each for each in self._supports if each is not None]
+        complete = len(known) == len(self._supports)
+        support = (min(low for low, _ in known), max(high for _, high in known))
+        return _curve_of_values(label, places, self._values[agent], support if complete else None)
 
     def figure(self, names: Mapping[Spec, str]) -> CurveFigure | None:
         """The figure of agents by their names; ``None`` where there is nothing to draw."""
@@ -320,22 +354,48 @@ class LearningSums:
         order, timed = list(names.values()), self._timed
         places = self._moments / (NANOSECONDS if timed else 1)
         curves = tuple(
-            _mean_curve(name, places, self._sums[agent])
+            self._curve(agent, name, places)
             for agent, name in names.items()
-            if agent in self._sums
+            if agent in self._values
         )
         if max((len(curve.places) for curve in curves), default=0) < 2:
             return None
+        undone = "what an agent that stopped left undone counts as 0."
+        if timed:
+            undone = "with diminishing history (diminishing-v1): what a stop leaves undone counts."
+        student = f"; of more than {MOST_KEPT:,} exercises it is Student's".replace(",", " ")
         return CurveFigure(
             "learning",
             "Average reward so far",
-            "The average of all rewards until each moment, averaged over exercises. The band is "
-            f"Student's 95 % interval at each moment by itself.{behind(order)}",
+            f"The average of all rewards until each moment, averaged over exercises; {undone} The "
+            "band is the 95 % interval of the mean at each moment by itself"
+            f"{student if self._sums else ''}.{DASHED if without_band(curves) else ''}"
+            f"{behind(order)}",
             "Seconds" if timed else "Interactions",
             "Average reward so far",
             curves,
             banded=True,
         )
+
+
+def _so_far(trace: Trace, moments: IntArray, *, timed: bool) -> FloatArray:
+    """The average reward until each moment, in which what an agent left undone counts."""
+    if timed:
+        return diminishing_along(trace.rewards, trace.times, moments, trace.planned)
+    done = np.minimum(moments, len(trace))
+    averages = running_averages(trace.rewards)[done]
+    return averages * (done / moments) if trace.ending is Ending.STOPPED else averages
+
+
+def _support(result: Result) -> Support | None:
+    """Between which numbers averages of rewards lie, if all environment classes say it."""
+    classes = {
+        each.environment_class
+        for done in result.outcomes.values()
+        for each in done.distinct_exercises()
+    }
+    ranges = [make(Kind.ENVIRONMENT, each).reward_range() for each in classes]
+    return None if not ranges or None in ranges else payoff_bounds(Average(), ranges)
 
 
 def _moments(result: Result) -> tuple[bool, IntArray]:
@@ -379,19 +439,37 @@ class _Taken:
         return self._agents[self._owners[place]], -1 if length == FOREVER else length
 
 
-def _mean_curve(label: str, places: FloatArray, sums: NDArray[np.object_]) -> Curve:
+def _curve_of_values(
+    label: str, places: FloatArray, rows: Sequence[FloatArray], support: Support | None
+) -> Curve:
+    """The means with the interval of ``estimation.mean`` at each moment."""
+    values = np.array(rows)
+    values[~np.isfinite(values)] = np.nan  # as averages of huge rewards
+    values.sort(axis=0)  # NaN comes last
+    counts = np.count_nonzero(~np.isnan(values), axis=0)
+    seen = counts > 0
+    if support is not None:  # and what a class that breaks its own range paid beyond it
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        support = min(support[0], low), max(support[1], high)
+    known = zip(values.T[seen], counts[seen].tolist(), strict=True)
+    means = [mean(own[:count], support=support) for own, count in known]
+    ends = [(each.low, each.high) for each in means]
+    return curve_of(label, places[seen].tolist(), [each.value for each in means], ends)
+
+
+def _curve_of_sums(label: str, places: FloatArray, sums: NDArray[np.object_]) -> Curve:
     """The means with Student's t interval at each moment, from ``LearningSums``."""
     from scipy.special import stdtrit  # much lighter than scipy.stats
 
     seen = (sums[0] > 0).astype(np.bool_)
     count, total, squares = sums[:, seen]
-    mean = _quotients(total, count << _SMALLEST)
+    middle = _quotients(total, count << _SMALLEST)
     deviations = _quotients(count * squares - total**2, count << 2 * _SMALLEST)
     count = count.astype(np.float64)
     freedom = np.where(count > 1, count - 1, np.nan)
     reach = stdtrit(freedom, 0.975) * np.sqrt(deviations / freedom / count)
-    ends = np.stack((mean - reach, mean + reach), axis=1)
-    return curve_of(label, places[seen].tolist(), mean.tolist(), ends.tolist())
+    ends = np.stack((middle - reach, middle + reach), axis=1)
+    return curve_of(label, places[seen].tolist(), middle.tolist(), ends.tolist())
 
 
 def _quotients(above: Iterable[int], below: Iterable[int]) -> FloatArray:
@@ -413,10 +491,10 @@ def distribution_figure(result: Result, rows: Sequence[ScoreRow]) -> StripFigure
     for row in rows:
         payoffs = np.sort(unit_values(result, row.agent).values).tolist()
         count = len(payoffs)
-        mean = sum(payoffs) / count if count else None
+        middle = sum(payoffs) / count if count else None
         if count > most:  # evenly by rank, which leaves the distribution as it is
             payoffs = [payoffs[round(place * (count - 1) / (most - 1))] for place in range(most)]
-        strips.append(Strip(row.name, tuple(payoffs), mean, count))
+        strips.append(Strip(row.name, tuple(payoffs), middle, count))
     if not any(strip.payoffs for strip in strips) or max(row.repetitions for row in rows) == 1:
         return None
     thinned = any(len(strip.payoffs) < strip.count for strip in strips)
@@ -489,6 +567,7 @@ def figures_of_courses(
         )
         if any(curve.lows[0] is None for curve in scores):
             note += " Until it has had time to act, an agent has 0 and no band."
+        note += DASHED if without_band(scores) else ""
     else:
         note = "One repetition alone has no interval."
     across = "Length of a repetition, in " + ("the agent's own time" if timed else "interactions")

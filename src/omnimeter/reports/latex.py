@@ -21,9 +21,11 @@ from omnimeter.reports.decisions import (
     decision_table,
 )
 from omnimeter.reports.plotting import save_figure
+from omnimeter.reports.scores import eligibilities
 from omnimeter.reports.settings import Setting, on_one_machine, time_text
 from omnimeter.reports.summary import eligibility_sentences
 from omnimeter.reports.tables import (
+    Cell,
     Table,
     difference_table,
     score_table,
@@ -100,7 +102,7 @@ def latex_table(result: Result) -> str:
     if compared := comparisons(result):
         reference = escaped(compared[0].reference_name)
         text += f"\n% Differences from {reference}\n{bare(difference_table(compared))}"
-    for sentence in eligibility_sentences(result):
+    for sentence in eligibility_sentences(eligibilities(result)):
         text += f"\n\\par {escaped(sentence)}\n"
     return text
 
@@ -131,10 +133,33 @@ def _row(cells: Iterable[str]) -> str:
     return "{}" + row if row.lstrip().startswith(("[", "*")) else row
 
 
-def _rows(texts: Sequence[str]) -> str:
+VERDICT_MARKS = {
+    "better": r"$\bigtriangleup$",
+    "worse": r"$\bigtriangledown$",
+    "not_shown": r"$\approx$",
+    "too_few": "?",
+    "faulty": r"$\times$",
+}
+"""What is before a cell, by its style."""
+
+
+def _lines(cell: Cell) -> list[str]:
+    """The lines of a cell, with what its style says."""
+    lines = [plain(line) for line in cell.text.split("\n")]
+    if cell.style == "strong":
+        return [rf"\textbf{{{line}}}" for line in lines]
+    if cell.style in VERDICT_MARKS:
+        lines[0] = f"{VERDICT_MARKS[cell.style]} {lines[0]}"
+    return lines
+
+
+def _rows(cells: Iterable[Cell]) -> str:
     """A row of LaTeX for each line of the cells."""
-    lines = zip_longest(*(text.split("\n") for text in texts), fillvalue="")
-    return "\n".join(_row(map(plain, line)) for line in lines)
+    return "\n".join(map(_row, zip_longest(*map(_lines, cells), fillvalue="")))
+
+
+def _head(table: Table) -> str:
+    return _rows([Cell(heading, {}) for heading in table.headings])
 
 
 def tabular(table: Table) -> str:
@@ -142,8 +167,8 @@ def tabular(table: Table) -> str:
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{_columns(table)}}}",
-            *(r"\toprule", _rows(table.headings), r"\midrule"),
-            *(_rows([cell.text for cell in row]) for row in table.rows),
+            *(r"\toprule", _head(table), r"\midrule"),
+            *map(_rows, table.rows),
             *(r"\bottomrule", r"\end{tabular}", ""),
         ]
     )
@@ -151,7 +176,7 @@ def tabular(table: Table) -> str:
 
 def long_table(table: Table, caption: str) -> str:
     """A table that may go over several pages, for the report."""
-    head = _rows(table.headings)
+    head = _head(table)
     space = "\n" + r"\noalign{\smallskip}" if "\n" in head else ""
     return "\n".join(
         [
@@ -159,7 +184,7 @@ def long_table(table: Table, caption: str) -> str:
             rf"\caption{{{plain(caption)}}}\\",
             *(r"\toprule", head, r"\midrule", r"\endfirsthead"),
             *(r"\toprule", head, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
-            *(_rows([cell.text for cell in row]) + space for row in table.rows),
+            *(_rows(row) + space for row in table.rows),
             r"\end{longtable}",
         ]
     )

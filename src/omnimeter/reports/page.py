@@ -31,7 +31,14 @@ from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
 from omnimeter.reports.degrees import degree_figure, degree_table
 from omnimeter.reports.figures import Figure
 from omnimeter.reports.plotting import inline_svg, save_figure
-from omnimeter.reports.scores import REPETITION, ScoreRow, is_adjusted, reliability_of, score_rows
+from omnimeter.reports.scores import (
+    EXERCISE,
+    REPETITION,
+    ScoreRow,
+    is_adjusted,
+    reliability_of,
+    score_rows,
+)
 from omnimeter.reports.tables import (
     Table,
     difference_table,
@@ -147,6 +154,33 @@ def _part(protocol: Spec, design: Design, kind: Kind) -> Spec | None:
     return parse(kind, given) if isinstance(given, str) else None
 
 
+def payoff_text(protocol: Spec, design: Design) -> str:
+    """The payoff of a test, and what it is in a line; empty where the protocol has its own."""
+    return _described(protocol, design, Kind.PAYOFF)
+
+
+def _described(protocol: Spec, design: Design, kind: Kind) -> str:
+    spec = _part(protocol, design, kind)
+    if spec is None:
+        return ""
+    doc = describe(kind, spec.id).doc.strip().partition("\n")[0]
+    return f"{spec.label}. {doc}" if doc else spec.label
+
+
+def taken_sentence(
+    design: Design, exercises: Sequence[Exercise], count: int | None, seeds: int
+) -> str:
+    """What each agent takes; exercises are one of each kind, their number that under a seed."""
+    if design.unit == REPETITION:
+        what = summary.repetitions_text(design)
+    else:
+        most = "" if design.precision is None else "at most "
+        what = "exercises" if count is None else most + counted(count, EXERCISE)
+        if exercises:
+            what += f" of {_budgets(design, exercises)}" + " each" * (count != 1)
+    return f"Each agent takes {what}{' under each seed' if seeds > 1 else ''}."
+
+
 def _setting(
     evaluation: Evaluation,
     exercises: Sequence[Exercise],
@@ -156,11 +190,6 @@ def _setting(
     """What was measured, in the exercises that are known; ``seed`` says from which seed."""
     protocol = evaluation.make_protocol()
     design = protocol.describe()
-    parts = {}
-    for kind in (Kind.PAYOFF, Kind.ADJUSTMENT):
-        if spec := _part(evaluation.protocol, design, kind):
-            doc = describe(kind, spec.id).doc.strip().partition("\n")[0]
-            parts[kind] = f"{spec.label}. {doc}" if doc else spec.label
     lengths = {}
     if design.unit == REPETITION:
         units = design.units or 0
@@ -193,8 +222,8 @@ def _setting(
             for each in exercises
             if each.timeout is not None
         ),
-        "Payoff": parts.get(Kind.PAYOFF, "the protocol's own"),
-        "Adjustment": parts.get(Kind.ADJUSTMENT, ""),
+        "Payoff": payoff_text(evaluation.protocol, design) or "the protocol's own",
+        "Adjustment": _described(evaluation.protocol, design, Kind.ADJUSTMENT),
         "Memory": "carried: one agent took all exercises in order"
         if protocol.memory == "carried"
         else "",

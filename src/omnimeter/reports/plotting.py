@@ -16,7 +16,15 @@ import numpy as np
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.agent import FloatArray
 from omnimeter.reports import style
-from omnimeter.reports.figures import Curve, CurveFigure, DotFigure, Figure, Scale, StripFigure
+from omnimeter.reports.figures import (
+    Curve,
+    CurveFigure,
+    DotFigure,
+    Figure,
+    Scale,
+    StripFigure,
+    without_band,
+)
 from omnimeter.reports.text import (
     MISSING,
     counted,
@@ -39,7 +47,7 @@ _LINEAR = (Scale.EVEN, Scale.VALUES)
 
 def _set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
     """How far the horizontal axis goes, and what is written at its marks, of which so many fit."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     axes.margins(x=0.0 if figure.banded else 0.03)
     if figure.scale in _LINEAR:
@@ -53,7 +61,10 @@ def _set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
     axes.set_xlim(first / margin, last * margin)
     # Over fewer than two powers of ten there are marks between them too.
     between = (1.0, 2.0, 5.0) if log10(last / first) < 2 else (1.0,)
-    axes.xaxis.set_major_locator(LogLocator(subs=between, numticks=marks))
+    locator = LogLocator(subs=between, numticks=marks)
+    marked = [place for place in locator.tick_values(first, last) if first <= place <= last]
+    # Where a range is so narrow that there would be one mark or none, its ends are marked.
+    axes.xaxis.set_major_locator(locator if len(marked) > 1 else FixedLocator([first, last]))
     axes.xaxis.set_minor_locator(NullLocator())
 
     def label(place: float, _: int | None) -> str:
@@ -233,6 +244,7 @@ def _curve(
     across = np.array(curve.places) + shift
     lows, highs = _ends(curve)
     bottom, top = axes.get_ylim()
+    bare = figure.banded and curve.label in without_band(figure.curves)
     if figure.banded:
         # Early in a test, which a logarithmic axis shows at length, hardly anything is known: an
         # interval that does not end inside the figure would darken its whole height.
@@ -250,6 +262,7 @@ def _curve(
         curve.values,
         color=colour,
         linewidth=1.7,
+        linestyle=(0, (4, 2)) if bare else "solid",
         marker=marker,
         markevery=(sparse // 2, sparse),
         markersize=5.0,

@@ -115,6 +115,11 @@ def eligibility_of(outcomes: Sequence[Outcome]) -> Eligibility:
     return Eligibility(faults, len(outcomes), privileged_view(outcomes))
 
 
+def eligibilities(result: Result) -> dict[str, Eligibility]:
+    """The same of each agent of a result, by its label."""
+    return {agent.label: eligibility_of(done) for agent, done in result.outcomes.items()}
+
+
 def eligibility_over(known: Iterable[Eligibility]) -> Eligibility:
     """The same of several evaluations."""
     every = list(known)
@@ -243,7 +248,8 @@ class ScoreRow:
         repetitions: From how many repetitions; 0 where exercises are independent of each other.
         parts: Further named numbers, such as the secondary metrics.
         eligibility: Whether it is ranked with the others.
-        rank: Its rank, from 1 on; ``None`` without a score and for agents that are ranked apart.
+        rank: Its rank, from 1 on, which equal scores share; ``None`` without a score and for agents
+            that are ranked apart.
     """
 
     agent: Spec
@@ -308,7 +314,10 @@ def _score_rows(result: Result) -> list[ScoreRow]:
 
 
 def ranked(unordered: Iterable[ScoreRow]) -> list[ScoreRow]:
-    """Rows in order, with the ranks of those that have one; see ``score_rows``."""
+    """Rows in order, with the ranks of those that have one; see ``score_rows``.
+
+    Equal scores share a rank, and the next one is as far behind as there are rows before it.
+    """
     rows = sorted(
         unordered,
         key=lambda row: (
@@ -320,12 +329,14 @@ def ranked(unordered: Iterable[ScoreRow]) -> list[ScoreRow]:
     first = rows[0].eligibility if rows else Eligibility()
     if first.own_faults:
         return rows
-    return [
-        replace(row, rank=place)
-        if row.value is not None and row.eligibility.order == first.order
-        else row
-        for place, row in enumerate(rows, 1)
-    ]
+    places: dict[float, int] = {}
+    done = []
+    for place, row in enumerate(rows, 1):
+        if row.value is None or row.eligibility.order != first.order:
+            done.append(row)
+        else:
+            done.append(replace(row, rank=places.setdefault(row.value, place)))
+    return done
 
 
 def reliability_of(result: Result) -> Estimate | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isclose
@@ -18,8 +18,9 @@ from omnimeter.reports.scores import (
     FAULTY,
     PRIVILEGED,
     REPETITION,
+    Eligibility,
     ScoreRow,
-    eligibility_of,
+    eligibilities,
 )
 from omnimeter.reports.text import (
     counted,
@@ -54,9 +55,11 @@ def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
             text += f" ({what}{interval(row.low, row.high, places)})"
         sentences.append(text)
     if len(scored) > 1 and scored[0].rank is not None:
-        sentences[0] += ", the best score"
+        tied = [row.name for row in scored[1:] if row.rank == scored[0].rank]
+        sentences[0] += ", the best score" + (f", as {_few(tied)} did" if tied else "")
     if rest := scored[NAMED:]:
-        less = "scored less" if rest[-1].rank is not None else "are in the table"
+        less = "scored less" if rest[0].rank != scored[NAMED - 1].rank else "scored no more"
+        less = less if rest[-1].rank is not None else "are in the table"
         sentences.append(f"{counted(len(rest), 'more agent')} {less}")
     text = "; ".join(sentences) + "."
     if len(scored) > 1 and all(row.eligibility.own_faults for row in scored):
@@ -64,18 +67,22 @@ def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
     return [text]
 
 
+def _few(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= NAMED else counted(len(names), "other agent")
+
+
 def comparison_sentence(comparison: Comparison) -> str:
     """What one comparison shows."""
     agent, reference = comparison.name, comparison.reference_name
     size = comparison.difference
     common = counted(comparison.count, comparison.unit)
-    if comparison.verdict is Verdict.TOO_FEW or size is None:
-        return f"{agent} and {reference} have {common} in common, too few to compare them."
     if comparison.verdict is Verdict.FAULTY:
         return (
             f"{agent} and {reference} are not compared, because faults of their own decided which "
             "exercises could be."
         )
+    if comparison.verdict is Verdict.TOO_FEW or size is None:
+        return f"{agent} and {reference} have {common} in common, too few to compare them."
     low, high = comparison.low, comparison.high
     places = decimals((size, low, high))
     if comparison.verdict is Verdict.NOT_SHOWN:
@@ -95,7 +102,8 @@ def comparison_sentence(comparison: Comparison) -> str:
 def _ends(comparison: Comparison, low: float | None, high: float | None, places: int) -> str:
     """An interval of a difference, with the p-value that belongs to it."""
     kind = "simultaneous 95 % interval" if comparison.simultaneous > 1 else "95 % interval"
-    ends = f"{kind} {interval(low, high, places)}"
+    signed = comparison.verdict is Verdict.NOT_SHOWN  # as the difference is then
+    ends = f"{kind} {interval(low, high, places, signed=signed)}"
     if comparison.bounded:
         ends += f", bounded as fewer than four {comparison.unit}s carry the spread"
     if comparison.p_value is None:
@@ -111,16 +119,28 @@ def bounded_sentence(result: Result) -> str:
         for agent, score in result.scores.items()
         if score.interval is not None and score.interval.bounded and not score.faults
     ]
-    if not names or result.design.precision is not None:
+    return "" if result.design.precision is not None else bounded_text(names, result.design.unit)
+
+
+def bounded_text(names: Sequence[str], unit: str, *, of: str = "", seeds: int = 1) -> str:
+    """Says the same of these agents; nothing where there are none.
+
+    Args:
+        names: Whose intervals only rest on the possible payoffs.
+        unit: What they are made from.
+        of: What these are intervals of, unless scores.
+        seeds: Under how many seeds; at least one of them has such an interval.
+    """
+    if not names:
         return ""
-    unit = result.design.unit
-    whose = "intervals of" if len(names) > 1 else "interval of"
+    several = len(names) > 1
     who = listed(names) if len(names) <= NAMED else counted(len(names), "agent")
-    rest = "rest" if len(names) > 1 else "rests"
+    whose = f"intervals {of}of {who} rest" if several else f"interval {of}of {who} rests"
+    least = ", under some of the seeds at least," if seeds > 1 else ""
     return (
-        f"The {whose} {who} {rest} on nothing but the lowest and the highest possible score: fewer "
-        f"than four {unit}s carry the spread, which is too few to rely on it. More {unit}s make "
-        f"{'them' if len(names) > 1 else 'it'} much shorter."
+        f"The {whose}{least} on nothing but the lowest and the highest possible score: fewer than "
+        f"four {unit}s carry the spread, which is too few to rely on it. More {unit}s make "
+        f"{'them' if several else 'it'} much shorter."
     )
 
 
@@ -287,32 +307,55 @@ def reproducibility_sentence(result: Result) -> str:
     )
 
 
-def eligibility_sentences(result: Result) -> list[str]:
+def eligibility_sentences(
+    known: Mapping[str, Eligibility], *, only_scores: bool = False
+) -> list[str]:
     """What the marks of agents mean: a privileged view, or faults of their own; mostly empty.
 
     Where they are ranked: ``omnimeter.reports.scores.Eligibility``.
+
+    Args:
+        known: Whether each agent is ranked with the others, by its label.
+        only_scores: Whether nothing else is told of agents with faults of their own.
     """
-    eligibilities = {agent: eligibility_of(done) for agent, done in result.outcomes.items()}
     views: dict[str, list[str]] = {}
-    for agent, each in eligibilities.items():
+    for label, each in known.items():
         if each.privileged:
-            views.setdefault(each.privileged, []).append(agent.label + PRIVILEGED)
+            views.setdefault(each.privileged, []).append(label + each.mark)
     sentences = [
         f"{listed(names)} had the view {view}, which tells what other agents have to find out: "
         "a reference, not a rival."
         for view, names in views.items()
     ]
     faulty = [
-        f"{agent.label + FAULTY}: {each.own_faults} of {each.exercises} exercises ended in faults "
+        f"{label + each.mark}: {each.own_faults} of {each.exercises} exercises ended in faults "
         "of its own"
-        for agent, each in eligibilities.items()
+        for label, each in known.items()
         if each.own_faults
     ]
     if faulty:
         rest = [f"{counted(len(faulty) - NAMED, 'more agent')} had some"] * (len(faulty) > NAMED)
+        told = ", and nothing but their scores is told" * only_scores
         sentences.append(
             f"{'; '.join(faulty[:NAMED] + rest)}. Agents with faults of their own are ranked below "
-            "all others, because the faults decide which exercises count."
+            f"all others{told}, because the faults decide which exercises count."
+        )
+    return sentences
+
+
+def mark_sentences(marks: Iterable[str]) -> list[str]:
+    """What the marks after the names of agents mean, where there are any."""
+    present = "".join(marks)
+    sentences = []
+    if FAULTY in present:
+        sentences.append(
+            f"{FAULTY} agents with faults of their own, which decide which exercises count. They "
+            "come last, and are not compared."
+        )
+    if PRIVILEGED in present:
+        sentences.append(
+            f"{PRIVILEGED} agents that were told what others have to find out: references, not "
+            "rivals."
         )
     return sentences
 
@@ -360,7 +403,7 @@ def remarks(result: Result) -> list[str]:
     """What to know of agents before reading their scores; mostly empty."""
     sentences = [
         reproducibility_sentence(result),
-        *eligibility_sentences(result),
+        *eligibility_sentences(eligibilities(result)),
         sandbox_sentence(result),
         fault_limit_sentence(result),
         attempts_sentence(result),

@@ -153,7 +153,7 @@ def difference_table(compared: Sequence[Comparison]) -> Table:
         cells = (
             _agent(each.agent.label, each.name),
             Cell(size, {"difference": each.difference}, "strong" * each.is_shown),
-            Cell(ends, {"low": each.low, "high": each.high}),
+            Cell(ends, {"low": each.low, "high": each.high, "bounded": each.bounded}),
             Cell(str(each.count), {"count": each.count}),
             Cell(p_value(each.p_value), {"p_value": each.p_value}),
             Cell(each.finding, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
@@ -209,11 +209,7 @@ def settings_table(settings: Sequence[Setting]) -> Table:
                     {"problem": each.problem, "agent": each.agent.id},
                 ),
                 Cell(each.parameters, {"parameters": canonical_json(each.agent.parameters)}),
-                Cell(
-                    number(score.value, places),
-                    {"score": score.value},
-                    "" if each.eligibility.mark else "strong",
-                ),
+                Cell(number(score.value, places), {"score": score.value}),
                 Cell(interval(score.low, score.high, places), ends),
                 Cell(str(score.count), {"n": score.count}),
                 Cell(

@@ -15,7 +15,7 @@ from omnimeter.contract import InvalidInputError
 from omnimeter.protocols import Result
 from omnimeter.protocols.times import Feature, feature
 from omnimeter.reports import style
-from omnimeter.reports.decisions import BoundsGrid, best_under, bounds_grid
+from omnimeter.reports.decisions import BoundsGrid, best_under, bounds_grid, test_in_words
 from omnimeter.reports.settings import (
     INSTANT,
     Setting,
@@ -191,11 +191,9 @@ def bounds_figure(grid: BoundsGrid, settings: Sequence[Setting]) -> BoundsFigure
         Region(tuple(names[each] for each in algorithms), cells)
         for algorithms, cells in _regions(sets)
     )
-    how = {"simultaneous": "by simultaneous 95 % intervals"}.get(
-        grid.test, f"by the {grid.test} test"
-    )
     caption = (
-        f"The algorithms whose best setting within the bounds is not shown, {how}, to be worse "
+        "The algorithms whose best setting within the bounds is not shown, "
+        f"{test_in_words(grid.test)}, to be worse "
         f"than the best of all. {' '.join(grid.remarks)}"
     )
     across, upwards = (f"{name[0].upper()}{name[1:]}, at most" for name in grid.features)
@@ -362,8 +360,13 @@ def draw_times(figure: TimeFigure, canvas: Canvas) -> None:
 
 
 def _ticks(first: float, last: float) -> list[float]:
-    """Powers of ten, or parts of them over a short range, as logarithms."""
-    if last - first < 1.5:
+    """Powers of ten, or parts of them over a short range, as logarithms: two or more of them."""
+    if last - first < log10(5):  # in which there may be one of these parts, or none
+        from matplotlib.ticker import MaxNLocator
+
+        even = MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(10.0**first, 10.0**last)
+        marks = [log10(mark) for mark in even if mark > 0] if first < last else [first]
+    elif last - first < 1.5:
         parts = [log10(part) for part in (1, 2, 5)]
         marks = [power + part for power in range(floor(first), ceil(last) + 1) for part in parts]
     else:

@@ -46,10 +46,10 @@ def write_errors(path: Path) -> Iterator[None]:
         raise StoreError(message, f"{advice} Everything stored so far is safe.") from error
 
 
-def read_error(error: OSError, path: Path) -> StoreError:
+def read_error(error: OSError, path: Path) -> DamagedError:
     """The error for a file that the system does not let us read."""
     message = f"{path} cannot be read ({error.strerror or error})."
-    return StoreError(message, "Check that it exists and that you may read it.")
+    return DamagedError(message, "Check that it exists and that you may read it.")
 
 
 def newer_format_error(path: Path, version: int) -> StoreError:
@@ -118,6 +118,21 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
             sync_directory(each.parent)
 
 
+def remove_unfinished(directory: Path, name: str = "*") -> None:
+    """Remove what killed processes had begun to write in a directory that no other one writes now.
+
+    Args:
+        directory: The directory, which need not exist.
+        name: Only of files with this name.
+
+    Raises:
+        StoreError: Something cannot be removed.
+    """
+    with write_errors(directory):
+        for unfinished in directory.glob(f"{name}{UNFINISHED}"):
+            unfinished.unlink(missing_ok=True)
+
+
 def sync_directory(directory: Path) -> None:
     """Flush to the disk which files there are in a directory."""
     if os.name == "nt":  # a directory cannot be opened there, and a rename needs no such call
@@ -163,6 +178,12 @@ class Layout:
         self.begun = root / "begun"
         self.journal = root / "journal"
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is an evaluation, or what is left of one that has lost its spec."""
+        later = (self.provenance, self.outcomes, self.traces, self.begun, self.journal)
+        return self.spec.exists() or any(path.exists() for path in later)
+
     def outcome_shard(self, name: str) -> Path:
         """The file of a shard of outcomes."""
         return self.outcomes / f"{name}.parquet"
@@ -204,11 +225,13 @@ class Key(NamedTuple):
         spec: The fingerprint of the spec that it belongs to.
         unsigned: The digests of the shards that an older version had written before there was a
             key, by their paths in the directory.
+        sealed: Whether its file has a digest, which it matches; an older version wrote none.
     """
 
     secret: bytes
     spec: str
     unsigned: Mapping[str, str]
+    sealed: bool = True
 
     def sign(self, content: bytes) -> str:
         """The signature of some content."""
@@ -242,7 +265,8 @@ def write_key(layout: Layout, spec: str) -> None:
     shards += [layout.trace_shard(name) for name in layout.trace_shards()]
     unsigned = {_inner(path): _file_digest(path) for path in shards}
     content = {"key": secrets.token_hex(32), "spec": spec, "unsigned": unsigned}
-    write(layout.key, (json.dumps(content, indent=2) + "\n").encode(), mode=0o600)
+    sealed = {**content, "fingerprint": fingerprint(content)}
+    write(layout.key, (json.dumps(sealed, indent=2) + "\n").encode(), mode=0o600)
 
 
 def read_key(layout: Layout) -> Key | None:
@@ -252,11 +276,12 @@ def read_key(layout: Layout) -> Key | None:
         StoreError: It cannot be read, or is not as it was written.
     """
     try:
-        content = json.loads(layout.key.read_bytes())
+        content = dict(json.loads(layout.key.read_bytes()))
+        seal = content.pop("fingerprint", None)
         secret = bytes.fromhex(content["key"])
-        key = Key(secret, str(content["spec"]), dict(content["unsigned"]))
-        if len(secret) != 32:
-            raise ValueError("it is too short")
+        key = Key(secret, str(content["spec"]), dict(content["unsigned"]), seal is not None)
+        if len(secret) != 32 or (key.sealed and seal != fingerprint(content)):
+            raise ValueError("it does not match its digest")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -79,7 +79,7 @@ def open_results(
     """Open the results in the directory of an evaluation or of a campaign.
 
     Args:
-        path: The directory; that of a campaign has evaluations in ``evaluations``.
+        path: The directory; that of a campaign has ``campaign.json``, or ``evaluations``.
         damaged: What is done with a damaged shard: it is an error, or it is left out and noted in
             ``StoredResults.damaged``.
 
@@ -88,11 +88,12 @@ def open_results(
     """
     root = Path(path)
     several = root / "evaluations"
-    if not root.joinpath("spec.json").exists() and several.is_dir():
+    planned = root.joinpath("campaign.json").exists()
+    if not root.joinpath("spec.json").exists() and (planned or several.is_dir()):
         try:
-            inside = sorted(
-                each for each in several.iterdir() if each.joinpath("spec.json").exists()
-            )
+            inside = sorted(each for each in several.iterdir() if files.Layout(each).has_begun)
+        except FileNotFoundError:  # a campaign that has none yet
+            inside = []
         except OSError as error:
             raise files.read_error(error, several) from error
         left_out: dict[Path, StoreError] = {}

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.results import files
 from omnimeter.results.files import newer_format_error, read_error, write_errors
 
@@ -187,7 +187,7 @@ class Journal(Log):
     def _check(self, told: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         if told["exercise"] != header["exercise"]:
             message = f"{self.path} is the journal of another exercise, {told['exercise']}."
-            raise StoreError(message, "Give the file its own name again.")
+            raise DamagedError(message, "Give the file its own name again.")
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
@@ -305,7 +305,7 @@ def _header(path: Path, content: bytes) -> tuple[bytes, int]:
     return header, len(_framed(header, _SEED))
 
 
-def _damage(path: Path, place: int, why: str) -> StoreError:
+def _damage(path: Path, place: int, why: str) -> DamagedError:
     message = f"{path} is damaged at byte {place}: {why}, so that this was no interrupted write."
     advice = "Restore the file from a copy; or remove it, and the exercise is begun anew."
-    return StoreError(message, advice)
+    return DamagedError(message, advice)

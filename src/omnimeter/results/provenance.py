@@ -22,6 +22,7 @@ from omnimeter.results import files
 from omnimeter.results.files import Layout, newer_format_error, read_error
 
 FORMAT = 2  # the version of the layout that this package writes; 1 had no key
+_COPY = "Copy it from where the evaluation was made."
 _ABSENT = object()
 
 
@@ -133,8 +134,14 @@ def read_spec(layout: Layout) -> dict[str, Any]:
         version, spec = int(content["format"]), dict(content["spec"])
         intact = content["fingerprint"] == fingerprint(spec)
     except (FileNotFoundError, NotADirectoryError) as error:
+        if layout.has_begun:
+            message = f"{layout.spec} is missing, which says what the results are of."
+            raise DamagedError(message, _COPY) from error
         message = f"{layout.root} is not an evaluation: it has no file spec.json."
         advice = "Check the path; an evaluation is made by 'omnimeter run' with --out."
+        if (layout.root / "campaign.json").is_file():
+            message = f"{layout.root} is a campaign, and not an evaluation."
+            advice = f"Give it alone, or one of its evaluations: {layout.root}/evaluations/NAME"
         raise StoreError(message, advice) from error
     except OSError as error:
         raise read_error(error, layout.spec) from error
@@ -148,7 +155,7 @@ def read_spec(layout: Layout) -> dict[str, Any]:
         raise DamagedError(f"{layout.spec} is not as it was written.", advice)
     if key is None and version > 1:
         message = f"{layout.key} is missing, which the results are verified by."
-        raise DamagedError(message, "Copy it from where the evaluation was made.")
+        raise DamagedError(message, _COPY)
     return spec
 
 

@@ -266,13 +266,17 @@ def attempts_of_older(shard: Shard) -> dict[str, int]:
 def _check_signature(path: Path, key: Key | None, covered: bytes, signature: bytes | None) -> None:
     if key is None and signature is not None:
         message = f"{path} is signed, and the key of its evaluation, key.json, is missing."
-        raise StoreError(message, "Copy it from where the evaluation was made.")
+        raise DamagedError(message, "Copy it from where the evaluation was made.")
     try:
         if key is not None:
             key.check(path, covered, None if signature is None else signature.decode())
     except ValueError as error:
         message = f"{path} was not written by this evaluation: {error}."
-        raise DamagedError(message, _removal(path)) from error
+        advice = _removal(path)
+        if key is not None and not key.sealed:  # the key itself may be damaged
+            whole = "If this is said of every shard, key.json has changed: restore it from a copy"
+            advice = f"{whole}, and remove nothing. Otherwise: {advice}"
+        raise DamagedError(message, advice) from error
 
 
 def _removal(path: Path) -> str:

@@ -385,7 +385,7 @@ class Writer(Record):
             return {}
         except (OSError, ValueError) as error:
             message = f"{self._layout.begun} cannot be read ({error})."
-            raise StoreError(message, "Remove that file; no result depends on it.") from error
+            raise DamagedError(message, "Remove that file; no result depends on it.") from error
 
 
 @contextmanager
@@ -422,9 +422,7 @@ def open_writer(
         _begin(layout, spec, secret)
         for directory in (layout.root, layout.provenance, layout.outcomes, layout.traces):
             files.make_directory(directory)
-            with write_errors(directory):  # what a killed writer had begun
-                for unfinished in directory.glob(f"*{files.UNFINISHED}"):
-                    unfinished.unlink()
+            files.remove_unfinished(directory)
         with write_errors(layout.root):  # of an older version
             for name in ("index.sqlite", "index.sqlite-journal"):
                 layout.root.joinpath(name).unlink(missing_ok=True)
