@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from threading import Lock
 from typing import Any
@@ -17,7 +17,7 @@ from omnimeter.protocols.battery import find_battery
 from omnimeter.results.journal import Journals, Log
 from omnimeter.scenes import Picture, Style, picture, sign_of
 from omnimeter.web.session import Phase, Session, View
-from omnimeter.web.studies import Participant, Study
+from omnimeter.web.studies import Design, Participant, Study
 
 SILENT = 35.0
 """Seconds without a sign of life after which a browser counts as gone."""
@@ -31,6 +31,22 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 class BadMessageError(ValueError):
     """A browser sent what is no message, or what does not fit."""
+
+
+def stage_of(design: Design, events: Sequence[Mapping[str, Any]]) -> str:
+    """What a participant is at, as the log of events says."""
+    done = {str(event["kind"]) for event in events}
+    if "blocked" in done:
+        return "blocked"
+    if design.consent and "consented" not in done:
+        return "declined" if events and events[-1]["kind"] == "declined" else "consent"
+    if "instructed" not in done:
+        return "instructions"
+    if "tested" not in done:
+        return "test"
+    if design.questions and "answered" not in done:
+        return "questionnaire"
+    return "thanks"
 
 
 class Attendance:
@@ -48,7 +64,7 @@ class Attendance:
         self, study: Study, participant: Participant, loop: asyncio.AbstractEventLoop
     ) -> None:
         self.study, self.participant = study, participant
-        self._loop, self._lock = loop, Lock()
+        self._loop, self._lock, self._joining = loop, Lock(), asyncio.Lock()
         self._log: Log | None = study.open_events(participant)
         self._events = list(self._log.lines)
         self._session: Session | None = None
@@ -60,26 +76,12 @@ class Attendance:
     @property
     def stage(self) -> str:
         """What the participant is at."""
-        done = {str(event["kind"]) for event in self._events}
-        if "blocked" in done:
-            return "blocked"
-        if self.study.design.consent and "consented" not in done:
-            return "declined" if self._last("declined") else "consent"
-        if "instructed" not in done:
-            return "instructions"
-        if "tested" not in done:
-            return "test"
-        if self.study.design.questions and "answered" not in done:
-            return "questionnaire"
-        return "thanks"
+        return stage_of(self.study.design, self._events)
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody has been there for some time."""
+        """Whether there has been no browser for some time."""
         return not self._browsers and time.monotonic() - self._left > KEPT
-
-    def _last(self, kind: str) -> bool:
-        return bool(self._events) and self._events[-1]["kind"] == kind
 
     async def note(self, kind: str, **data: Any) -> None:
         """Write an event down; it is durable once this returns."""
@@ -95,13 +97,13 @@ class Attendance:
     async def join(self, send: Send) -> None:
         """A browser of the participant is there."""
         first = not self._browsers
-        if first:
-            await self._after_absence()
         self._browsers[send] = time.monotonic()
-        if first:
-            await self.note("joined")
-        if self.stage == "test":
-            self._start()
+        async with self._joining:
+            if first:
+                await self._after_absence()
+                await self.note("joined")
+            if self.stage == "test":
+                self._start()
         await send(self.message())
 
     async def leave(self, send: Send, why: str = "left") -> None:
@@ -136,11 +138,12 @@ class Attendance:
         return Journals(str(folder))
 
     def _start(self) -> None:
-        if self._session is None:
+        if self._session is None and self._log is not None:  # else it was closed, or deleted
             where = self.study.folder(self.participant) / "evaluation"
             evaluation = self.study.evaluation(self.participant)
+            restarts = sum(event["kind"] == "restarted" for event in self._events)
             self._session = Session(
-                self.participant.name, evaluation, where, self._changed, self._answered
+                self.participant.name, evaluation, where, restarts, self._changed, self._answered
             )
             self._session.start()
 
@@ -335,9 +338,9 @@ class Attendances:
             OmnimeterError: What is stored of them cannot be read.
         """
         async with self._opening:
-            if token not in self._there and (found := self.find(token)) is not None:
+            if token not in self._there and (known := self.find(token)) is not None:
                 loop = asyncio.get_running_loop()
-                self._there[token] = await asyncio.to_thread(Attendance, *found, loop)
+                self._there[token] = await asyncio.to_thread(Attendance, *known, loop)
             return self._there.get(token)
 
     def now(self) -> Mapping[str, Attendance]:

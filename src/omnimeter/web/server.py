@@ -29,7 +29,7 @@ STATIC = Path(str(resources("omnimeter.web") / "static"))
 LARGEST_MESSAGE = 128 * 1024
 """Bytes of a message of a browser."""
 
-MESSAGES, SECONDS = 40, 10.0
+MESSAGES, SECONDS = 300, 10.0  # as fast as keys are repeated, and more
 """A browser may send so many messages in so many seconds."""
 
 BROWSERS = 4
@@ -53,8 +53,9 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
-NOT_FOUND, EXPIRED, TOO_MANY = 4404, 4410, 4429
-"""Why a socket is closed: the link is of nobody, is too old, or is used too much."""
+NOT_FOUND, EXPIRED, TOO_MANY, TROUBLE = 4404, 4410, 4429, 4500
+"""Why a socket is closed: the link is of no participant, is too old, is used too much, or what is
+stored cannot be used."""
 
 
 def languages() -> dict[str, dict[str, str]]:
@@ -86,11 +87,12 @@ def texts_of(design: Design) -> dict[str, Any]:
     }
 
 
-def application(root: Path) -> FastAPI:
+def application(root: Path, host: str = "127.0.0.1") -> FastAPI:
     """The application that serves the studies in a folder.
 
     Args:
         root: A folder of studies, or that of one.
+        host: Where it listens.
 
     Raises:
         StoreError: A study is damaged.
@@ -107,7 +109,7 @@ def application(root: Path) -> FastAPI:
             await there.close()
 
     app = FastAPI(title="Omnimeter", lifespan=lifespan, docs_url=None, redoc_url=None)
-    app.state.there, app.state.root = there, root
+    app.state.there, app.state.root, app.state.host = there, root, host
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_headers(app)
     add_participants(app, there)
@@ -142,24 +144,24 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
 
     @app.get("/p/{token}")
     async def participant(token: str) -> Response:
-        found = there.find(token)
-        answer = page("participant" if found else "nobody")
-        answer.status_code = 200 if found else 404
+        known = there.find(token)
+        answer = page("participant" if known else "unknown")
+        answer.status_code = 200 if known else 404
         return answer
 
     @app.get("/p/{token}/texts")
     async def texts(token: str) -> dict[str, Any]:
-        found = there.find(token)
-        if found is None:
+        known = there.find(token)
+        if known is None:
             raise HTTPException(404, "This link is not of any participant.")
-        return texts_of(found[0].design)
+        return texts_of(known[0].design)
 
     @app.post("/p/{token}/withdraw")
     async def withdraw(token: str) -> dict[str, bool]:
-        found = there.find(token)
-        if found is None:
+        known = there.find(token)
+        if known is None:
             raise HTTPException(404, "This link is not of any participant.")
-        study, one = found
+        study, one = known
         attendance = there.now().get(token)
         await there.forget(token)
         await asyncio.to_thread(study.withdraw, one)
@@ -169,15 +171,19 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
 
     @app.websocket("/p/{token}/ws")
     async def connect(socket: WebSocket, token: str) -> None:
-        found = there.find(token) if _is_own(socket) else None
+        known = there.find(token) if _is_own(socket) else None
         await socket.accept()
-        if found is None:
+        if known is None:
             await socket.close(NOT_FOUND)
             return
-        if found[1].expires and time.time() > found[1].expires:
+        if known[1].expires and time.time() > known[1].expires:
             await socket.close(EXPIRED)
             return
-        attendance = await there.of(token)
+        try:
+            attendance = await there.of(token)
+        except OmnimeterError:  # `omnimeter study status` tells more
+            await socket.close(TROUBLE)
+            return
         everyone = sum(each.browsers for each in there.now().values())
         if attendance is None or attendance.browsers >= BROWSERS or everyone >= CONNECTIONS:
             await socket.close(TOO_MANY)

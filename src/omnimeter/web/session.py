@@ -25,6 +25,12 @@ from omnimeter.results.journal import Journals
 
 Record = Callable[[Mapping[str, Any]], None]
 
+STEPS = 10**7
+"""Steps of an exercise at the most, as ``View.seq`` counts them."""
+
+EXERCISES = 10**6
+"""Exercises of a test at the most, likewise."""
+
 
 class Phase(StrEnum):
     """What a desk waits for."""
@@ -46,6 +52,7 @@ class View:
 
     Attributes:
         seq: Counts what the desk has waited for; an answer names it, so that none counts twice.
+            It follows from exercise and step, so that it is the same after an interruption.
         phase: What it waits for.
         exercise: The number of the exercise, from 1 on.
         step: How many actions have been done in it.
@@ -71,6 +78,7 @@ class ParticipantDesk(Desk):
     Args:
         done: How many exercises are stored; they are not taken again.
         under_way: How many exercises had been begun when the test was interrupted.
+        restarts: How often an exercise was begun anew; answers from before are stale.
         changed: Told of every new view, in the thread of the test.
         record: Told of every answer with what the browser says of it, in the same thread.
     """
@@ -79,9 +87,11 @@ class ParticipantDesk(Desk):
         self,
         done: int = 0,
         under_way: int = 0,
+        restarts: int = 0,
         changed: Callable[[View], None] = lambda view: None,  # noqa: ARG005
         record: Record = lambda told: None,  # noqa: ARG005
     ) -> None:
+        self._first = restarts * EXERCISES * STEPS
         self._condition, self._changed, self._record = Condition(), changed, record
         self._view = View(exercise=done)
         self._answer: int | None = None
@@ -133,12 +143,13 @@ class ParticipantDesk(Desk):
     def begin(self, actions: int) -> None:
         """Wait until the participant wants the next exercise, unless it had been begun."""
         exercise = self._view.exercise + 1
+        seq = self._first + exercise * STEPS
         if exercise > self._resumed:
-            self._show(phase=Phase.READY, exercise=exercise, step=0, actions=actions)
+            self._show(phase=Phase.READY, exercise=exercise, step=0, actions=actions, seq=seq)
             self._wait(Phase.READY)
         self._show(
-            phase=Phase.BUSY, exercise=exercise, step=0, actions=actions,
-            seq=self._view.seq + 1, scene=None, reward=0.0,
+            phase=Phase.BUSY, exercise=exercise, step=0, actions=actions, seq=seq + 1,
+            scene=None, reward=0.0,
         )  # fmt: skip
 
     def ask(self, scene: Scene, reward: float) -> int:
@@ -172,9 +183,10 @@ class ParticipantDesk(Desk):
             self._condition.wait_for(lambda: self._closed or self._view.phase is not phase)
             if self._closed:
                 raise KeyboardInterrupt
-            answer, told, seq = self._answer, self._told, self._view.seq
+            answer, told, view = self._answer, self._told, self._view
         if told is not None:
-            self._record({"seq": seq, **told})
+            place = {"seq": view.seq, "exercise": view.exercise, "step": view.step + 1}
+            self._record({**place, **told})
         return answer
 
 
@@ -185,6 +197,7 @@ class Session:
         participant: The name of the participant.
         evaluation: The test, whose only agent is this person.
         directory: Where it is stored; it goes on there.
+        restarts: As for ``ParticipantDesk``.
         changed: Told of every new view, in the thread of the test.
         record: As for ``ParticipantDesk``.
     """
@@ -194,6 +207,7 @@ class Session:
         participant: str,
         evaluation: Evaluation,
         directory: Path,
+        restarts: int = 0,
         changed: Callable[[View], None] = lambda view: None,  # noqa: ARG005
         record: Record = lambda told: None,  # noqa: ARG005
     ) -> None:
@@ -202,9 +216,10 @@ class Session:
         layout = Layout(directory)
         done = under_way = 0
         if layout.spec.exists():
-            done = len(results.Record(directory).outcomes())
-            under_way = len(Journals(str(layout.journal)).keys())
-        self.desk = ParticipantDesk(done, under_way, changed, record)
+            keys = {f"{key:016x}" for key in results.Record(directory).outcomes().keys.tolist()}
+            done = len(keys)
+            under_way = len(Journals(str(layout.journal)).keys() - keys)
+        self.desk = ParticipantDesk(done, under_way, restarts, changed, record)
         self._thread = Thread(target=self._run, name=f"session {participant}", daemon=True)
 
     def start(self) -> None:

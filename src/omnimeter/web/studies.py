@@ -8,7 +8,6 @@ import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any, Literal
@@ -217,7 +216,7 @@ def read_design(path: str | Path) -> Design:
 
 @dataclass(frozen=True)
 class Participant(JsonData):
-    """Somebody who was invited.
+    """A person who was invited.
 
     Attributes:
         name: How tables call them.
@@ -244,6 +243,7 @@ class Study:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._changed, self._read_before = -1, dict[str, Participant]()
         content = self._read()
         self.design = Design.from_json(json.dumps(content["design"]), str(self._file))
         self.seed = int(content["seed"])
@@ -302,13 +302,18 @@ class Study:
         person = Spec("person-v1", {"participant": participant.name})
         return self.design.evaluation(person, self.seed, participant.number)
 
-    @cached_property
+    @property
     def _known(self) -> dict[str, Participant]:
-        known = {}
-        for file in sorted(self.path.glob("participants/*/participant.json")):
-            one = Participant.from_json(file.read_text(encoding="utf-8"), str(file))
-            known[one.token] = one
-        return known
+        """The participants by their tokens; those whom another process has invited too."""
+        folder = self.path / "participants"
+        changed = folder.stat().st_mtime_ns if folder.exists() else 0
+        if changed != self._changed:
+            known = {}
+            for file in sorted(folder.glob("p*/participant.json")):
+                one = Participant.from_json(file.read_text(encoding="utf-8"), str(file))
+                known[one.token] = one
+            self._changed, self._read_before = changed, known
+        return self._read_before
 
     @property
     def participants(self) -> list[Participant]:
@@ -317,8 +322,7 @@ class Study:
 
     def find(self, token: str) -> Participant | None:
         """Whose link it is."""
-        found = self._known.get(token)
-        return found if found and secrets.compare_digest(found.token, token) else None
+        return self._known.get(token)
 
     def invite(self, count: int = 1, days: float = 0.0) -> list[Participant]:
         """Make links for further participants.
@@ -338,30 +342,31 @@ class Study:
         expires = time.time() + 86_400 * days if days else 0.0
         new = []
         for number in range(first, first + count):
-            name, token = f"p{number + 1:04d}", secrets.token_urlsafe(18)
-            one = Participant(name, token, number, expires)
-            files.make_directory(self.folder(one), mode=0o700)
+            one = Participant(f"p{number + 1:04d}", secrets.token_urlsafe(18), number, expires)
+            folder = self.folder(one)
+            unfinished = folder.with_name(f".{folder.name}-{one.token}")
+            files.make_directory(unfinished, mode=0o700)
             content = (json.dumps(one.to_json()) + "\n").encode()
-            files.write(self.folder(one) / "participant.json", content)
-            self._known[token] = one
+            files.write(unfinished / "participant.json", content)
+            with files.write_errors(folder):
+                unfinished.rename(folder)  # an error if another process has just given the number
             new.append(one)
         return new
 
     def _next_number(self) -> int:
-        """A number that nobody had, those who have withdrawn included."""
+        """A number that no participant had, those who have withdrawn included."""
         given = [each.number + 1 for each in self._known.values()]
         gone = [int(line["number"]) + 1 for line in read_log(self.path / "withdrawn.log")]
         return max([*given, *gone], default=0)
 
     def withdraw(self, participant: Participant) -> None:
-        """Delete everything of a participant; that somebody withdrew is kept, not who.
+        """Delete everything of a participant; that a person withdrew is kept, not who.
 
         Raises:
             StoreError: It cannot be deleted.
         """
         with Log(self.path / "withdrawn.log", {"of": "withdrawals"}) as log:
             log.add({"number": participant.number, "time": time.time()})
-        self._known.pop(participant.token, None)
         folder = self.folder(participant)
         with files.write_errors(folder):
             gone = folder.with_name(f".{folder.name}-withdrawn")
