@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -272,7 +272,7 @@ def _bar(total: int, *, hidden: bool) -> Iterator[Callable[[int, int], None]]:
         yield tell
 
 
-def _print_table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _print_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.table import Table
     from rich.text import Text
 

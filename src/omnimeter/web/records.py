@@ -123,9 +123,8 @@ def answers(study: Study) -> Iterator[dict[str, Any]]:
     for participant in study.participants:
         for event in study.events(participant):
             if event["kind"] == "answered":
-                given = {
-                    each.name: event["answers"].get(each.name) for each in study.design.questions
-                }
+                names = [each.name for each in study.design.questions]
+                given = {name: event["answers"].get(name) for name in names}
                 yield {"participant": participant.name, "answered": event["time"], **given}
 
 

@@ -183,17 +183,17 @@ class SimulatedParticipant:
 
     async def _answer(self, state: Message) -> Message | None:
         """What the page would send."""
+        seq, phase = state.get("seq", -1), state.get("phase")
+        if self._pending is not None and (self.stage != "test" or seq > self._pending["seq"]):
+            if self._pending["type"] == "act":
+                self._acted(self._pending)
+            self._pending, self._is_sent = None, False
         if self.stage == "consent":
             return {"type": "consent", "given": True}
         if self.stage == "instructions":
             return {"type": "instructed"}
         if self.stage == "questionnaire":
             return {"type": "answers", "answers": await asyncio.to_thread(self._questionnaire)}
-        seq, phase = state.get("seq", -1), state.get("phase")
-        if self._pending is not None and seq > self._pending["seq"]:
-            if self._pending["type"] == "act":
-                self._acted(self._pending)
-            self._pending, self._is_sent = None, False
         if phase not in ("ready", "asked") or self._is_sent:
             return None
         await asyncio.sleep(max(0.0, self._sent + PAUSE - time.monotonic()))

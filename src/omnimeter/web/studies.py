@@ -356,7 +356,7 @@ class Study:
     def _next_number(self) -> int:
         """A number that no participant had, those who have withdrawn included."""
         given = [each.number + 1 for each in self._known.values()]
-        gone = [int(line["number"]) + 1 for line in read_log(self.path / "withdrawn.log")]
+        gone = [int(line["withdrawn"]) + 1 for line in read_log(self.path / "withdrawn.log")]
         return max([*given, *gone], default=0)
 
     def withdraw(self, participant: Participant) -> None:
@@ -366,7 +366,7 @@ class Study:
             StoreError: It cannot be deleted.
         """
         with Log(self.path / "withdrawn.log", {"of": "withdrawals"}) as log:
-            log.add({"number": participant.number, "time": time.time()})
+            log.add({"withdrawn": participant.number, "time": time.time()})
         folder = self.folder(participant)
         with files.write_errors(folder):
             gone = folder.with_name(f".{folder.name}-withdrawn")
