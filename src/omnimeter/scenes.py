@@ -144,7 +144,8 @@ def to_svg(drawn: Picture, *, title: str = "") -> str:
 
 def _element(shape: Shape) -> str:
     given = "".join(f' {name}="{escape(str(value))}"' for name, value in shape.attributes.items())
-    return f"<{shape.tag}{given}>{escape(shape.text)}</{shape.tag}>"
+    text = "".join(each if each.isprintable() else " " for each in shape.text)  # XML has no others
+    return f"<{shape.tag}{given}>{escape(text)}</{shape.tag}>"
 
 
 def _regular(corners: int, turn: float = 0.0, inner: float = 1.0) -> list[tuple[float, float]]:
