@@ -49,7 +49,7 @@ class Counter(Chooser):
         return self.chosen[place]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
 def test_a_server_that_is_killed_loses_nothing(tmp_path, seed):
     study, (participant,) = study_in(tmp_path / "s", consent="Yes?")
     port, rng = free_port(), random.Random(seed)
@@ -64,7 +64,7 @@ def test_a_server_that_is_killed_loses_nothing(tmp_path, seed):
     playing.start()
     kills = 0
     try:
-        while playing.is_alive() and kills < 4:
+        while playing.is_alive() and kills < 3:
             seen = len(acknowledged)
             while playing.is_alive() and len(acknowledged) == seen:
                 time.sleep(0.005)
@@ -140,7 +140,7 @@ def test_reloading_goes_on_at_the_exact_step(tmp_path):
         assert shown == state
         again.act(shown)
         again.close()
-    assert [each["step"] for each in acts(study, one)] == [1, 2, 3]
+    assert [each["step"] for each in acts(study, one)] == [0, 1, 2]
     assert all(each["reaction"] == 7 and each["received"] > 0 for each in acts(study, one))
 
 

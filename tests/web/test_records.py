@@ -47,8 +47,8 @@ def test_how_far_participants_are(tmp_path):
     told = [
         {"kind": "joined"},
         {"kind": "instructed"},
-        *({"kind": "act", "exercise": 1, "step": step} for step in range(1, 7)),
-        {"kind": "act", "exercise": 2, "step": 1},
+        *({"kind": "act", "exercise": 1, "step": step} for step in range(6)),
+        {"kind": "act", "exercise": 2, "step": 0},
         {"kind": "left"},
         {"kind": "resumed", "away": 3.0},
     ]

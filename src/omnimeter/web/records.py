@@ -66,7 +66,7 @@ def interactions(study: Study) -> Iterator[dict[str, Any]]:
     """
     for participant in study.participants:
         told = {
-            (int(event["exercise"]), int(event["step"])): event
+            (int(event["exercise"]), int(event["step"]) + 1): event
             for event in study.events(participant)
             if event["kind"] == "act"
         }

@@ -185,7 +185,7 @@ class ParticipantDesk(Desk):
                 raise KeyboardInterrupt
             answer, told, view = self._answer, self._told, self._view
         if told is not None:
-            place = {"seq": view.seq, "exercise": view.exercise, "step": view.step + 1}
+            place = {"seq": view.seq, "exercise": view.exercise, "step": view.step}
             self._record({**place, **told})
         return answer
 
