@@ -127,6 +127,11 @@ class SimulatedParticipant:
         chooser: Chooses the actions.
         rng: The source of the randomness of its answers to the questionnaire.
         acted: Told of every action whose effect it has seen.
+        pause: Seconds from an answer to the next.
+
+    Attributes:
+        stage: What it is at.
+        sent: The second of the monotonic clock at which it last answered.
     """
 
     def __init__(
@@ -136,13 +141,15 @@ class SimulatedParticipant:
         chooser: Chooser,
         rng: np.random.Generator,
         acted: Callable[[Message], None] = lambda message: None,  # noqa: ARG005
+        pause: float = PAUSE,
     ) -> None:
+        self._pause = pause
         self._page = f"{address}/p/{token}"
         self._chooser, self._rng, self._acted = chooser, rng, acted
         self._pending: dict[str, Any] | None = None
         self._is_sent = False  # by this connection
         self._began = self._seen = time.monotonic()
-        self._sent = 0.0
+        self.sent = 0.0
         self.stage = ""
 
     async def play(self) -> str:
@@ -196,13 +203,13 @@ class SimulatedParticipant:
             return {"type": "answers", "answers": await asyncio.to_thread(self._questionnaire)}
         if phase not in ("ready", "asked") or self._is_sent:
             return None
-        await asyncio.sleep(max(0.0, self._sent + PAUSE - time.monotonic()))
-        self._sent, self._is_sent = time.monotonic(), True
+        await asyncio.sleep(max(0.0, self.sent + self._pause - time.monotonic()))
+        self.sent, self._is_sent = time.monotonic(), True
         if self._pending is None:
             self._pending = {"type": "ready", "seq": seq}
             if phase == "asked":
                 action = self._chooser.choose(state, offered(state["scene"]))
-                reaction, shown = self._sent - self._seen, self._seen - self._began
+                reaction, shown = self.sent - self._seen, self._seen - self._began
                 times = {"reaction": round(1000 * reaction), "shown": round(1000 * shown)}
                 self._pending = {"type": "act", "seq": seq, "action": action, **times}
         return self._pending
