@@ -83,6 +83,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/pworld.py
 	$(BIN)/python benchmarks/journal.py
 	$(BIN)/python benchmarks/perturbation.py
+	$(BIN)/python benchmarks/people.py
 
 clean:
 	rm -rf .venv .venv-numba .venv-cluster build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -300,6 +300,10 @@ def test_pages_are_asked_for_no_faster_than_the_server_allows(tmp_path):
                 flood.send('{"type":"alive"}')
             with pytest.raises(ConnectionClosed, match="4429"):
                 read(flood)
+        with connect(socket) as large:
+            large.send(json.dumps({"type": "answers", "answers": "x" * 200_000}))
+            with pytest.raises(ConnectionClosed, match="1009"):
+                read(large)
         client = SimulatedParticipant(
             address, one.token, RandomChooser(np.random.default_rng(0)), np.random.default_rng(0)
         )
