@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import webbrowser
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -77,6 +76,8 @@ def serve(
             console().print(said, markup=False, soft_wrap=True)
         console().print("Ctrl-C ends it.")
         if open_page:
+            import webbrowser
+
             webbrowser.open(own)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)  # which the server raises again at its end
