@@ -21,6 +21,7 @@ from omnimeter.payoffs.functions import running_averages
 from omnimeter.protocols import Result
 from omnimeter.protocols.sample import payoff_bounds
 from omnimeter.reports.comparisons import Comparison
+from omnimeter.reports.distributions import BoxFigure, HistogramFigure
 from omnimeter.reports.scores import (
     EXERCISE,
     REPETITION,
@@ -128,7 +129,9 @@ class StripFigure:
     unit: str = EXERCISE
 
 
-Figure = DotFigure | CurveFigure | StripFigure | TimeFigure | BoundsFigure
+Figure = (
+    DotFigure | CurveFigure | StripFigure | TimeFigure | BoundsFigure | HistogramFigure | BoxFigure
+)
 
 _DOTTED = "A dotted bar goes on beyond the edge."
 _HOLLOW = "A hollow dot has no interval."

@@ -16,6 +16,12 @@ import numpy as np
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.agent import FloatArray
 from omnimeter.reports import style
+from omnimeter.reports.distributions import (
+    BoxFigure,
+    HistogramFigure,
+    draw_boxes,
+    draw_histograms,
+)
 from omnimeter.reports.figures import (
     Curve,
     CurveFigure,
@@ -410,6 +416,10 @@ def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool
                 draw_times(figure, canvas)
             case BoundsFigure():
                 draw_bounds(figure, canvas)
+            case HistogramFigure():
+                draw_histograms(figure, places, canvas)
+            case BoxFigure():
+                draw_boxes(figure, places, canvas)
             case _ if style.few(len(places)):
                 _in_one_panel(figure, places, canvas)
             case _:
