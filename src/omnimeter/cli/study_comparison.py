@@ -78,6 +78,7 @@ HEADINGS = {
     "memories": "What memory changes",
     "variance": "Repeated-measures analysis of variance of people and each agent",
     "exercises": "By exercise",
+    "quartiles": "Medians and quartiles",
     "relations": "Payoff and complexity",
     "positions": "By position in the test",
     "reactions": "How long people took",

@@ -72,13 +72,18 @@ class DotFigure:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A value that depends on another, with intervals; ``None`` where an end cannot be said."""
+    """A value that depends on another, with intervals; ``None`` where an end cannot be said.
+
+    Attributes:
+        points: Single values that are drawn with it, with their places.
+    """
 
     label: str
     places: tuple[float, ...]
     values: tuple[float, ...]
     lows: tuple[float | None, ...]
     highs: tuple[float | None, ...]
+    points: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class Taker:
     @property
     def name(self) -> str:
         """What tables and figures call them."""
-        return self.agent if self.memory is None else f"{self.agent}, {self.memory}"
+        return self.agent if self.memory in (None, BOTH) else f"{self.agent}, {self.memory}"
 
 
 @dataclass(frozen=True)
@@ -377,7 +377,8 @@ class People:
         """How long participants took, in each exercise and in all (an empty name)."""
         known = []
         rows = self.taken.reactions
-        for place, name in [*enumerate(self.taken.exercises), (-1, "")]:
+        names = list(enumerate(self.taken.exercises)) if len(self.taken.exercises) > 1 else []
+        for place, name in [*names, (-1, "")]:
             own = [np.concatenate(row) if place < 0 else row[place] for row in rows]
             medians = [float(np.median(each)) / 1e3 for each in own if len(each)]
             if medians:

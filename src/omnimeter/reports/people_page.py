@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from omnimeter.contract import InvalidInputError
+from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Correlation, Estimate
 from omnimeter.estimation.variance import Effect
 from omnimeter.reports import style
@@ -38,6 +39,7 @@ from omnimeter.reports.text import (
     decimals,
     grouped,
     interval,
+    listed,
     number,
     p_value,
     printable,
@@ -102,10 +104,10 @@ def mean_table(people: People) -> Table:
     return Table(tuple(headings), tuple(rows))
 
 
-_SIDES = {Verdict.BETTER: "{} better", Verdict.WORSE: "{} worse"}
+_SIDES = {Verdict.BETTER: "{} got more", Verdict.WORSE: "{} got less"}
 
 
-def _difference_table(differences: Sequence[Difference], heading: str, side: str) -> Table | None:
+def _difference_table(differences: Sequence[Difference], side: str) -> Table | None:
     """Paired differences; ``side`` is what the first of each pair is called."""
     if not differences:
         return None
@@ -131,7 +133,7 @@ def _difference_table(differences: Sequence[Difference], heading: str, side: str
             ]
         rows.append(tuple(row))
     kind = "Simultaneous 95 %" if len(differences) > 1 else "95 % interval"
-    headings = ["Agent", heading, kind, "Participants", "Differ in", "p"]
+    headings = ["Agent", "Difference", kind, "Participants", "Differ in", "p"]
     headings += ["Level", "95 % interval of the level"] * leveled
     return Table((*headings, "Verdict"), tuple(rows))
 
@@ -161,6 +163,23 @@ def _effect(effect: Effect) -> tuple[Cell, ...]:
         _number(effect.share.value, 3, "share"),
         _ends(effect.share, 3, "share_"),
     )
+
+
+def exercise_table(people: People) -> Table | None:
+    """Means and correlations with complexity by exercise (Lambda thesis, Table 6.2)."""
+    table = group_table(people.groups, people.taken.unit.capitalize())
+    known = {(each.taker, each.exercise): each.pearson for each in people.relations}
+    if table is None or len(people.taken.exercises) < 2:
+        return table
+    headings = (*table.headings[:6], "r", "p of r")
+    rows = []
+    for each, row in zip(people.groups, table.rows, strict=True):
+        r = known.get((each.taker, each.place))
+        value = _known(_value(r))
+        p = None if r is None or value is None else r.p_value
+        further = _number(value, 3, "pearson"), Cell(p_value(p), {"pearson_p_value": p})
+        rows.append((*row[:6], *further))
+    return Table(headings, tuple(rows))
 
 
 def group_table(groups: Sequence[Group], heading: str) -> Table | None:
@@ -212,6 +231,14 @@ def relation_table(people: People) -> Table | None:
     return Table(("Agent", "Exercise", "n", *pearson, *spearman), rows) if rows else None
 
 
+def _of_all(people: People) -> Table | None:
+    """The correlations over all exercises alone."""
+    table = relation_table(people)
+    if table is None:
+        return None
+    return replace(table, rows=tuple(row for row in table.rows if row[1].text == ALL))
+
+
 def reaction_table(people: People) -> Table | None:
     """How long participants took."""
     rows = tuple(
@@ -254,12 +281,14 @@ def question_table(people: People) -> Table | None:
 
 def tables_of(people: People) -> dict[str, Table]:
     """All tables, by their names."""
+    several = len(people.taken.exercises) > 1
     tables = {
         "means": mean_table(people),
-        "differences": _difference_table(people.differences, "People minus agent", "people"),
-        "memories": _difference_table(people.memories, "Carried minus fresh", "carried memory"),
+        "differences": _difference_table(people.differences, "people"),
+        "memories": _difference_table(people.memories, "carried"),
         "variance": variance_table(people),
-        "exercises": group_table(people.groups, people.taken.unit.capitalize()),
+        "exercises": exercise_table(people),
+        "quartiles": group_table(people.groups, "Exercise") if several else None,
         "relations": relation_table(people),
         "positions": group_table(people.by_position, "Position"),
         "reactions": reaction_table(people),
@@ -299,18 +328,17 @@ def sentences_of(people: People) -> list[str]:
         verdict = {
             Verdict.BETTER: "people got more",
             Verdict.WORSE: "people got less",
+            Verdict.TOO_FEW: "too few participants",
         }.get(each.verdict, "no difference is shown")
         said.append(f"{what} ({ends}): {verdict}.")
     for each in people.memories:
-        what = number(each.estimate.value, 3, signed=True)
-        if not each.differing:
-            said.append(
-                f"{each.first.agent} got the same with carried and with fresh memory in every "
-                f"{taken.unit}."
-            )
-            continue
-        ends = interval(each.estimate.low, each.estimate.high, 3, signed=True)
-        said.append(f"{each.first.agent}, carried minus fresh memory: {what} ({ends}).")
+        if each.differing:
+            ends = interval(each.estimate.low, each.estimate.high, 3, signed=True)
+            what = number(each.estimate.value, 3, signed=True)
+            said.append(f"{each.first.agent}, carried minus fresh memory: {what} ({ends}).")
+    if same := [each.first.agent for each in people.memories if not each.differing]:
+        same_memory = "got the same with carried and with fresh memory in every exercise"
+        said.append(f"{listed(same)} {same_memory}.")
     return said
 
 
@@ -364,10 +392,17 @@ def figures_of(people: People) -> list[Figure]:
             )
         )
     points = {t.name: people.points(t) for t in taken.takers if len(people.points(t)[0])}
-    if points and all(np.ptp(x) > 0 for x, _ in points.values()):
-        lines = line_figure(points)
-        drawn.append(lines)
+    lines = line_figure(points) if all(np.ptp(x) > 0 for x, _ in points.values()) else None
+    if lines is not None:
+        curves = (replace(each, points=_pairs(*points[each.label])) for each in lines.curves)
+        caption = lines.caption.partition(" Whether a straight line")[0]
+        caption += " Each dot is one exercise."
+        drawn.append(replace(lines, curves=tuple(curves), caption=caption))
     return [each for each in drawn if each is not None]
+
+
+def _pairs(x: FloatArray, y: FloatArray) -> tuple[tuple[float, float], ...]:
+    return tuple(zip(x.tolist(), y.tolist(), strict=True))
 
 
 def _places(people: People, figure: Figure) -> Mapping[str, int]:
@@ -437,6 +472,7 @@ def render_people(people: People, svgs: Mapping[str, str], data: str, latex: str
         people=people,
         taken=people.taken,
         tables=tables_of(people),
+        whole=_of_all(people),
         figures={figure.name: figure for figure in figures_of(people)},
         drawn={name: Markup(svg) for name, svg in svgs.items()},
         signs=dict(signs),
