@@ -122,18 +122,20 @@ def _difference_table(differences: Sequence[Difference], side: str) -> Table | N
             _number(each.estimate.value, places, "difference", signed=True),
             _ends(each.estimate, places, signed=True),
             Cell(str(each.estimate.count), {"participants": each.estimate.count}),
-            Cell(f"{each.differing} of {each.exercises}", {"differing": each.differing}),
             Cell(p_value(each.p_value), {"p_value": each.p_value}),
             Cell(said, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
         ]
-        if leveled:
+        if not leveled:
+            data = {"differing": each.differing}
+            row.insert(4, Cell(f"{each.differing} of {each.exercises}", data))
+        else:
             row[-1:-1] = [
                 _number(_value(each.level), 1, "level", signed=True),
                 _ends(each.level, 1, "level_", signed=True),
             ]
         rows.append(tuple(row))
     kind = "Simultaneous 95 %" if len(differences) > 1 else "95 % interval"
-    headings = ["Agent", "Difference", kind, "Participants", "Differ in", "p"]
+    headings = ["Agent", "Difference", kind, "Participants", *["Differ in"] * (not leveled), "p"]
     headings += ["Level", "95 % interval of the level"] * leveled
     return Table((*headings, "Verdict"), tuple(rows))
 
@@ -165,20 +167,26 @@ def _effect(effect: Effect) -> tuple[Cell, ...]:
     )
 
 
+def _cut(table: Table, columns: int) -> Table:
+    """The first columns of a table."""
+    return Table(table.headings[:columns], tuple(row[:columns] for row in table.rows))
+
+
 def exercise_table(people: People) -> Table | None:
     """Means and correlations with complexity by exercise (Lambda thesis, Table 6.2)."""
     table = group_table(people.groups, people.taken.unit.capitalize())
     known = {(each.taker, each.exercise): each.pearson for each in people.relations}
     if table is None or len(people.taken.exercises) < 2:
         return table
-    headings = (*table.headings[:6], "r", "p of r")
+    table = _cut(table, 6)
+    headings = (*table.headings, "r", "p of r")
     rows = []
     for each, row in zip(people.groups, table.rows, strict=True):
         r = known.get((each.taker, each.place))
         value = _known(_value(r))
         p = None if r is None or value is None else r.p_value
         further = _number(value, 3, "pearson"), Cell(p_value(p), {"pearson_p_value": p})
-        rows.append((*row[:6], *further))
+        rows.append((*row, *further))
     return Table(headings, tuple(rows))
 
 
@@ -282,6 +290,7 @@ def question_table(people: People) -> Table | None:
 def tables_of(people: People) -> dict[str, Table]:
     """All tables, by their names."""
     several = len(people.taken.exercises) > 1
+    positions = group_table(people.by_position, "Position")
     tables = {
         "means": mean_table(people),
         "differences": _difference_table(people.differences, "people"),
@@ -290,7 +299,7 @@ def tables_of(people: People) -> dict[str, Table]:
         "exercises": exercise_table(people),
         "quartiles": group_table(people.groups, "Exercise") if several else None,
         "relations": relation_table(people),
-        "positions": group_table(people.by_position, "Position"),
+        "positions": positions and _cut(positions, 6),
         "reactions": reaction_table(people),
         "questions": question_table(people),
     }
@@ -379,16 +388,21 @@ def figures_of(people: People) -> list[Figure]:
     for taker in people.agents:
         by_agent.setdefault(taker.agent, []).append(taker)
     groups = [[taker for taker in own if taker.name in known] for own in by_agent.values()]
-    for order, own in enumerate([group for group in groups if group] or [[]], 1):
+    if len(taken.exercises) == 1 and style.few(len(known)):  # all agents find room at one place
+        groups = [[taker for group in groups for taker in group]]
+    for order, own in enumerate([group for group in groups if group], 1):
         columns = {taker.name: [*known[taker.name].T] for taker in [Taker(PEOPLE), *own]}
-        against = f" and {own[0].agent}" if own else ""
+        against = listed(dict.fromkeys(taker.agent for taker in own))
+        places, across = taken.exercises, taken.unit.capitalize()
+        if len(places) == 1:
+            places, across = ("",), ""
         drawn.append(
             boxes(
                 f"boxes-{order}",
-                f"{taken.value}s by {taken.unit}: {PEOPLE}{against}",
+                f"{taken.value}s by {taken.unit}: {PEOPLE} and {against}",
                 columns,
-                taken.exercises,
-                (taken.unit.capitalize(), taken.value),
+                places,
+                (across, taken.value),
             )
         )
     points = {t.name: people.points(t) for t in taken.takers if len(people.points(t)[0])}
@@ -450,7 +464,7 @@ def comparison_json(people: People) -> dict[str, Any]:
     }
 
 
-_TEXTS = ("Exercise", "Test", "Position", "Effect", "Question", "How often which answer")
+_TEXTS = ("Effect", "Question", "How often which answer")
 
 
 def render_people(people: People, svgs: Mapping[str, str], data: str, latex: str) -> str:
