@@ -34,6 +34,7 @@ def compare(
     with the same randomness, in the same order. It does so with carried memory, as people have, and
     with fresh memory. That is stored in the study, so that a second call only computes.
     """
+    from omnimeter.cli.scores import damaged_json, leave_if_damaged
     from omnimeter.reports.people_page import comparison_json, write_people_report
     from omnimeter.web.comparison import compare as compared
     from omnimeter.web.studies import Study
@@ -50,11 +51,15 @@ def compare(
     written = {} if out is None else write_people_report(people, out)
     if json:
         places = {name: str(path) for name, path in written.items()}
-        print_json({**comparison_json(people), "files": places})
-        return
-    _print(people)
-    for name, path in written.items():
-        console().print(f"{name.capitalize()}: {path}", markup=False, soft_wrap=True)
+        damaged = damaged_json(people.taken.damaged)
+        print_json({**comparison_json(people), "files": places, "damaged": damaged})
+    else:
+        _print(people)
+        for name, path in written.items():
+            console().print(f"{name.capitalize()}: {path}", markup=False, soft_wrap=True)
+    leave_if_damaged(people.taken.damaged)
+    if people.missing:
+        raise typer.Exit(3)
 
 
 def _print(people: People) -> None:

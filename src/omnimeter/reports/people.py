@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.errors import StoreError
 from omnimeter.estimation import (
     Correlation,
     Estimate,
@@ -102,6 +104,7 @@ class Taken:
         reactions: The milliseconds that participants took for their answers, by columns: for each
             participant those of each exercise.
         questions: What was asked at the end.
+        damaged: The directories of tests that are damaged, and why.
     """
 
     title: str
@@ -116,6 +119,7 @@ class Taken:
     levels: Mapping[Taker, FloatArray] = field(default_factory=dict)
     reactions: Sequence[Sequence[FloatArray]] = ()
     questions: Sequence[Questions] = ()
+    damaged: Mapping[Path, StoreError] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:
@@ -262,6 +266,13 @@ class People:
     def agents(self) -> list[Taker]:
         """All takers but the people."""
         return [taker for taker in self.taken.takers if taker.memory is not None]
+
+    @cached_property
+    def missing(self) -> dict[Taker, int]:
+        """In the place of how many participants an agent has no complete test, if of any."""
+        known = {taker: len(self.taken.known(taker)[0]) for taker in self.agents}
+        whole = len(self.taken.participants)
+        return {taker: whole - count for taker, count in known.items() if count < whole}
 
     @cached_property
     def means(self) -> list[Mean]:

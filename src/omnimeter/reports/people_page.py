@@ -331,6 +331,11 @@ def sentences_of(people: People) -> list[str]:
     ]
     if got:
         said.append(f"Mean {taken.value.lower()}: {'; '.join(got)}.")
+    said += [
+        f"{taker.name} had faults in the place of {counted(count, 'participant')}, of whom it is "
+        "not compared."
+        for taker, count in people.missing.items()
+    ]
     for each in people.differences:
         ends = interval(each.estimate.low, each.estimate.high, 3, signed=True)
         what = f"People minus {each.second.name}: {number(each.estimate.value, 3, signed=True)}"
@@ -485,6 +490,7 @@ def render_people(people: People, svgs: Mapping[str, str], data: str, latex: str
     page: str = environment.get_template("people.html.j2").render(
         people=people,
         taken=people.taken,
+        damaged=[f"{path.parent.name}: {e.message}" for path, e in people.taken.damaged.items()],
         tables=tables_of(people),
         whole=_of_all(people),
         figures={figure.name: figure for figure in figures_of(people)},

@@ -70,7 +70,7 @@ def compare(
     if any(spec.id.startswith("person-") for spec in specs):
         message = "A person cannot take the place of another one."
         raise InvalidInputError(message, "Give other agents.")
-    present, absent = _tests(study)
+    present, absent, damaged = _tests(study)
     if not present:
         message = f"No participant of {study.path} has a complete test yet."
         advice = "Compare them when some have answered all exercises."
@@ -86,7 +86,8 @@ def compare(
         for participant in present
     ]
     _take(places, running_options(workers), tell)
-    return People(_gathered(study, present, absent, places, texts=texts))
+    taken = _gathered(study, present, absent, places, texts=texts)
+    return People(replace(taken, damaged=damaged))
 
 
 @dataclass(frozen=True)
@@ -216,10 +217,13 @@ def _test_of(
     return _Test(payoffs, complexities, nan, done, result.support)
 
 
-def _tests(study: Study) -> tuple[dict[Participant, _Test], dict[str, list[str]]]:
-    """The complete tests of participants, and the names of the others by what is missing."""
+def _tests(
+    study: Study,
+) -> tuple[dict[Participant, _Test], dict[str, list[str]], dict[Path, StoreError]]:
+    """The complete tests of participants, the others by what is missing, and what is damaged."""
     present: dict[Participant, _Test] = {}
     absent: dict[str, list[str]] = {}
+    damaged: dict[Path, StoreError] = {}
     for participant, directory in study:
         columns = study.design.places(study.seed, participant.number)
         evaluation, score = study.evaluation(participant), study.design.test is not None
@@ -230,9 +234,10 @@ def _tests(study: Study) -> tuple[dict[Participant, _Test], dict[str, list[str]]
             if any(event["kind"] == "blocked" for event in study.events(participant)):
                 why = "were away too long"
             absent.setdefault(why, []).append(participant.name)
-        except StoreError:
+        except StoreError as error:
+            damaged[directory] = error
             absent.setdefault("have damaged files", []).append(participant.name)
-    return present, absent
+    return present, absent, damaged
 
 
 def _gathered(
