@@ -66,7 +66,7 @@ def test_damaged_tests_are_named(omnimeter, tmp_path):
     shard.write_bytes(b"nothing")
     code, out, errors = omnimeter("study", "compare", study.path, "--agent", "random")
     assert code == 4
-    assert "1 of 2 participants took the whole test; left out: 1 have damaged files" in out
+    assert "1 of 2 participants took the whole test; left out: 1 with damaged files" in out
     assert "1 damaged file" in errors
 
 

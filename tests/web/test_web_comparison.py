@@ -194,8 +194,8 @@ def test_those_without_a_complete_test_are_counted_and_left_out(study):
     assert taken.absent == {
         "did not finish the test": (late.name,),
         "did not begin the test": (never.name,),
-        "were away too long": (blocked.name,),
-        "have damaged files": (damaged.name,),
+        "away too long": (blocked.name,),
+        "with damaged files": (damaged.name,),
     }
     assert taken.withdrawn == 1
     assert sentences_of(people)[0].startswith("4 of 9 participants took the whole test; left out:")

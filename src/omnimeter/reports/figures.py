@@ -350,10 +350,10 @@ class LearningSums:
         if agent in self._sums:
             self._fold(agent)
             return _curve_of_sums(label, places, self._sums[agent])
-        known = [each for each in self._supports if each is not None]
-        complete = len(known) == len(self._supports)
-        support = (min(low for low, _ in known), max(high for _, high in known))
-        return _curve_of_values(label, places, self._values[agent], support if complete else None)
+        known, support = [each for each in self._supports if each is not None], None
+        if known and len(known) == len(self._supports):
+            support = min(low for low, _ in known), max(high for _, high in known)
+        return _curve_of_values(label, places, self._values[agent], support)
 
     def figure(self, names: Mapping[Spec, str]) -> CurveFigure | None:
         """The figure of agents by their names; ``None`` where there is nothing to draw."""

@@ -232,11 +232,11 @@ def _tests(
         except _UnfinishedError as error:
             why = str(error)
             if any(event["kind"] == "blocked" for event in study.events(participant)):
-                why = "were away too long"
+                why = "away too long"
             absent.setdefault(why, []).append(participant.name)
         except StoreError as error:
             damaged[directory] = error
-            absent.setdefault("have damaged files", []).append(participant.name)
+            absent.setdefault("with damaged files", []).append(participant.name)
     return present, absent, damaged
 
 
