@@ -112,13 +112,20 @@ def test_people_and_agents_meet_in_the_columns_of_the_battery(played, study):
     assert {group.place for group in people.by_position} == {"1", "2", "3"}
 
 
+def files_of(study):
+    files = (path for path in study.path.rglob("*") if path.is_file())
+    return {path: path.read_bytes() for path in files}
+
+
 def test_a_second_call_only_computes(study):
     told = []
     first = compare(study, "random", tell=lambda *step: told.append(step))
     assert told[-1][1:] == (8, 8)
     told.clear()
+    before = files_of(study)
     again = compare(study, "random", tell=lambda *step: told.append(step))
     assert told == []
+    assert files_of(study) == before
     assert comparison_json(again) == comparison_json(first)
     late = study.invite(1)[0]
     play(study, late, at_random(9))
@@ -161,7 +168,7 @@ def test_the_statistics_are_those_of_others_on_the_exported_data(study):
     assert means[PEOPLE]["deviation"] == pytest.approx(humans.std(ddof=1))
     differences = {row["agent"]: row for row in data["tables"]["differences"]}
     assert differences["q-learning-v1"]["difference"] == pytest.approx(np.mean(humans - learner))
-    group = next(row for row in data["tables"]["exercises"] if row["exercise"] == "cells 4")
+    group = next(row for row in data["tables"]["quartiles"] if row["exercise"] == "cells 4")
     assert group["median"] == pytest.approx(np.median(humans[:, 1]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -85,8 +86,11 @@ def compare(
         for memory in memories
         for participant in present
     ]
-    _take(places, running_options(workers), tell)
-    taken = _gathered(study, present, absent, places, texts=texts)
+    tests = {place: _stored(place) for place in places}
+    if left := [place for place, test in tests.items() if test is None]:
+        _take(left, running_options(workers), tell)
+        tests |= {place: _stored(place) for place in left}
+    taken = _gathered(study, present, absent, tests, texts=texts)
     return People(replace(taken, damaged=damaged))
 
 
@@ -103,7 +107,7 @@ class Place:
     memory: Memory
     participant: Participant
 
-    @property
+    @cached_property
     def evaluation(self) -> Evaluation:
         """What it takes: what the participant took, but for the memory."""
         study = self.study
@@ -240,11 +244,21 @@ def _tests(
     return present, absent, damaged
 
 
+def _stored(place: Place) -> _Test | None:
+    """What an agent got, if that is complete."""
+    study, number = place.study, place.participant.number
+    columns, score = study.design.places(study.seed, number), study.design.test is not None
+    try:
+        return _test_of(place.evaluation, place.directory, columns, score=score)
+    except _UnfinishedError:
+        return None
+
+
 def _gathered(
     study: Study,
     present: Mapping[Participant, _Test],
     absent: Mapping[str, Sequence[str]],
-    places: Sequence[Place],
+    tests: Mapping[Place, _Test | None],
     *,
     texts: bool,
 ) -> Taken:
@@ -255,13 +269,11 @@ def _gathered(
     payoffs = {Taker(PEOPLE): np.stack([test.payoffs for test in people])}
     levels = {Taker(PEOPLE): np.array([test.level for test in people])}
     rows = {participant: row for row, participant in enumerate(present)}
-    for each in places:
+    for each, test in tests.items():
         row = rows[each.participant]
         table = payoffs.setdefault(each.taker, np.full(payoffs[Taker(PEOPLE)].shape, nan))
         own = levels.setdefault(each.taker, np.full(len(people), nan))
-        try:
-            test = _test_of(each.evaluation, each.directory, orders[row], score=score)
-        except _UnfinishedError:
+        if test is None:
             continue
         if not score and not np.array_equal(
             test.outcomes.instances, people[row].outcomes.instances
