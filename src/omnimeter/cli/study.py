@@ -14,6 +14,7 @@ import typer
 from omnimeter.cli import options
 from omnimeter.cli.display import busy, console, print_json, progress
 from omnimeter.cli.serve import need_web
+from omnimeter.cli.study_comparison import compare
 
 if TYPE_CHECKING:
     from omnimeter.web.studies import Study
@@ -232,6 +233,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "status": status,
     "export": export,
     "simulate": simulate,
+    "compare": compare,
 }
 """The commands of studies, by their names."""
 

@@ -373,6 +373,15 @@ class Study:
             folder.rename(gone)
             rmtree(gone)
 
+    @property
+    def withdrawn(self) -> int:
+        """How many have withdrawn.
+
+        Raises:
+            StoreError: The log is damaged.
+        """
+        return len(read_log(self.path / "withdrawn.log"))
+
     def events(self, participant: Participant) -> list[dict[str, Any]]:
         """What happened with a participant, also while their session goes on.
 
