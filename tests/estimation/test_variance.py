@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from omnimeter.estimation import repeated_measures
+from omnimeter.estimation import repeated_measures, two_way_repeated_measures
 
 BUSHTUCKER = np.array(
     [
@@ -115,3 +115,45 @@ def test_bad_tables_are_rejected():
         repeated_measures(np.full((3, 3), np.nan))
     with pytest.raises(ValueError, match="confidence"):
         repeated_measures(np.ones((3, 3)), 0)
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (6, 2, 7), (9, 3, 4)])
+def test_two_factors_are_those_of_statsmodels(shape):
+    rng = np.random.default_rng(shape[0])
+    values = rng.exponential(size=shape) + rng.normal(size=(shape[0], 1, 1)) + np.arange(shape[2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of imports
+        import pandas as pd
+        from statsmodels.stats.anova import AnovaRM
+
+        subject, first, second = np.indices(shape).reshape(3, -1)
+        frame = pd.DataFrame({"s": subject, "a": first, "b": second, "y": values.ravel()})
+        table = AnovaRM(frame, "y", "s", within=["a", "b"]).fit().anova_table.to_numpy()
+    both = two_way_repeated_measures(values)
+    for effect, expected in zip((both.first, both.second, both.interaction), table, strict=True):
+        assert row(effect) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_factor_is_that_of_the_means_over_the_other():
+    values = np.random.default_rng(5).exponential(size=(12, 3, 5))
+    both = two_way_repeated_measures(values)
+    for effect, axis in ((both.first, 2), (both.second, 1)):
+        alone = repeated_measures(values.mean(axis=axis))
+        assert row(effect) == pytest.approx(row(alone))
+        assert effect.sphericity == pytest.approx(alone.sphericity)
+        assert (effect.share.low, effect.share.high) == pytest.approx(
+            (alone.share.low, alone.share.high)
+        )
+    pairs = two_way_repeated_measures(values[:, :2])
+    differences = repeated_measures(values[:, 0] - values[:, 1])
+    assert row(pairs.interaction) == pytest.approx(row(differences))
+
+
+def test_two_factors_without_any_effect_or_table():
+    nothing = two_way_repeated_measures(np.ones((3, 2, 2)))
+    assert isnan(nothing.interaction.statistic)
+    assert nothing.first.p_value == 1
+    with pytest.raises(ValueError, match="shape"):
+        two_way_repeated_measures(np.ones((3, 2, 1)))
+    with pytest.raises(ValueError, match="finite"):
+        two_way_repeated_measures(np.full((3, 2, 2), np.nan))

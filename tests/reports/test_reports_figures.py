@@ -272,3 +272,10 @@ def test_an_axis_of_amounts_has_two_marks_or_more() -> None:
     (axes,) = matplotlib_figure(figure, {"a-v1": 0}).axes
     low, high = axes.get_xlim()
     assert sum(low <= tick <= high for tick in axes.get_xticks()) >= 2
+
+
+def test_a_learning_curve_without_a_known_range_of_rewards(monkeypatch) -> None:
+    monkeypatch.setattr(figures, "_support", lambda result: None)
+    figure = learned([a_trace([1.0, 0.0]), a_trace([0.0, 0.5])], *[Budget(2)] * 2)
+    assert figure is not None
+    assert figure.curves[0].values == pytest.approx((0.5, 0.375))

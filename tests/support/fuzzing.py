@@ -66,6 +66,9 @@ BASES: dict[str, list[list[str]]] = {
         ["--file", "named.csv", "--edges", "edges.csv"],
     ],
     "reproduce": [["students", "--only", "nothing"], ["no-such"]],
+    "study invite": [["people"], ["people.toml", "--out", "people"]],
+    "study status": [["people"], ["people", "--json"]],
+    "study export": [["people", "--out", "people.csv"]],
     "report": [["evaluation"], ["evaluation", "--json"], ["evaluation", "--payoff", "total"]],
 }
 """Commands that are small and correct, to be mutated; one that is not listed begins with none."""
@@ -131,6 +134,13 @@ def _write_samples() -> None:
         code, _, errors = typed(["run", *given, "--seed", "1"])
         assert code == 0, errors
     shutil.copy("evaluation/spec.json", "spec.json")
+    Path("people.toml").write_text(
+        'title = "People"\nrewards = "steps"\norder = "random"\nbreaks = [1]\n'
+        'battery = "battery.json"\n[[questionnaire]]\nname = "mood"\ntext = "How?"\n'
+        'kind = "choice"\noptions = ["well", "badly"]\n'
+    )
+    code, _, errors = typed(["study", "invite", "people.toml", "--out", "people"])
+    assert code == 0, errors
 
 
 FILES: dict[str, list[str]] = {
@@ -146,6 +156,7 @@ FILES: dict[str, list[str]] = {
     "overlay.parquet": ["measure", "--file", "overlay.parquet"],
     "knowledge.csv": ["measure", "--file", "overlay.csv", "--knowledge", "knowledge.csv"],
     "study.toml": ["campaign", "run", "study.toml", "--dry-run"],
+    "people.toml": ["study", "invite", "people.toml", "--out", "other-people"],
     "edges.csv": ["measure", "--file", "named.csv", "--edges", "edges.csv"],
 }
 """The files that users write, with a command that reads each."""
@@ -162,6 +173,7 @@ class Fuzzer:
 
         self.rng = random.Random(seed)
         self.commands: Any = commands_in(typer.main.get_command(app))
+        del self.commands["serve"]  # which goes on until it is interrupted
         self.parameters = {
             kind: [
                 (entry.id, [each.name for each in describe(kind, entry.id).parameters])

@@ -22,6 +22,8 @@ from omnimeter.cli import (
     report,
     reproduce,
     run,
+    serve,
+    study,
     test,
 )
 
@@ -63,6 +65,11 @@ _campaign = typer.Typer(cls=_Group, help=campaign.HELP, no_args_is_help=True)
 for _name, _function in campaign.COMMANDS.items():
     _campaign.command(_name, cls=_Command, hidden=_name in campaign.HIDDEN)(_function)
 app.add_typer(_campaign, name="campaign")
+_study = typer.Typer(cls=_Group, help=study.HELP, no_args_is_help=True)
+for _name, _function in study.COMMANDS.items():
+    _study.command(_name, cls=_Command)(_function)
+app.add_typer(_study, name="study")
+app.command("serve", cls=_Command)(serve.serve)
 app.command("audit", cls=_Command)(audit.audit)
 app.command("measure", cls=_Command)(measure.measure)
 app.command("reproduce", cls=_Command)(reproduce.reproduce)

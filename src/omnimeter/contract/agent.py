@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from omnimeter.contract.kernels import AgentKernels
     from omnimeter.contract.prior import Prior
@@ -77,6 +77,8 @@ class Briefing:
         rewards: The lowest and the highest possible reward.
         remarks: Further JSON-able facts that the environment tells.
         view: The view that this agent is given; ``None`` where there is only one.
+        scene: What a person is shown for an observation and a reward, as JSON-able data; only for
+            agents in this process that ask for it (``Agent.sees_scenes``).
     """
 
     actions: int
@@ -84,6 +86,9 @@ class Briefing:
     rewards: tuple[float, float] = (-1.0, 1.0)
     remarks: Mapping[str, Any] = field(default_factory=dict)
     view: str | None = None
+    scene: Callable[[Observation, float], Mapping[str, Any]] | None = field(
+        default=None, compare=False, repr=False
+    )
 
 
 LONGEST_DELAY = 1e6  # the longest delay that an agent may declare for one action, in seconds
@@ -115,12 +120,15 @@ class Agent(ABC):
 
     Set ``kernels`` (see ``omnimeter.kernels.KernelAgent``) to run compiled, and ``view`` to ask
     for one of several views of an environment class. Set ``costly`` if answers cost money or a
-    person's time: each is then journaled, and an exercise that was interrupted goes on.
+    person's time: each is then journaled, and an exercise that was interrupted goes on. Set
+    ``sees_scenes`` to be told what people are shown (section 3.5); that is only in the process of
+    the harness.
     """
 
     kernels: AgentKernels | None = None
     view: str | None = None
     costly: bool = False
+    sees_scenes: bool = False
 
     def begin(self, briefing: Briefing, rng: np.random.Generator) -> None:
         """Prepare for one exercise; all randomness must come from ``rng``."""

@@ -45,7 +45,9 @@ from omnimeter.estimation.reliability import intraclass, stability
 from omnimeter.estimation.sequences import difference_sequence, mean_sequence
 from omnimeter.estimation.variance import (
     Effect,
+    TwoWay,
     repeated_measures,
+    two_way_repeated_measures,
 )
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "SignedRank",
     "Statistic",
     "Support",
+    "TwoWay",
     "bootstrap",
     "combined_mean",
     "correlation",
@@ -87,5 +90,6 @@ __all__ = [
     "stratified_mean",
     "stratified_spread",
     "stratified_test",
+    "two_way_repeated_measures",
     "wilcoxon",
 ]

@@ -61,18 +61,76 @@ def repeated_measures(values: ArrayLike, confidence: float = 0.95) -> Effect:
     Raises:
         ValueError: No such table, a value not finite, or a confidence not in (0, 1).
     """
-    from scipy.special import fdtrc
+    rows = _table(values, 2, confidence)
+    return _effect(rows @ _contrasts(rows.shape[1]), rows, confidence)
 
+
+@dataclass(frozen=True, slots=True)
+class TwoWay:
+    """What two factors do to the values of the same subjects, and whether one changes the other.
+
+    Attributes:
+        first: The effect of the first factor, over the conditions of the second.
+        second: The effect of the second factor, over the conditions of the first.
+        interaction: The effect of the second factor on the differences that the first makes.
+    """
+
+    first: Effect
+    second: Effect
+    interaction: Effect
+
+
+def two_way_repeated_measures(values: ArrayLike, confidence: float = 0.95) -> TwoWay:
+    """The analysis of variance of two factors within subjects, such as agents and exercises.
+
+    Each subject has a value in each pair of conditions. An effect is tested against its own
+    differences between subjects, as ``repeated_measures`` does: each factor as if the subjects'
+    means over the other one were the values.
+
+    Args:
+        values: For each subject a table, with a row for each condition of the first factor and a
+            column for each of the second; two or more of each.
+        confidence: The confidence of the intervals.
+
+    Raises:
+        ValueError: No such tables, a value not finite, or a confidence not in (0, 1).
+    """
+    tables = _table(values, 3, confidence)
+    subjects, first, second = tables.shape
+    means = [np.full((size, 1), size**-0.5) for size in (first, second)]
+    contrasts = [_contrasts(size) for size in (first, second)]
+    rows = tables.reshape(subjects, first * second)
+    effects = (
+        _effect(rows @ np.kron(*pair), rows, confidence)
+        for pair in ((contrasts[0], means[1]), (means[0], contrasts[1]), contrasts)
+    )
+    return TwoWay(*effects)
+
+
+def _table(values: ArrayLike, factors: int, confidence: float) -> FloatArray:
+    """Values by subjects and conditions, if that is what they are."""
     error_rate(confidence)
     rows = np.asarray(values, dtype=np.float64)
-    if rows.ndim != 2 or min(rows.shape) < 2:
+    if rows.ndim != factors or min(rows.shape) < 2:
         raise ValueError(
             "an analysis of variance needs a row for each of two subjects or more, with a value in "
             f"two conditions at least, not the shape {rows.shape}"
         )
     if not np.all(np.isfinite(rows)):
         raise ValueError("a table has a value that is not finite")
-    scores = rows @ _contrasts(rows.shape[1])
+    return rows
+
+
+def _effect(scores: FloatArray, rows: FloatArray, confidence: float) -> Effect:
+    """The effect that some contrasts show, of which each subject has a score.
+
+    Args:
+        scores: The scores of orthonormal contrasts, in columns.
+        rows: The values that they were made of.
+        confidence: The confidence of the interval.
+    """
+    from scipy.special import fdtrc
+
     subjects, size = scores.shape
     degrees = float(size), float(size * (subjects - 1))
     centre = np.mean(scores, axis=0)

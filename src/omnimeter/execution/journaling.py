@@ -47,6 +47,7 @@ class JournaledAgent(AgentHandle):
     def __init__(self, inner: Agent | AgentHandle, open_journal: Callable[[], Journal]) -> None:
         self._inner = LocalAgent(inner) if isinstance(inner, Agent) else inner
         self._open = open_journal
+        self.sees_scenes = self._inner.sees_scenes
         self._journal: Journal | None = None
         self._past = deque[Entry]()
         self._count = self._actions = self.past_ns = 0

@@ -159,6 +159,9 @@ class AgentHandle(ABC):
     transport: int = 0
     """Nanoseconds of a message to the agent and its answer, which are not its own time."""
 
+    sees_scenes: bool = False
+    """Whether the agent is told what people are shown."""
+
     replayed: bool = False
     """Whether the last answer was given before an interruption, and its time has passed then."""
 
@@ -207,6 +210,7 @@ class LocalAgent(AgentHandle):
         self._agent = agent
         self._act = agent.act
         self.warm = agent.kernels is None
+        self.sees_scenes = agent.sees_scenes is True
 
     @property
     def view(self) -> str | None:  # noqa: D102 - see AgentHandle

@@ -9,8 +9,11 @@ from __future__ import annotations
 import time
 import traceback
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +83,8 @@ def run_stepwise(
         views = [each.view() if environment_class.views else None for each in participants]
         if all(each.trace is not None for each in participants):
             return _end_all(participants, 0)
-        environment = build(seated(environment_class, views), exercise, len(agents))
+        seen = seated(environment_class, views)
+        environment = build(seen, exercise, len(agents))
         for seat in refused_seats(environment, refused):
             if participants[seat].trace is None:
                 fault = refused_view(environment.view_of(seat)).fault
@@ -91,7 +95,8 @@ def run_stepwise(
         return _end_all(participants, 0, fault=trouble.fault)
     conditions = _Conditions(exercise.budget, exercise.clock, exercise.timeout, exercise.stream)
     seeds = [own.stream("agent").seed for own in own_exercises(exercise)]
-    return _interact(environment, participants, exercise.stream, seeds, conditions)
+    scene = partial(seen.scene, exercise.instance) if len(agents) == 1 else None
+    return _interact(environment, participants, exercise.stream, seeds, conditions, scene)
 
 
 def interact(
@@ -189,6 +194,7 @@ def _interact(
     streams: Streams,
     seeds: Sequence[int],
     conditions: _Conditions,
+    scene: Callable[[Observation, float], Mapping[str, Any]] | None = None,
 ) -> list[Trace]:
     """An exercise of one agent or several, each with its seed, from its start to its end."""
     try:
@@ -200,6 +206,8 @@ def _interact(
         for each, reward, observation in _read(participants, percepts):
             each.start(reward, observation)
         briefings = briefings_of(environment, len(participants))
+        if scene is not None and participants[0].sees_scenes:
+            briefings[0] = replace(briefings[0], scene=scene)
     except BaseException as error:
         return _end_all(participants, 0, fault=environment_fault(error))
     begun = time.perf_counter_ns()
@@ -292,6 +300,7 @@ class _Participant:
     ) -> None:
         self._handle = LocalAgent(agent) if isinstance(agent, Agent) else agent
         self._ask = self._handle.ask
+        self.sees_scenes = self._handle.sees_scenes
         self._budget, self._record, self._measured = budget, record, measured
         self._first_reward = self._reward = 0.0
         self._rewards, self._times = array("d"), array("q")

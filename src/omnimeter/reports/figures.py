@@ -21,6 +21,7 @@ from omnimeter.payoffs.functions import running_averages
 from omnimeter.protocols import Result
 from omnimeter.protocols.sample import payoff_bounds
 from omnimeter.reports.comparisons import Comparison
+from omnimeter.reports.distributions import BoxFigure, HistogramFigure
 from omnimeter.reports.scores import (
     EXERCISE,
     REPETITION,
@@ -71,13 +72,18 @@ class DotFigure:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A value that depends on another, with intervals; ``None`` where an end cannot be said."""
+    """A value that depends on another, with intervals; ``None`` where an end cannot be said.
+
+    Attributes:
+        points: Single values that are drawn with it, with their places.
+    """
 
     label: str
     places: tuple[float, ...]
     values: tuple[float, ...]
     lows: tuple[float | None, ...]
     highs: tuple[float | None, ...]
+    points: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,9 @@ class StripFigure:
     unit: str = EXERCISE
 
 
-Figure = DotFigure | CurveFigure | StripFigure | TimeFigure | BoundsFigure
+Figure = (
+    DotFigure | CurveFigure | StripFigure | TimeFigure | BoundsFigure | HistogramFigure | BoxFigure
+)
 
 _DOTTED = "A dotted bar goes on beyond the edge."
 _HOLLOW = "A hollow dot has no interval."

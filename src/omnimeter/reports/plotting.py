@@ -16,6 +16,12 @@ import numpy as np
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.agent import FloatArray
 from omnimeter.reports import style
+from omnimeter.reports.distributions import (
+    BoxFigure,
+    HistogramFigure,
+    draw_boxes,
+    draw_histograms,
+)
 from omnimeter.reports.figures import (
     Curve,
     CurveFigure,
@@ -49,7 +55,8 @@ def _set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
     """How far the horizontal axis goes, and what is written at its marks, of which so many fit."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-    axes.margins(x=0.0 if figure.banded else 0.03)
+    bare = figure.banded and not any(curve.points for curve in figure.curves)
+    axes.margins(x=0.0 if bare else 0.03)
     if figure.scale in _LINEAR:
         if figure.banded and figure.scale is Scale.EVEN:  # from the beginning of time
             axes.set_xlim(left=0)
@@ -256,6 +263,9 @@ def _curve(
         for chosen, width, dashes in ((fits, 1.6, "solid"), (~fits, 1.0, (0, (1, 2.5)))):
             bars = across[chosen], lows[chosen], highs[chosen]
             axes.vlines(*bars, color=colour, linewidth=width, linestyle=dashes, alpha=0.5)
+    if curve.points:
+        x, y = np.array(curve.points).T
+        axes.scatter(x, y, s=9, color=colour, alpha=0.4, linewidths=0)
     sparse = max(1, len(across) // 6) if figure.banded else 1
     axes.plot(
         across,
@@ -291,12 +301,13 @@ def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
     Intervals of more than three times the median length, which would flatten the rest, are cut off.
     """
     values = np.concatenate([np.array(curve.values) for curve in curves])
+    points = [height for curve in curves for _, height in curve.points]
     lows, highs = (np.concatenate(ends) for ends in zip(*map(_ends, curves), strict=True))
     reaches = (highs - lows) / 2
     known = ~np.isnan(reaches)
     longest = 3 * float(np.median(reaches[known])) if known.any() else 0.0
-    low = float(min(np.min(values), *np.maximum(lows, values - longest)[known], np.inf))
-    high = float(max(np.max(values), *np.minimum(highs, values + longest)[known], -np.inf))
+    low = float(min(np.min(values), *np.maximum(lows, values - longest)[known], *points, np.inf))
+    high = float(max(np.max(values), *np.minimum(highs, values + longest)[known], *points, -np.inf))
     margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
     return low - margin, high + margin
 
@@ -410,6 +421,10 @@ def matplotlib_figure(figure: Figure, places: Mapping[str, int], *, titled: bool
                 draw_times(figure, canvas)
             case BoundsFigure():
                 draw_bounds(figure, canvas)
+            case HistogramFigure():
+                draw_histograms(figure, places, canvas)
+            case BoxFigure():
+                draw_boxes(figure, places, canvas)
             case _ if style.few(len(places)):
                 _in_one_panel(figure, places, canvas)
             case _:

@@ -185,19 +185,7 @@ class StoredResults:
         Raises:
             StoreError: Something cannot be read or written.
         """
-        stream = self.to_arrow(table)
-        schema = stream.schema if kind == "parquet" else _plain_schema(stream.schema)
-        count = 0
-        with files.writing(Path(out)) as file:
-            if kind == "parquet":
-                writer: Any = pq.ParquetWriter(file, schema, compression="zstd")
-            else:
-                writer = pyarrow.csv.CSVWriter(file, schema)
-            with writer:
-                for batch in stream:
-                    writer.write_batch(batch if kind == "parquet" else _plain(batch, schema))
-                    count += len(batch)
-        return count
+        return write_table(self.to_arrow(table), kind, out)
 
     def _frame(self, table: TableName) -> pd.DataFrame:
         try:
@@ -220,6 +208,31 @@ class StoredResults:
                     column = pa.array([tables.valid_text(text)] * len(part), pa.string())
                     table = table.add_column(place, _EVALUATION.field(place), column)
                 yield from table.cast(schema).combine_chunks().to_batches()
+
+
+def write_table(
+    stream: pa.RecordBatchReader, kind: Literal["parquet", "csv"], out: str | PathLike[str]
+) -> int:
+    """Write a stream of record batches into a file, as ``StoredResults.export`` does.
+
+    Returns:
+        How many rows there are.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    schema = stream.schema if kind == "parquet" else _plain_schema(stream.schema)
+    count = 0
+    with files.writing(Path(out)) as file:
+        if kind == "parquet":
+            writer: Any = pq.ParquetWriter(file, schema, compression="zstd")
+        else:
+            writer = pyarrow.csv.CSVWriter(file, schema)
+        with writer:
+            for batch in stream:
+                writer.write_batch(batch if kind == "parquet" else _plain(batch, schema))
+                count += len(batch)
+    return count
 
 
 def _that_count(record: Record) -> StoredOutcomes:

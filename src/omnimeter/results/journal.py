@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -47,31 +47,30 @@ class Entry(NamedTuple):
     elapsed: int
 
 
-class Journal:
-    """The journal of one exercise, open for its only writer.
+class Log:
+    """A file of lines of JSON data, open for its only writer, in which each survives a crash.
 
     What an interrupted write has left at its end is cut off.
 
     Args:
         path: Its file, which need not exist.
-        key: The key of the exercise.
-        attempt: How often the exercise was begun, if the journal is new.
+        header: What it is, if it is new: its first line.
 
     Attributes:
-        past: The interactions that were in it when it was opened.
+        lines: The data of the lines that were in it when it was opened, without the header.
 
     Raises:
-        StoreError: It is damaged, of another exercise or of a newer format, or cannot be used.
+        StoreError: It is damaged, of something else or of a newer format, or cannot be used.
     """
 
-    def __init__(self, path: Path, key: str, attempt: int) -> None:
-        self.path, self.past = path, list[Entry]()
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+        self.path, self.lines = path, list[dict[str, Any]]()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         with write_errors(path):
             self._file = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o600)
         try:
             self._lock()
-            self._open(key, attempt)
+            self._open(header)
         except BaseException:
             self.close()
             raise
@@ -82,13 +81,13 @@ class Journal:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def append(self, entry: Entry) -> None:
-        """Add an interaction, which survives a crash of the machine once this returns.
+    def add(self, data: Mapping[str, Any]) -> None:
+        """Add a line, which survives a crash of the machine once this returns.
 
         Raises:
             StoreError: It could not be written.
         """
-        content = _encode({"number": self._count, **entry._asdict()}).encode()
+        content = _encode({"number": self._count, **data}).encode()
         self._write(_framed(content, self._seed))
         self._count += 1
 
@@ -111,11 +110,14 @@ class Journal:
                 advice = "Wait until it has finished: the exercise is under way there."
                 raise StoreError(message, advice) from error
 
-    def _open(self, key: str, attempt: int) -> None:
+    def _check(self, told: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        """Check that the header of the file is of what it should be."""
+
+    def _open(self, given: Mapping[str, Any]) -> None:
         """Read what is there, and make the end of the file that of its last intact line."""
         content = _content(self.path)
         if b"\n" not in content:  # not even its first line was ever written
-            header = _encode({"format": FORMAT, "exercise": key, "attempt": attempt}).encode()
+            header = _encode({"format": FORMAT, **given}).encode()
             self._seed, end, self._count = _digest(header, _SEED), 0, 0
             self._cut(content, end)
             self._write(_framed(header, _SEED))
@@ -123,18 +125,15 @@ class Journal:
                 files.sync_directory(self.path.parent)
             return
         header, end = _header(self.path, content)
-        told = json.loads(header)
-        if told["exercise"] != key:
-            message = f"{self.path} is the journal of another exercise, {told['exercise']}."
-            raise DamagedError(message, "Give the file its own name again.")
+        self._check(json.loads(header), given)
         self._seed = _digest(header, _SEED)
         while (line := _line(content, end, self._seed)) is not None:
             data = json.loads(line)
-            if data.pop("number") != len(self.past):
+            if data.pop("number") != len(self.lines):
                 raise _damage(self.path, end, "its lines are not in order")
-            self.past.append(Entry(**data))
+            self.lines.append(data)
             end += len(_framed(line, self._seed))
-        self._count = len(self.past)
+        self._count = len(self.lines)
         later = (each.start() for each in _LATER.finditer(content, end + 1))
         if any(_line(content, start, self._seed) is not None for start in later):
             raise _damage(self.path, end, "there are intact lines after it")
@@ -156,6 +155,56 @@ class Journal:
         except BaseException:
             self.close()  # nothing may follow a line that is not whole
             raise
+
+
+class Journal(Log):
+    """The journal of one exercise, open for its only writer.
+
+    Args:
+        path: Its file, which need not exist.
+        key: The key of the exercise.
+        attempt: How often the exercise was begun, if the journal is new.
+
+    Attributes:
+        past: The interactions that were in it when it was opened.
+
+    Raises:
+        StoreError: It is damaged, of another exercise or of a newer format, or cannot be used.
+    """
+
+    def __init__(self, path: Path, key: str, attempt: int) -> None:
+        super().__init__(path, {"exercise": key, "attempt": attempt})
+        self.past = [Entry(**data) for data in self.lines]
+
+    def append(self, entry: Entry) -> None:
+        """Add an interaction, which survives a crash of the machine once this returns.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        self.add(entry._asdict())
+
+    def _check(self, told: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        if told["exercise"] != header["exercise"]:
+            message = f"{self.path} is the journal of another exercise, {told['exercise']}."
+            raise DamagedError(message, "Give the file its own name again.")
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The data of the intact lines of a log, which another process may be writing.
+
+    Raises:
+        StoreError: It is damaged, or cannot be read.
+    """
+    content = _content(path) if path.exists() else b""
+    if b"\n" not in content:
+        return []
+    header, end = _header(path, content)
+    seed, lines = _digest(header, _SEED), []
+    while (line := _line(content, end, seed)) is not None:
+        lines.append({k: v for k, v in json.loads(line).items() if k != "number"})
+        end += len(_framed(line, seed))
+    return lines
 
 
 @dataclass(frozen=True)

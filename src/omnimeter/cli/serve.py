@@ -1,0 +1,85 @@
+"""``omnimeter serve``: the web application of a folder with studies and results."""
+
+from __future__ import annotations
+
+import signal
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from omnimeter.cli.display import console
+
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FOLDER", help="The folder of studies and results (by default this one)."
+    ),
+]
+
+
+def need_web() -> None:
+    """Tell what to install, if the libraries of the web application are missing.
+
+    Raises:
+        InvalidInputError: One is missing.
+    """
+    from omnimeter.contract import InvalidInputError
+
+    missing = [name for name in ("fastapi", "uvicorn", "websockets") if find_spec(name) is None]
+    if missing:
+        message = f"The web application needs {' and '.join(missing)}, not installed here."
+        raise InvalidInputError(message, "pip install 'omnimeter[web]'")
+
+
+def serve(
+    folder: Folder = Path("."),
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Where to listen; 0.0.0.0 lets other machines in, and needs a login.",
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=65535, help="The port (by default 8000, or the next free one)."
+        ),
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = False,
+) -> None:
+    """Serve the studies and results of a folder to browsers, until Ctrl-C.
+
+    Tests that are under way then go on where they were when it serves again.
+    """
+    need_web()
+    from omnimeter.contract import InvalidInputError
+    from omnimeter.web import serving
+    from omnimeter.web.server import application
+
+    if not folder.is_dir():
+        message = f"{folder} is no folder."
+        raise InvalidInputError(message, "Give the folder of a study, or one with studies in it.")
+    app = application(folder, host=host)
+    with serving.listening(host, port) as opened:
+        taken = opened.getsockname()[1]
+        address = serving.address(host, taken)
+        access = getattr(app.state, "access", None)  # what experimenters open, with their secret
+        own = address if access is None else access.address(taken)
+        console().print(f"Serving {folder} at {own}", markup=False, soft_wrap=True)
+        if own.rstrip("/") != address:
+            said = f"That address is secret. Links of participants begin with {address}/p/"
+            console().print(said, markup=False, soft_wrap=True)
+        console().print("Ctrl-C ends it.")
+        if open_page:
+            import webbrowser
+
+            webbrowser.open(own)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)  # which the server raises again at its end
+        serving.server(app).run([opened])
+    console().print("Ended. What participants did is stored; their tests go on later.")

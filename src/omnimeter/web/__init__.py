@@ -1,0 +1,1 @@
+"""The web application: people take tests in a browser, and researchers look at environments."""

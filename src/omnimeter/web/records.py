@@ -1,0 +1,190 @@
+"""What is known of a study's participants: how far each is, and tables of what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from omnimeter import results
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import Exercise, InvalidInputError
+from omnimeter.results.files import Layout
+from omnimeter.results.journal import Entry, Journals, read_log
+from omnimeter.web.attendance import stage_of
+from omnimeter.web.studies import Participant, Study
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RETURNS = ("resumed", "restarted", "blocked")
+"""The events of those who come back in the middle of an exercise."""
+
+
+@dataclass(frozen=True)
+class Attended:
+    """How far a participant is.
+
+    Attributes:
+        participant: Their name.
+        stage: What they are at; ``invited`` if they have not come yet.
+        exercises: How many exercises they have done.
+        interruptions: How often they were away in the middle of an exercise.
+        seen: The second of the epoch at which something last happened, if anything did.
+    """
+
+    participant: str
+    stage: str
+    exercises: int
+    interruptions: int
+    seen: float | None
+
+
+def attended(study: Study, participant: Participant) -> Attended:
+    """How far a participant is, also while their session goes on.
+
+    Raises:
+        StoreError: What is stored of them cannot be read.
+    """
+    events = study.events(participant)
+    kinds = [str(event["kind"]) for event in events]
+    stage = stage_of(study.design, events) if events else "invited"
+    begun = {int(event["exercise"]) for event in events if event["kind"] == "act"}
+    done = len(begun) if "tested" in kinds else max(0, len(begun) - 1)
+    seen = float(events[-1]["time"]) if events else None
+    return Attended(participant.name, stage, done, sum(map(kinds.count, RETURNS)), seen)
+
+
+def interactions(study: Study) -> Iterator[dict[str, Any]]:
+    """Every interaction of every participant, those of tests under way included.
+
+    The reward of the last interaction of an exercise is missing as long as its test is under way.
+
+    Raises:
+        StoreError: Something cannot be read.
+    """
+    for participant in study.participants:
+        told = {
+            (int(event["exercise"]), int(event["step"]) + 1): event
+            for event in study.events(participant)
+            if event["kind"] == "act"
+        }
+        for number, (exercise, actions, rewards) in enumerate(_taken(study, participant), 1):
+            for step, (action, reward) in enumerate(zip(actions, rewards, strict=True), 1):
+                event = told.get((number, step), {})
+                yield {
+                    "participant": participant.name,
+                    "exercise": number,
+                    "environment_class": exercise.environment_class.label,
+                    "complexity": exercise.complexity,
+                    "step": step,
+                    "action": action,
+                    "reward": reward,
+                    "reaction_ms": event.get("reaction"),
+                    "shown_ms": event.get("shown"),
+                    "received": event.get("received"),
+                }
+
+
+Taken = tuple[Exercise, list[int | None], list[float | None]]
+"""An exercise, its actions, and what each of them brought."""
+
+
+def _taken(study: Study, participant: Participant) -> Iterator[Taken]:
+    """The exercises of a participant in the order in which they were taken."""
+    directory = study.folder(participant) / "evaluation"
+    if not Layout(directory).spec.exists():
+        return
+    record, evaluation = results.Record(directory), study.evaluation(participant)
+    outcomes = record.outcomes()
+    traces = dict(record.traces())
+    journals = Journals(str(Layout(directory).journal))
+    protocol = make(Kind.PROTOCOL, evaluation.protocol)
+    proposed = protocol.propose(evaluation.agents[0], outcomes) if journals.keys() else ()
+    exercises = {each.key: each for each in (*(each.exercise for each in outcomes), *proposed)}
+    for key, exercise in sorted(exercises.items(), key=lambda item: item[1].number):
+        if key in traces:
+            trace = traces[key]
+            assert trace.actions is not None  # traces of studies have them
+            yield exercise, trace.actions.tolist(), trace.rewards.tolist()
+        elif key in journals:
+            entries = [Entry(**line) for line in read_log(journals.path(key))]
+            actions = [each.action for each in entries]
+            yield exercise, actions, [*(each.reward for each in entries[1:]), None][: len(entries)]
+
+
+def answers(study: Study) -> Iterator[dict[str, Any]]:
+    """The answers of each participant to the questionnaire, with the time at which they came.
+
+    Raises:
+        StoreError: Something cannot be read.
+    """
+    for participant in study.participants:
+        for event in study.events(participant):
+            if event["kind"] == "answered":
+                names = [each.name for each in study.design.questions]
+                given = {name: event["answers"].get(name) for name in names}
+                yield {"participant": participant.name, "answered": event["time"], **given}
+
+
+def export(study: Study, out: Path, file_format: str | None = None) -> Mapping[Path, int]:
+    """Write all interactions into a table, and the answers into another one beside it.
+
+    Args:
+        study: The study.
+        out: The file of the interactions; that of the answers has ``-answers`` after its name.
+        file_format: ``parquet`` or ``csv``; by default as the name of the file ends.
+
+    Returns:
+        How many rows were written into which file.
+
+    Raises:
+        InvalidInputError: There is no such format.
+        StoreError: Something cannot be read or written.
+    """
+    import pyarrow as pa
+
+    from omnimeter.results.frames import write_table
+
+    kinds: dict[str, Literal["parquet", "csv"]] = {"parquet": "parquet", "csv": "csv"}
+    if (chosen := file_format or out.suffix[1:]) not in kinds:
+        message = f"There is no format {chosen!r}."
+        raise InvalidInputError(message, f"Known: {', '.join(kinds)}.")
+    beside = out.with_name(f"{out.stem}-answers{out.suffix}")
+    tables = {
+        out: pa.Table.from_pylist(list(interactions(study)), _interaction_schema()),
+        beside: pa.Table.from_pylist(list(answers(study)), _answer_schema(study)),
+    }
+    return {
+        path: write_table(table.to_reader(), kinds[chosen], path) for path, table in tables.items()
+    }
+
+
+def _interaction_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("participant", pa.string()),
+            ("exercise", pa.int64()),
+            ("environment_class", pa.string()),
+            ("complexity", pa.float64()),
+            ("step", pa.int64()),
+            ("action", pa.int64()),
+            ("reward", pa.float64()),
+            ("reaction_ms", pa.int64()),
+            ("shown_ms", pa.int64()),
+            ("received", pa.float64()),
+        ]
+    )
+
+
+def _answer_schema(study: Study) -> pa.Schema:
+    import pyarrow as pa
+
+    asked = [
+        (each.name, pa.int64() if each.kind == "scale" else pa.string())
+        for each in study.design.questions
+    ]
+    return pa.schema([("participant", pa.string()), ("answered", pa.float64()), *asked])

@@ -1,0 +1,232 @@
+"""The server: pages, and the sockets of participants' browsers.
+
+It serves a folder of studies and results. Participants reach nothing but their own session, by a
+link that cannot be guessed; everything else is the experimenter's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+
+from omnimeter.contract import OmnimeterError
+from omnimeter.web.attendance import Attendances, BadMessageError
+from omnimeter.web.studies import Design, Question, studies_in
+
+STATIC = Path(str(resources("omnimeter.web") / "static"))
+
+LARGEST_MESSAGE = 128 * 1024
+"""Bytes of a message of a browser."""
+
+MESSAGES, SECONDS = 300, 10.0  # as fast as keys are repeated, and more
+"""A browser may send so many messages in so many seconds."""
+
+BROWSERS = 4
+"""Browsers of a participant that may be connected at once."""
+
+CONNECTIONS = 2_000
+"""Sockets of all participants that may be open at once."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""What pages may load: nothing from elsewhere."""
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "no-referrer",  # links of participants are secret
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+NOT_FOUND, EXPIRED, TOO_MANY, TROUBLE = 4404, 4410, 4429, 4500
+"""Why a socket is closed: the link is of no participant, is too old, is used too much, or what is
+stored cannot be used."""
+
+
+def languages() -> dict[str, dict[str, str]]:
+    """The texts of the pages by language: every file of the folder ``locales`` is one."""
+    folder = STATIC / "locales"
+    return {
+        file.stem: json.loads(file.read_text(encoding="utf-8"))
+        for file in sorted(folder.glob("*.json"))
+    }
+
+
+def texts_of(design: Design) -> dict[str, Any]:
+    """What the pages of a study's participants say."""
+    known = languages()
+    texts = {**known["en"], **known.get(design.language, {})}
+
+    def asked(question: Question) -> dict[str, Any]:
+        data = question.to_json()
+        data["text"] = question.text or texts.get(f"question-{question.name}", question.name)
+        return {"kind": question.kind, "steps": question.steps, **data}
+
+    return {
+        "language": design.language if design.language in known else "en",
+        "title": design.title,
+        "texts": texts,
+        "instructions": design.instructions,
+        "consent": design.consent,
+        "questions": [asked(each) for each in design.questions],
+    }
+
+
+def application(root: Path, host: str = "127.0.0.1") -> FastAPI:
+    """The application that serves the studies in a folder.
+
+    Args:
+        root: A folder of studies, or that of one.
+        host: Where it listens.
+
+    Raises:
+        StoreError: A study is damaged.
+    """
+    there = Attendances(studies_in(root))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001
+        watching = asyncio.create_task(there.watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await there.close()
+
+    app = FastAPI(title="Omnimeter", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.there, app.state.root, app.state.host = there, root, host
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    add_headers(app)
+    add_participants(app, there)
+    return app
+
+
+def add_headers(app: FastAPI) -> None:
+    """Every answer says what its page may load, and errors are told as JSON."""
+
+    @app.middleware("http")
+    async def protect(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+        if int(request.headers.get("content-length") or 0) > LARGEST_MESSAGE:
+            answer: Response = JSONResponse({"detail": "That is too large."}, 413)
+        else:
+            answer = await call(request)
+        for name, value in HEADERS.items():
+            answer.headers.setdefault(name, value)
+        return answer
+
+    @app.exception_handler(OmnimeterError)
+    async def tell(request: Request, error: Exception) -> Response:  # noqa: ARG001
+        return JSONResponse({"detail": str(error)}, 400)
+
+
+def page(name: str) -> FileResponse:
+    """One of the pages that come with the package."""
+    return FileResponse(STATIC / f"{name}.html", media_type="text/html")
+
+
+def add_participants(app: FastAPI, there: Attendances) -> None:
+    """The page of a participant and its socket."""
+
+    @app.get("/p/{token}")
+    async def participant(token: str) -> Response:
+        known = there.find(token)
+        answer = page("participant" if known else "unknown")
+        answer.status_code = 200 if known else 404
+        return answer
+
+    @app.get("/p/{token}/texts")
+    async def texts(token: str) -> dict[str, Any]:
+        known = there.find(token)
+        if known is None:
+            raise HTTPException(404, "This link is not of any participant.")
+        return texts_of(known[0].design)
+
+    @app.post("/p/{token}/withdraw")
+    async def withdraw(token: str) -> dict[str, bool]:
+        known = there.find(token)
+        if known is None:
+            raise HTTPException(404, "This link is not of any participant.")
+        study, one = known
+        attendance = there.now().get(token)
+        await there.forget(token)
+        await asyncio.to_thread(study.withdraw, one)
+        if attendance is not None:
+            await attendance.tell({"type": "state", "stage": "withdrawn"})
+        return {"withdrawn": True}
+
+    @app.websocket("/p/{token}/ws")
+    async def connect(socket: WebSocket, token: str) -> None:
+        known = there.find(token) if _is_own(socket) else None
+        await socket.accept()
+        if known is None:
+            await socket.close(NOT_FOUND)
+            return
+        if known[1].expires and time.time() > known[1].expires:
+            await socket.close(EXPIRED)
+            return
+        try:
+            attendance = await there.of(token)
+        except OmnimeterError:  # `omnimeter study status` tells more
+            await socket.close(TROUBLE)
+            return
+        everyone = sum(each.browsers for each in there.now().values())
+        if attendance is None or attendance.browsers >= BROWSERS or everyone >= CONNECTIONS:
+            await socket.close(TOO_MANY)
+            return
+
+        async def send(message: Mapping[str, Any]) -> None:
+            with suppress(RuntimeError, WebSocketDisconnect):  # it is gone: the receiver is told
+                await socket.send_json(message)
+
+        try:
+            await attendance.join(send)
+            await _listen(socket, attendance.receive, send)
+        finally:
+            await attendance.leave(send)
+
+
+async def _listen(
+    socket: WebSocket,
+    receive: Callable[[Any, Mapping[str, Any]], Awaitable[None]],
+    send: Callable[[Mapping[str, Any]], Awaitable[None]],
+) -> None:
+    """Pass on what a browser sends, until it leaves or sends too much."""
+    recent = deque[float](maxlen=MESSAGES)
+    while True:
+        try:
+            content = await socket.receive_text()
+        except (WebSocketDisconnect, KeyError, RuntimeError):  # KeyError: bytes instead of text
+            return
+        now = time.monotonic()
+        if len(recent) == MESSAGES and now - recent[0] < SECONDS:
+            await socket.close(TOO_MANY)
+            return
+        recent.append(now)
+        try:
+            message = json.loads(content)
+            if not isinstance(message, dict):
+                raise BadMessageError("a message is an object")
+            await receive(send, message)
+        except (ValueError, RecursionError) as error:
+            await send({"type": "refused", "why": str(error)[:200]})
+
+
+def _is_own(socket: WebSocket) -> bool:
+    """Whether a socket is opened by a page of this server, as far as browsers tell."""
+    origin = socket.headers.get("origin")
+    return origin is None or origin.split("://", 1)[-1] == socket.headers.get("host")

@@ -1,0 +1,310 @@
+"""Participants at a real server that is killed: nothing is lost, nothing counts twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from omnimeter.web import attendance
+from omnimeter.web.records import attended, interactions
+from omnimeter.web.server import application
+from omnimeter.web.simulation import Chooser, RandomChooser, SimulatedParticipant, simulate
+from participants import (
+    LENGTHS,
+    TOTAL,
+    TestClient,
+    free_port,
+    is_same,
+    scripted_traces,
+    server_process,
+    start_server,
+    study_in,
+    traces_of,
+)
+
+
+def acts(study, participant):
+    return [event for event in study.events(participant) if event["kind"] == "act"]
+
+
+class Counter(Chooser):
+    """Chooses 0, 1, 2 ... in turn, and remembers which action was chosen at which step."""
+
+    def __init__(self):
+        self.chosen = {}
+
+    def choose(self, state, actions):
+        place = state["exercise"], state["step"]
+        assert place not in self.chosen, "asked twice for the same action"
+        self.chosen[place] = actions[len(self.chosen) % len(actions)]
+        return self.chosen[place]
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
+def test_a_server_that_is_killed_loses_nothing(tmp_path, seed):
+    study, (participant,) = study_in(tmp_path / "s", consent="Yes?")
+    port, rng = free_port(), random.Random(seed)
+    process = start_server(study.path, port)
+    chooser, acknowledged = Counter(), []
+    client = SimulatedParticipant(
+        f"http://127.0.0.1:{port}", participant.token, chooser, np.random.default_rng(0),
+        acknowledged.append,
+    )  # fmt: skip
+    stages = []
+    playing = threading.Thread(target=lambda: stages.append(asyncio.run(client.play())))
+    playing.start()
+    kills = 0
+    try:
+        while playing.is_alive() and kills < 3:
+            seen = len(acknowledged)
+            while playing.is_alive() and len(acknowledged) == seen:
+                time.sleep(0.005)
+            time.sleep(rng.random() * 0.06)  # somewhere between an action and the next
+            process.kill()
+            process.communicate()
+            kills += 1
+            process = start_server(study.path, port)
+        playing.join(60)
+        assert stages == ["thanks"]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert kills >= 2
+    traces = traces_of(study, participant)
+    done = [int(action) for trace in traces for action in trace.actions]
+    assert done == [chooser.chosen[place] for place in sorted(chooser.chosen)]
+    assert len(acknowledged) == TOTAL
+    last = {(each["exercise"], each["step"]): each["action"] for each in acts(study, participant)}
+    assert [last[place] for place in sorted(last)] == done
+    for number, trace in enumerate(traces):
+        script = trace.actions.tolist()
+        again = scripted_traces(study, participant, script, tmp_path / f"again{number}")[number]
+        assert is_same(trace, again)
+    assert attended(study, participant).interruptions >= 1
+
+
+class Browser:
+    """A browser of a participant at an application in this process."""
+
+    def __init__(self, client, token):
+        self._context = client.websocket_connect(f"/p/{token}/ws")
+        self.socket = self._context.__enter__()
+
+    def close(self):
+        self._context.__exit__(None, None, None)
+
+    def send(self, **message):
+        self.socket.send_json(message)
+
+    def state(self, **wanted):
+        """The next state with these entries."""
+        while True:
+            state = self.socket.receive_json()
+            if all(state.get(name) == value for name, value in wanted.items()):
+                return state
+
+    def begin(self):
+        """Come to the first action."""
+        state = self.state(type="state")
+        if state["stage"] == "instructions":
+            self.send(type="instructed")
+        while state.get("phase") not in ("ready", "asked"):
+            state = self.state(type="state")
+        if state["phase"] == "ready":
+            self.send(type="ready", seq=state["seq"])
+            state = self.state(phase="asked")
+        return state
+
+    def act(self, state, action=0):
+        self.send(type="act", seq=state["seq"], action=action, reaction=7, shown=9)
+        return self.state(phase="asked", step=state["step"] + 1)
+
+
+def test_reloading_goes_on_at_the_exact_step(tmp_path):
+    study, (one,) = study_in(tmp_path / "s")
+    with TestClient(application(study.path)) as client:
+        first = Browser(client, one.token)
+        state = first.act(first.act(first.begin()))
+        first.close()
+        again = Browser(client, one.token)
+        shown = again.state(phase="asked")
+        assert shown == state
+        again.act(shown)
+        again.close()
+    assert [each["step"] for each in acts(study, one)] == [0, 1, 2]
+    assert all(each["reaction"] == 7 and each["received"] > 0 for each in acts(study, one))
+
+
+def test_two_tabs_and_double_clicks_count_once(tmp_path):
+    study, (one,) = study_in(tmp_path / "s")
+    with TestClient(application(study.path)) as client:
+        left = Browser(client, one.token)
+        state = left.begin()
+        right = Browser(client, one.token)
+        assert right.state(phase="asked") == state
+        for tab in (left, right, left):
+            tab.send(type="act", seq=state["seq"], action=1)
+        assert left.state(step=1, phase="asked") == right.state(step=1, phase="asked")
+        left.close()
+        right.close()
+    assert [each["action"] for each in acts(study, one)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("policy", "minutes", "kind", "stage", "step"),
+    [
+        ("resume", 0.0, "resumed", "test", 2),
+        ("restart", 0.0, "restarted", "test", 0),
+        ("restart", 60.0, "resumed", "test", 2),
+        ("block", 0.0, "blocked", "blocked", None),
+        ("block", 60.0, "resumed", "test", 2),
+    ],
+)
+def test_what_the_study_says_of_those_who_were_away(tmp_path, policy, minutes, kind, stage, step):
+    study, (one,) = study_in(tmp_path / "s", after_interruption=policy, minutes_away=minutes)
+    with TestClient(application(study.path)) as client:
+        browser = Browser(client, one.token)
+        state = browser.act(browser.act(browser.begin()))
+        browser.close()
+        time.sleep(0.05)
+        browser = Browser(client, one.token)
+        if stage == "test":
+            back = browser.begin()
+            assert back["step"] == step
+            if kind == "restarted":
+                assert back["seq"] != state["seq"] - 2  # what was answered before is stale
+        else:
+            browser.state(type="state", stage=stage)
+        browser.close()
+    events = study.events(one)
+    assert [event["kind"] for event in events if "away" in event] == [kind]
+    assert attended(study, one).stage == stage
+
+
+def test_a_browser_without_a_sign_of_life_is_noted(tmp_path, monkeypatch):
+    study, (one,) = study_in(tmp_path / "s")
+    app = application(study.path)
+    with TestClient(app) as client:
+        browser = Browser(client, one.token)
+        browser.begin()
+        monkeypatch.setattr(attendance, "SILENT", -1.0)
+        client.portal.call(app.state.there.now()[one.token].look)
+        browser.send(type="alive")
+        browser.close()
+    assert "lost" in [event["kind"] for event in study.events(one)]
+
+
+def test_participants_who_are_away_are_forgotten_and_come_back(tmp_path, monkeypatch):
+    study, (one,) = study_in(tmp_path / "s")
+    app = application(study.path)
+    with TestClient(app) as client:
+        browser = Browser(client, one.token)
+        state = browser.act(browser.begin())
+        browser.close()
+        monkeypatch.setattr(attendance, "KEPT", -1.0)
+        while not app.state.there.now()[one.token].is_idle:
+            time.sleep(0.01)
+        client.portal.call(app.state.there.forget, one.token)
+        assert not app.state.there.now()
+        browser = Browser(client, one.token)
+        assert browser.state(phase="asked") == state
+        browser.close()
+
+
+def test_withdrawal_ends_the_test_and_deletes_it(tmp_path):
+    study, (one, other) = study_in(tmp_path / "s", 2)
+    with TestClient(application(study.path)) as client:
+        browser = Browser(client, one.token)
+        state = browser.act(browser.begin())
+        assert client.post(f"/p/{one.token}/withdraw").json() == {"withdrawn": True}
+        browser.state(stage="withdrawn")
+        browser.send(type="act", seq=state["seq"], action=0)  # too late, and without effect
+        browser.send(type="instructed")
+        browser.close()
+        assert client.get(f"/p/{one.token}").status_code == 404
+        assert client.get(f"/p/{other.token}").status_code == 200
+    assert not study.folder(one).exists()
+    assert [each.name for each in study.participants] == [other.name]
+
+
+def test_consent_is_asked_again_and_recorded_with_its_text(tmp_path):
+    study, (one,) = study_in(tmp_path / "s", consent="Do you agree?")
+    with TestClient(application(study.path)) as client:
+        browser = Browser(client, one.token)
+        assert browser.state(type="state")["stage"] == "consent"
+        browser.send(type="instructed")  # which nothing leads to yet
+        browser.state(stage="consent")
+        browser.send(type="consent", given=False)
+        browser.state(stage="declined")
+        browser.send(type="consent", given=True)
+        browser.state(stage="instructions")
+        browser.close()
+    told = [(each["kind"], each.get("text")) for each in study.events(one)]
+    assert ("consented", "Do you agree?") in told
+    assert ("declined", "Do you agree?") in told
+
+
+@pytest.mark.parametrize("rewards", ["signs", "steps", "number"])
+def test_no_more_of_a_reward_is_told_than_the_study_shows(tmp_path, rewards):
+    study, (one,) = study_in(tmp_path / "s", rewards=rewards)
+    with TestClient(application(study.path)) as client:
+        browser = Browser(client, one.token)
+        state = browser.act(browser.begin())
+        browser.close()
+    assert set(state["reward"]) == {"sign"} | ({rewards} & {"steps", "number"})
+    drawn = json.dumps(state["scene"]).lower()
+    assert "good" not in drawn
+    assert "evil" not in drawn
+
+
+def test_many_simulated_at_once(tmp_path):
+    study, invited = study_in(tmp_path / "s", 8, order="balanced")
+    told = []
+    with server_process(study.path) as address:
+        stages = simulate(study, address, invited, "learner", lambda *now: told.append(now))
+    assert stages == ["thanks"] * 8
+    assert told[-1] == (8, 8 * TOTAL)
+    rows = list(interactions(study))
+    assert len(rows) == 8 * TOTAL
+    assert sorted({tuple(study.design.places(study.seed, each.number)) for each in invited}) == [
+        (0, 1),
+        (1, 0),
+    ]
+    assert {(row["exercise"], row["step"]) for row in rows} == {
+        (n, s) for order in (LENGTHS, LENGTHS[::-1]) for n, length in enumerate(order, 1)
+        for s in range(1, length + 1)
+    }  # fmt: skip
+    assert all(row["reaction_ms"] is not None and row["received"] > 0 for row in rows)
+
+
+def read(socket):
+    while True:
+        socket.recv(timeout=10)
+
+
+def test_pages_are_asked_for_no_faster_than_the_server_allows(tmp_path):
+    study, (one,) = study_in(tmp_path / "s")
+    with server_process(study.path) as address:
+        socket = f"ws{address.removeprefix('http')}/p/{one.token}/ws"
+        with connect(socket) as flood:
+            for _ in range(400):
+                flood.send('{"type":"alive"}')
+            with pytest.raises(ConnectionClosed, match="4429"):
+                read(flood)
+        with connect(socket) as large:
+            large.send(json.dumps({"type": "answers", "answers": "x" * 200_000}))
+            with pytest.raises(ConnectionClosed, match="1009"):
+                read(large)
+        client = SimulatedParticipant(
+            address, one.token, RandomChooser(np.random.default_rng(0)), np.random.default_rng(0)
+        )
+        assert asyncio.run(client.play()) == "thanks"
