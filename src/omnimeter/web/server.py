@@ -22,6 +22,7 @@ from fastapi.staticfiles import StaticFiles
 
 from omnimeter.contract import OmnimeterError
 from omnimeter.web.attendance import Attendances, BadMessageError
+from omnimeter.web.research import add_research
 from omnimeter.web.studies import Design, Question, studies_in
 
 STATIC = Path(str(resources("omnimeter.web") / "static"))
@@ -111,6 +112,7 @@ def application(root: Path) -> FastAPI:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_headers(app)
     add_participants(app, there)
+    add_research(app)
     return app
 
 
