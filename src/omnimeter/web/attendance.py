@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from threading import Lock
 from typing import Any
 
@@ -75,7 +75,7 @@ class Attendance:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody has been there for some time."""
+        """Whether all browsers have been gone for some time."""
         return not self._browsers and time.monotonic() - self._left > KEPT
 
     def _last(self, kind: str) -> bool:
@@ -201,7 +201,8 @@ class Attendance:
             message["of"] = self._of
         if view.phase is Phase.READY:
             message["break"] = view.exercise - 1 in design.breaks
-            message["scene"] = _drawn(view, design.colours)
+            before = replace(view, exercise=view.exercise - 1)  # which the scene is still of
+            message["scene"] = _drawn(before, design.colours)
         if view.phase is Phase.ASKED:
             message["scene"] = _drawn(view, design.colours)
         if view.scene is not None and (view.step or view.phase is Phase.READY):
@@ -335,9 +336,9 @@ class Attendances:
             OmnimeterError: What is stored of them cannot be read.
         """
         async with self._opening:
-            if token not in self._there and (found := self.find(token)) is not None:
+            if token not in self._there and (known := self.find(token)) is not None:
                 loop = asyncio.get_running_loop()
-                self._there[token] = await asyncio.to_thread(Attendance, *found, loop)
+                self._there[token] = await asyncio.to_thread(Attendance, *known, loop)
             return self._there.get(token)
 
     def now(self) -> Mapping[str, Attendance]:
