@@ -14,7 +14,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from threading import BoundedSemaphore, Lock, Thread
@@ -869,7 +869,8 @@ class Pages:
             finally:
                 self._slots.release()
                 page.lock.release()
-            loop.call_soon_threadsafe(settle, result, trouble)
+            with suppress(RuntimeError):  # the server has ended meanwhile
+                loop.call_soon_threadsafe(settle, result, trouble)
 
         # A thread that can be left alone: nothing else waits for it, not even the server's end.
         Thread(target=run, name="research", daemon=True).start()
