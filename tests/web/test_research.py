@@ -16,6 +16,7 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
 from omnimeter.web import research  # noqa: E402 - only where the extra is
+from omnimeter.web.experiments import DATA  # noqa: E402
 from omnimeter.web.server import application  # noqa: E402
 
 CLASSES = [each.id for each in listing(Kind.ENVIRONMENT) if each.package == "omnimeter"]
@@ -81,12 +82,14 @@ class Browser:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory):
-    return application(tmp_path_factory.mktemp("studies"))
+    made = application(tmp_path_factory.mktemp("studies"))
+    yield made
+    made.state.research.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser(app):
-    return Browser(app)
+    return Browser(app)  # each test begins another experiment
 
 
 # Every class
@@ -314,7 +317,8 @@ def test_batteries_of_edited_environments_run_and_are_stored(browser, tmp_path):
     assert drawn["instance"]["pattern"] == "0101"
 
 
-def test_instances_are_saved(browser):
+def test_instances_are_saved(app):
+    browser = Browser(app)
     begun = browser.begin("automata-v1", seed=9)
     saved = browser.save("instance.json")
     assert saved == {
@@ -389,7 +393,7 @@ def test_forms_hide_what_pages_cannot_choose(browser):
     assert [each["id"] for each in known["environments"]] == CLASSES
     assert "person-v1" not in [each["id"] for each in known["agents"]]
     fields = {each["id"]: each["fields"] for each in known["environments"]}
-    assert all(field["name"] not in research.DATA for each in fields.values() for field in each)
+    assert all(field["name"] not in DATA for each in fields.values() for field in each)
     by_name = {field["name"]: field for field in fields["lambda-v1"]}
     assert by_name["variant"]["choices"] == ["implemented", "conceptual"]
     assert by_name["cells"]["kind"] == "number"
@@ -429,12 +433,27 @@ def test_pages_that_are_not_used_are_forgotten(app, monkeypatch):
     assert others[1].post(f"{others[1].page}/go", 404, step=0)
 
 
-def test_what_takes_too_long_is_answered_and_does_not_block(browser, app, monkeypatch):
-    browser.begin("gc-v1")
-    monkeypatch.setattr(research, "PATIENCE_SECONDS", 0.05)
-    slow = {"id": "bamcp-v1", "parameters": {"k": 50_000}}
+def test_what_takes_too_long_is_ended_and_the_experiment_is_as_it_was(app, monkeypatch):
+    browser = Browser(app)
+    before = browser.begin("gc-v1", seed=3)
+    browser.act(1)
+    browser.run("e-greedy-v1", 2)
+    monkeypatch.setattr(research, "PATIENCE_SECONDS", 0.5)
+    slow = {"id": "bamcp-v1", "parameters": {"k": 10_000_000}}
     said = browser.post(f"{browser.page}/step", 503, agent=slow, steps=1)
     assert "longer" in said["detail"]
-    assert "computed" in browser.post(f"{browser.page}/step", 409, action=0)["detail"]
     monkeypatch.setattr(research, "PATIENCE_SECONDS", 60.0)
-    assert Browser(app).begin("cups-v1")["step"] == 0
+    again = browser.go(3)
+    assert again["moves"][0][1] == 1
+    assert again["instance"] == before["instance"]
+    assert browser.run("e-greedy-v1", 2)["step"] == 5
+
+
+def test_few_pages_have_processes_and_all_keep_what_they_did(app, monkeypatch):
+    monkeypatch.setattr(research, "PROCESSES", 1)
+    first, second = Browser(app), Browser(app)
+    for each in (first, second):
+        each.begin("cups-v1")
+        each.act(1)
+    for each in (first, second):
+        assert each.act(2)["step"] == 2

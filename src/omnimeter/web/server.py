@@ -99,12 +99,13 @@ def application(root: Path) -> FastAPI:
     there = Attendances(studies_in(root))
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         watching = asyncio.create_task(there.watch())
         try:
             yield
         finally:
             watching.cancel()
+            app.state.research.close()
             await there.close()
 
     app = FastAPI(title="Omnimeter", lifespan=lifespan, docs_url=None, redoc_url=None)
