@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import re
 import secrets
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pipe
+from subprocess import DEVNULL, Popen
 from threading import Lock
 from typing import Annotated, Any
 
@@ -23,7 +25,7 @@ from omnimeter.contract import Exercise, InvalidInputError, OmnimeterError
 from omnimeter.environments.lambda_class import space
 from omnimeter.environments.lambda_class.patterns import parse_pattern
 from omnimeter.protocols.battery import Item, Plan
-from omnimeter.web.experiments import Course, Drawing, Place, Steps, answer, offered
+from omnimeter.web.experiments import Course, Drawing, Place, Steps, offered
 
 PAGES, IDLE_SECONDS = 32, 3600.0
 """Pages that are kept at once, and how long one that is not used."""
@@ -149,13 +151,13 @@ def located(field: str, error: OmnimeterError) -> dict[str, Any]:
 # Pages
 
 
-def _context() -> Any:
-    """How processes are started: quickly, from one that has read the modules, where that can be."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["omnimeter.web.experiments"])
-    return context
+_CHILD = """
+import sys
+from multiprocessing.connection import Connection
+from omnimeter.web.experiments import answer
+answer(Connection(int(sys.argv[1])))
+"""
+"""What a process runs: unlike those of ``multiprocessing`` it does not import the main script."""
 
 
 class Page:
@@ -165,7 +167,7 @@ class Page:
         self.course: Course | None = None
         self.title, self.items = "My battery", list[Item]()
         self.lock, self.used = Lock(), time.monotonic()
-        self._process: Any = None
+        self._process: Popen[bytes] | None = None
         self._pipe: Any = None
 
     @property
@@ -177,7 +179,7 @@ class Page:
         """End its process; what it has done is kept."""
         if self._process is not None:
             self._process.kill()
-            self._process.join()
+            self._process.wait()
             self._pipe.close()
         self._process = self._pipe = None
 
@@ -189,13 +191,13 @@ class Page:
             OmnimeterError: It cannot be done.
         """
         deadline = time.monotonic() + PATIENCE_SECONDS
-        if self._process is not None and not self._process.is_alive():
+        if self._process is not None and self._process.poll() is not None:
             self.close()
         if self._process is None:
-            context = _context()
-            self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=answer, args=(theirs,), daemon=True)
-            self._process.start()
+            self._pipe, theirs = Pipe()
+            number = theirs.fileno()
+            command = [sys.executable, "-P", "-c", _CHILD, str(number)]
+            self._process = Popen(command, stdin=DEVNULL, pass_fds=[number])
             theirs.close()
             if self.course is not None:
                 self._exchange("resume", self.course, deadline)
