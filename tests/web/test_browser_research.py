@@ -196,6 +196,8 @@ def test_other_classes_are_drawn_and_edited_as_entries(page, name):
     assert page.locator("#stage .scene").is_visible()
     page.locator("#stage .actions button").first.click()
     expect(page.locator("#step")).to_have_text("1 of 1")
+    page.keyboard.press("2")
+    expect(page.locator("#step")).to_have_text("2 of 2")
     page.locator("summary", has_text="As JSON").click()
     page.fill("#json", "{}")
     expect(page.locator("#verdict .wrong")).to_be_visible()

@@ -248,6 +248,11 @@ def test_values_of_the_actions_of_a_learner_are_shown(browser):
     assert any(value != 2.0 for value in shown["agent"]["values"])
 
 
+def test_worlds_without_kernels_show_their_numbers(browser):
+    names = {each["name"] for each in browser.begin("pworld-v1")["state"]}
+    assert "world.codes" in names
+
+
 @pytest.mark.parametrize(
     ("name", "text"), [("torus-v1", "next move of Good"), ("gc-v1", "may lead to")]
 )

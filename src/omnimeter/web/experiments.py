@@ -575,8 +575,9 @@ def hidden_of_mdp(scene: Mapping[str, Any]) -> Hidden:
     facts = {}
     for each in scene["transitions"]:
         if each["from"] == scene["state"]:
-            names = ", ".join(str(scene["buttons"][action]) for action in each["actions"])
-            facts[f"{names} may lead to {scene['states'][each['to']]['name']}"] = each["reward"]
+            names = " or ".join(str(scene["buttons"][action]) for action in each["actions"])
+            state = scene["states"][each["to"]]["name"]
+            facts[f"{names} may lead to state {state}"] = f"mean reward {each['reward']:g}"
     return Hidden(facts)
 
 
@@ -621,15 +622,17 @@ def hidden_of_torus(state: torus.TorusState) -> Hidden:
 
 
 def fields_of(thing: object) -> list[dict[str, Any]]:
-    """The fields of a state; of what has no kernels, its numbers and arrays."""
+    """The fields of a state; of what has no kernels, numbers and arrays, its own and its parts'."""
     state = getattr(thing, "state", None)
     if state is not None and hasattr(state, "_fields"):
-        named = zip(state._fields, state, strict=True)
-    else:
-        named = zip(vars(thing), vars(thing).values(), strict=True)
-        kinds = (bool, int, float, str, np.ndarray)
-        named = ((name, value) for name, value in named if isinstance(value, kinds))  # type: ignore[assignment]
-    return [field_shown(name, value) for name, value in named]
+        return [field_shown(*each) for each in zip(state._fields, state, strict=True)]
+    kinds = (bool, int, float, str, np.ndarray)
+    shown = []
+    for name, value in vars(thing).items():
+        parts = vars(value) if hasattr(value, "__dict__") else {}
+        known = {name: value, **{f"{name}.{inner}": each for inner, each in parts.items()}}
+        shown += [field_shown(*each) for each in known.items() if isinstance(each[1], kinds)]
+    return shown
 
 
 def field_shown(name: str, value: Any) -> dict[str, Any]:

@@ -28,6 +28,7 @@ let page = "";
 /** @type {[number, number, number][]} Who, action, reward. */ let moves = [];
 /** @type {Record<string, any>} The instance as it is edited. */ let draft = {};
 /** @type {{targets: number[][], errors: Wrong[]}} */ let space = { targets: [], errors: [] };
+/** @type {import("./scene.js").Drawing | null} */ let drawn = null;
 let running = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */ let waiting;
 let queue = Promise.resolve();
@@ -192,7 +193,7 @@ function show(told, fresh = false) {
 }
 
 function showPlay() {
-  drawScene($("stage"), live.scene, { texts, onAction: (action) => attempt(() => act(action)), enabled: true });
+  drawn = drawScene($("stage"), live.scene, { texts, onAction: (action) => attempt(() => act(action)), enabled: true });
   $("step").textContent = `${live.step} of ${moves.length}`;
   const total = moves.slice(0, live.step).reduce((sum, move) => sum + move[2], 0);
   $("reward").textContent = short(live.reward);
@@ -538,6 +539,11 @@ function listen() {
   on("battery", "submit", (event) => {
     event.preventDefault();
     attempt(() => changeBattery({ interactions: Number(input("interactions").value) }));
+  });
+  document.addEventListener("keydown", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    const typing = target.matches("input, select, textarea, summary, [data-cell]");
+    if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && drawn?.press(event)) event.preventDefault();
   });
   on("battery-title", "change", () => attempt(() => changeBattery({ remove: 1_000_000 })));
   on("interactions", "change", () => live && show({ ...live, known: 0, moves }));

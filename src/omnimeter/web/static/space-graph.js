@@ -293,7 +293,7 @@ export function drawCurve(rewards, range, step) {
     "svg",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Rewards: ${told}`, class: "curve" },
     svg("line", { x1: left, x2: width - edge, y1: y(0), y2: y(0), class: "axis" }),
-    ...[high, 0, low].map((value) => svg("text", { x: left - 6, y: y(value) }, short(value))),
+    ...[...new Set([high, 0, low])].map((value) => svg("text", { x: left - 6, y: y(value) }, short(value))),
     ...kept.map((place) => svg("circle", { cx: x(place + 1), cy: y(rewards[place]), r: 2, class: "reward-point" })),
     svg("path", { d: line, class: "average" }),
     svg("line", { x1: x(step), x2: x(step), y1: edge, y2: height - edge, class: "now" }),
