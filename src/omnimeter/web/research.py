@@ -33,8 +33,9 @@ PAGES, IDLE_SECONDS = 32, 3600.0
 PROCESSES = 4
 """Pages that have a process at once; others get theirs again when they are used."""
 
-PATIENCE_SECONDS = 20.0
-"""A request that takes longer is ended, and the experiment is as it was before."""
+PATIENCE_SECONDS = 60.0
+"""A request that takes longer is ended, and the experiment is as it was before. The first ones may
+compile kernels."""
 
 DRAWN_CELLS = 60
 """A space of more cells is edited as a text; as a graph nothing could be seen."""
@@ -221,10 +222,15 @@ class Page:
         told, self.course = reply
         return told
 
+    def draw(self, wanted: str, drawing: Drawing) -> Any:
+        """Begin an experiment, or check whether it could begin."""
+        drawing.environment.spec(Kind.ENVIRONMENT)  # refused before a process is asked
+        return self.ask(wanted, drawing)
+
     def step(self, steps: Steps) -> Any:
         """Perform actions."""
         if steps.agent is not None:
-            steps.agent.spec(Kind.AGENT)  # refused before a process is asked
+            steps.agent.spec(Kind.AGENT)
         return self.computed("step", steps)
 
     def computed(self, wanted: str, given: object) -> Any:
@@ -357,13 +363,11 @@ def add_research(app: FastAPI) -> None:
 
     @app.post("/research/{key}/begin")
     async def begin(key: str, drawing: Drawing) -> Any:
-        drawing.environment.spec(Kind.ENVIRONMENT)
-        return await pages.compute(key, "ask", "begin", drawing)
+        return await pages.compute(key, "draw", "begin", drawing)
 
     @app.post("/research/{key}/check")
     async def check(key: str, drawing: Drawing) -> Any:
-        drawing.environment.spec(Kind.ENVIRONMENT)
-        return await pages.compute(key, "ask", "check", drawing)
+        return await pages.compute(key, "draw", "check", drawing)
 
     @app.post("/research/{key}/step")
     async def step(key: str, steps: Steps) -> Any:

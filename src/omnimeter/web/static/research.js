@@ -13,6 +13,7 @@ import { element } from "./texts.js";
 
 const HAND = "";
 const EDIT_DELAY = 250;
+const BUSY_DELAY = 700;
 const SHOWN_MOVES = 200;
 const NO_MARKS = { cells: [], places: {}, intended: {} };
 
@@ -51,7 +52,10 @@ function ask(path, body) {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
     };
+    const slow = setTimeout(() => ($("busy").textContent = "Computing …"), BUSY_DELAY);
     const told = await fetch(`/research/${path}`, request).catch(() => null);
+    clearTimeout(slow);
+    $("busy").textContent = "";
     if (!told) throw new Error("The server does not answer.");
     const data = await told.json().catch(() => ({}));
     if (told.ok) return data;
