@@ -1,4 +1,4 @@
-"""A server of studies in a process of its own, which can be killed: `study_server.py FOLDER PORT`."""
+"""A server of studies in a process of its own, which can be killed."""
 
 from __future__ import annotations
 
