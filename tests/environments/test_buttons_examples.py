@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from omnimeter.agents.simple import ConstantAgent, ExampleRobot, PolicyAgent, RandomAgent
-from omnimeter.contract import Budget, Exercise, Spec, Trace, stream
+from omnimeter.contract import (
+    Budget,
+    Exercise,
+    Instance,
+    InvalidInputError,
+    Spec,
+    Trace,
+    stream,
+)
 from omnimeter.environments.buttons import Buttons
 from omnimeter.interaction import KernelAgent, run_single
 from omnimeter.payoffs import Average, Total
@@ -130,3 +138,23 @@ def test_fate_never_changes() -> None:
         assert sign == (1.0, -1.0)[cell]
         signs.add(sign)
     assert signs == {1.0, -1.0}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"scenes": [[0], [5]]},
+        {"scenes": [[0], [1], [2]]},
+        {"scenes": []},
+        {"pays": [[1.0], [0.0], [0.0]]},
+        {"pays": [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0]]},
+        {"values": [2, 2]},
+        {"shrink": 0},
+        {"first_reward": 9},
+    ],
+)
+def test_descriptions_that_are_none_of_a_box_are_refused(changed):
+    drawn = Buttons("fate").draw(stream(1).generator())
+    Buttons("fate").build(drawn)
+    with pytest.raises(InvalidInputError, match="of the buttons"):
+        Buttons("fate").build(Instance({**drawn.data, **changed}))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omnimeter.contract import Budget, InvalidInputError
+from omnimeter.contract import Budget, Instance, InvalidInputError
 from omnimeter.environments.corners import DOWN, LEFT, RIGHT, UP, Corners, ideal_policy
 from omnimeter.environments.switch import Switch
 from omnimeter.interaction import run_single
@@ -160,3 +160,12 @@ def test_the_agent_stays_where_it_is_when_rewards_change() -> None:
             steps = abs(places[50] // 8 - places[49] // 8) + abs(places[50] % 8 - places[49] % 8)
             assert steps <= 1
     assert paid == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    "changed", [{"size": 0}, {"size": 2.0}, {"size": True}, {"rewards": [0.0]}, {"rewards": []}]
+)
+def test_descriptions_that_are_none_of_a_grid_are_refused(changed):
+    drawn = Corners().draw(RNG(0))
+    with pytest.raises(InvalidInputError, match="A grid cannot have"):
+        Corners().build(Instance({**drawn.data, **changed}))

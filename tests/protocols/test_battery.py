@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from battery_parts import EXERCISES, MIXED
-from omnimeter.contract import Ending, Fault, FaultKind, Outcome, Spec
+from omnimeter.contract import Ending, Fault, FaultKind, Instance, Outcome, Spec
 from omnimeter.execution import Isolation, Options, evaluate
 from omnimeter.execution.evaluation import jobs
 from omnimeter.protocols import Evaluation, summarise
@@ -60,6 +60,42 @@ def test_each_test_draws_anew_and_more_tests_change_nothing_before():
     few, many = (Battery(MIXED, tests=tests).propose(AGENT, []) for tests in (2, 6))
     assert many[: 2 * EXERCISES] == few
     assert len({each.instance.key for each in many[::EXERCISES]}) > 1
+
+
+GIVEN = {
+    "title": "A given environment and a drawn one",
+    "exercises": [
+        {
+            "environment_class": "lambda",
+            "interactions": 25,
+            "instance": {
+                "data": {
+                    "space": "1+2-|1+2-|1+2-", "pattern": "0121", "objects": [],
+                    "consumption": "after", "vanish": True, "division": "inf", "beside": True,
+                    "sharing": False, "good": [1.0], "evil": [0.5], "cycle": "power", "warm_up": 0,
+                }
+            },
+        },
+        {"environment_class": "cups", "interactions": 15},
+    ],
+}  # fmt: skip
+
+
+class TestGiven(ProtocolSuite):
+    def make(self):
+        return Battery(GIVEN, tests=2)
+
+
+def test_given_environments_are_not_drawn_and_their_complexity_is_computed():
+    battery = Battery(GIVEN, tests=3, seed=1)
+    ours, theirs = (battery.propose(agent, []) for agent in (AGENT, PRESSER))
+    instance = Instance(GIVEN["exercises"][0]["instance"]["data"])
+    assert [each.instance for each in ours[::2]] == [instance] * 3
+    assert [each.instance for each in ours] == [each.instance for each in theirs]
+    assert {each.complexity for each in ours[::2]} == {battery.classes()[0].complexity(instance)}
+    assert len({each.stream("environment") for each in ours}) == 6
+    assert ours[0].stream("environment") == theirs[0].stream("environment")
+    assert snapshot(GIVEN) == snapshot(snapshot(GIVEN))
 
 
 def test_what_is_finished_is_not_proposed_again():
@@ -170,8 +206,9 @@ def test_several_processes_give_the_same(tmp_path):
     assert all(ours[key].same_as(theirs[key]) for key in ours.keys() | theirs.keys())
 
 
-def test_it_goes_on_where_it_was_interrupted(tmp_path):
-    what = evaluation()
+@pytest.mark.parametrize("battery", [MIXED, GIVEN], ids=["drawn", "given"])
+def test_it_goes_on_where_it_was_interrupted(tmp_path, battery):
+    what = evaluation(battery)
     whole = run(tmp_path / "whole", what)
     with open_writer(tmp_path / "half", what.to_json()) as writer:
         writer.append([each for done in whole.outcomes.values() for each in done[::3]], {})

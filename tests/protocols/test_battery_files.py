@@ -115,6 +115,15 @@ WRONG = {
     "true interactions": (changed(4, interactions=True), ": exercises[3].interactions: "),
     "odd complexity": (changed(1, complexity="hard"), ": exercises[0].complexity: "),
     "impossible complexity": (changed(1, complexity=2), ": exercises[0].complexity: "),
+    "an odd instance": (changed(1, instance=[]), ": exercises[0].instance: "),
+    "an instance that cannot be built": (
+        changed(2, instance={"data": {"scenes": []}}),
+        ": exercises[1].instance: ",
+    ),
+    "an instance and a complexity": (
+        changed(3, instance={"data": {"colours": "bw", "rule": "rest"}}),
+        ": exercises[2].instance: ",
+    ),
 }
 
 

@@ -173,9 +173,14 @@ class Buttons(KernelEnvironmentClass):
         return [example] if low <= self.complexity(example) <= high else []
 
     def build(self, instance: Instance) -> KernelEnvironment:
-        """Build the box."""
+        """Build the box.
+
+        Raises:
+            InvalidInputError: The description is not one of a box.
+        """
         data = instance.data
-        scenes, pays = np.array(data["scenes"]), np.array(data["pays"])
+        scenes, pays = np.array(data["scenes"]), np.array(data["pays"], dtype=np.float64)
+        _check(data, scenes, pays)
         (number, width), buttons = scenes.shape, pays.shape[1]
         state = ButtonsState(
             rng=generator_state(),
@@ -183,7 +188,9 @@ class Buttons(KernelEnvironmentClass):
             pays=pays.ravel(),
             sizes=np.array([number, buttons, width, ORDERS[data["order"]]], dtype=np.int64),
             scene=np.zeros(1, dtype=np.int64),
-            numbers=np.array([data["first_reward"], data["shrink"], data["shrink"]]),
+            numbers=np.array(
+                [data["first_reward"], data["shrink"], data["shrink"]], dtype=np.float64
+            ),
         )
         space = Space(tuple(data["values"]), single=len(data["values"]) == 1)
         low, high = data["rewards"]
@@ -242,3 +249,23 @@ class Buttons(KernelEnvironmentClass):
             cells = [("empty", "white", "black")[content] for content in contents]
         buttons = [f"B{number}" for number, _ in enumerate(instance.data["pays"][0], start=1)]
         return {"kind": "buttons", "cells": cells, "buttons": buttons}
+
+
+def _check(data: Mapping[str, Any], scenes: IntArray, pays: FloatArray) -> None:
+    """A description may come from anywhere, and kernels trust what they are given."""
+    low, high = map(float, data["rewards"])
+    sizes = np.array(data["values"])
+    wrong = [
+        scenes.ndim != 2 or scenes.size == 0 or scenes.dtype.kind != "i",
+        pays.ndim != 2 or len(pays) != len(scenes) or pays.size == 0,
+        sizes.ndim != 1 or sizes.shape != scenes.shape[1:] or sizes.dtype.kind != "i",
+    ]
+    if any(wrong) or np.any(scenes < 0) or np.any(scenes >= sizes):
+        message = "The scenes, pays and values of the buttons do not fit together."
+        advice = "Give each scene as many contents as there are values, and a pay for each button."
+        raise InvalidInputError(message, advice)
+    factor, first = float(data["shrink"]), float(data["first_reward"])
+    paid = np.append(pays, first)
+    if not (0 < factor <= 1 and np.all((low <= paid) & (paid <= high))):
+        message = "A reward of the buttons is not between the lowest and the highest."
+        raise InvalidInputError(message, "Give shrink above 0 up to 1, and rewards that hold all.")

@@ -144,8 +144,17 @@ class Corners(KernelEnvironmentClass):
         return [self.draw(np.random.default_rng(0))] if low <= own <= high else []
 
     def build(self, instance: Instance) -> KernelEnvironment:
-        """Make the grid."""
-        side, paid = int(instance.data["size"]), instance.data["rewards"]
+        """Make the grid.
+
+        Raises:
+            InvalidInputError: The description is not one of a grid.
+        """
+        side, paid = instance.data["size"], [float(each) for each in instance.data["rewards"]]
+        whole = type(side) is int and MIN_SIZE <= side <= MAX_SIZE
+        if not whole or len(paid) != 3 or not all(map(isfinite, paid)):
+            message = f"A grid cannot have the size {side!r} and the rewards {paid}."
+            advice = f"Give a size from {MIN_SIZE} to {MAX_SIZE}, and three finite rewards."
+            raise InvalidInputError(message, advice)
         state = CornersState(
             rng=generator_state(),
             place=np.ones(1, dtype=np.int64),

@@ -116,6 +116,11 @@ class Lent:
         self.entries = load(kernels, self.types)
         self.loan = lend(arrays)
 
+    @property
+    def state(self) -> State:
+        """The state whose arrays are lent."""
+        return self._given[2]
+
     def __reduce__(self) -> tuple[type[Lent], tuple[Any, ...]]:
         return type(self), self._given
 
@@ -242,6 +247,11 @@ class KernelAgent(Agent):
         seed_state(state, rng)
         if self.kernels.begin is not None:
             self._lent.entries.begin(self._lent.loan)
+
+    @property
+    def present_state(self) -> State:
+        """The state in the exercise that has begun, for those who watch."""
+        return self._lent.state
 
     def act(self, reward: float, observation: Observation) -> int | Move:  # noqa: D102 - see Agent
         self._seen[:] = observation

@@ -15,6 +15,7 @@ from omnimeter.catalogue import Kind, make, parse, with_digest
 from omnimeter.contract import (
     Budget,
     EnvironmentClass,
+    Instance,
     InvalidInputError,
     OmnimeterError,
     Spec,
@@ -34,11 +35,15 @@ _FORMAT = (
 
 @dataclass(frozen=True)
 class Item(JsonData):
-    """One exercise of a battery; without a ``complexity`` the class draws that too."""
+    """One exercise of a battery; without a ``complexity`` the class draws that too.
+
+    With an ``instance`` nothing is drawn: every test has that environment.
+    """
 
     environment_class: Spec
     interactions: Annotated[int, Field(ge=1, le=FOREVER)]
     complexity: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    instance: Instance | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,13 @@ def _read_plan(data: Any, where: str) -> Plan:
                 given = {**parsed.parameters, **spec.parameters}
                 spec = with_digest(replace(parsed, parameters=given, digest=""))
             environment_class = make(Kind.ENVIRONMENT, spec)
-            if item.complexity is not None:
+            if item.instance is not None:
+                field = "instance"
+                if item.complexity is not None:
+                    message = "An environment that is given has its own complexity."
+                    raise InvalidInputError(message, "Leave out complexity, or the instance.")
+                check_instance(environment_class, spec, item.instance)
+            elif item.complexity is not None:
                 field = "complexity"
                 draw(environment_class, spec, seed=0, number=0, complexity=item.complexity)
         except OmnimeterError as error:
@@ -77,6 +88,23 @@ def _read_plan(data: Any, where: str) -> Plan:
             raise InvalidInputError(message, error.advice) from error
         items.append(replace(item, environment_class=spec))
     return replace(plan, exercises=tuple(items))
+
+
+def check_instance(environment_class: EnvironmentClass, spec: Spec, instance: Instance) -> float:
+    """The complexity of an instance that did not come from the class's own draw.
+
+    Raises:
+        InvalidInputError: The class cannot build it, or not say how complex it is.
+    """
+    try:
+        environment_class.build(instance)
+        return float(environment_class.complexity(instance))
+    except OmnimeterError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a description lacks
+        what = f"{type(error).__name__}: {error}"
+        message = f"{spec.label} cannot build it: {what}."
+        raise InvalidInputError(message, "Compare it with one that the class draws.") from error
 
 
 def battery_names() -> list[str]:
@@ -130,8 +158,8 @@ def _folder() -> Any:
 class Battery(FixedProtocol):
     """Every agent takes the same sequence of exercises, each with its own class and length.
 
-    A test is one pass through the sequence. Each test draws all its environments anew, and every
-    agent meets the same ones with the same randomness.
+    A test is one pass through the sequence. Each test draws all its environments anew, but for
+    those that the battery gives, and every agent meets the same ones with the same randomness.
 
     The score is the mean payoff over the exercises of the sequence, all with the same weight. With
     two tests or more each exercise of the sequence is a stratum, and only the spread over tests
@@ -182,7 +210,7 @@ class Battery(FixedProtocol):
         """The exercise of some number; the tests are taken one after the other."""
         item = self.plan.exercises[number % self.parts]
         spec, made = item.environment_class, self._made[item.environment_class]
-        instance = draw(made, spec, self.seed, number, item.complexity)
+        instance = item.instance or draw(made, spec, self.seed, number, item.complexity)
         budget = Budget(item.interactions)
         return Planned(spec, made, instance, budget, made.complexity(instance))
 

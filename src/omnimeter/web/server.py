@@ -22,6 +22,7 @@ from fastapi.staticfiles import StaticFiles
 
 from omnimeter.contract import OmnimeterError
 from omnimeter.web.attendance import Attendances, BadMessageError
+from omnimeter.web.research import add_research
 from omnimeter.web.studies import Design, Question, studies_in
 
 STATIC = Path(str(resources("omnimeter.web") / "static"))
@@ -100,12 +101,13 @@ def application(root: Path, host: str = "127.0.0.1") -> FastAPI:
     there = Attendances(studies_in(root))
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         watching = asyncio.create_task(there.watch())
         try:
             yield
         finally:
             watching.cancel()
+            app.state.research.close()
             await there.close()
 
     app = FastAPI(title="Omnimeter", lifespan=lifespan, docs_url=None, redoc_url=None)
@@ -113,6 +115,7 @@ def application(root: Path, host: str = "127.0.0.1") -> FastAPI:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_headers(app)
     add_participants(app, there)
+    add_research(app)
     return app
 
 

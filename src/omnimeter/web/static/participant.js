@@ -394,8 +394,14 @@ function questionField(question, draft) {
   }
   const [low, high] = options.length > 1 ? options : [text("scale-low"), text("scale-high")];
   const numbers = Array.from({ length: steps }, (_, place) => choice(place + 1, String(place + 1)));
+  const ends = [low, high].map((each) => element("span", {}, each));
   group.append(
-    element("div", { class: "scale" }, element("span", {}, low), ...numbers, element("span", {}, high)),
+    element(
+      "div",
+      { class: "scale" },
+      element("div", { class: "steps" }, ...numbers),
+      element("div", { class: "ends" }, ...ends),
+    ),
   );
   return group;
 }

@@ -168,7 +168,7 @@ function drawPart(part, texts, act) {
     },
     ...shapes,
     inset(0.13, "inner-border"),
-    inset(0.012, "focus-ring"),
+    inset(0.02, "focus-ring"),
     inset(0, "target"),
   );
   group.addEventListener("click", (event) => act(part.actions[0], event));
@@ -208,7 +208,7 @@ function addKeys(parts, drawn) {
   parts.forEach((part, place) => {
     if (!part.actions.length || part.number < 1 || part.number > 9) return;
     const [x, y] = part.box;
-    const at = { class: "key", x: x + 0.245, y: y + 0.27, "aria-hidden": "true" };
+    const at = { class: "key", x: x + 0.23, y: y + 0.23, "aria-hidden": "true" };
     drawn[place].append(svg("text", at, String(part.number)));
   });
 }
