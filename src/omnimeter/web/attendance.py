@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from threading import Lock
 from typing import Any
@@ -17,7 +17,7 @@ from omnimeter.protocols.battery import find_battery
 from omnimeter.results.journal import Journals, Log
 from omnimeter.scenes import Picture, Style, picture, sign_of
 from omnimeter.web.session import Phase, Session, View
-from omnimeter.web.studies import Participant, Study
+from omnimeter.web.studies import Design, Participant, Study
 
 SILENT = 35.0
 """Seconds without a sign of life after which a browser counts as gone."""
@@ -31,6 +31,22 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 class BadMessageError(ValueError):
     """A browser sent what is no message, or what does not fit."""
+
+
+def stage_of(design: Design, events: Sequence[Mapping[str, Any]]) -> str:
+    """What a participant is at after some events."""
+    done = {str(event["kind"]) for event in events}
+    if "blocked" in done:
+        return "blocked"
+    if design.consent and "consented" not in done:
+        return "declined" if events and events[-1]["kind"] == "declined" else "consent"
+    if "instructed" not in done:
+        return "instructions"
+    if "tested" not in done:
+        return "test"
+    if design.questions and "answered" not in done:
+        return "questionnaire"
+    return "thanks"
 
 
 class Attendance:
@@ -54,32 +70,30 @@ class Attendance:
         self._session: Session | None = None
         self._browsers: dict[Send, float] = {}  # with the time of the last sign of life
         self._left = time.monotonic()
+        self.seen = 0.0  # the second of the epoch of the last sign of life
         design = study.design
         self._of = 0 if design.battery is None else len(find_battery(design.battery).exercises)
 
     @property
     def stage(self) -> str:
         """What the participant is at."""
-        done = {str(event["kind"]) for event in self._events}
-        if "blocked" in done:
-            return "blocked"
-        if self.study.design.consent and "consented" not in done:
-            return "declined" if self._last("declined") else "consent"
-        if "instructed" not in done:
-            return "instructions"
-        if "tested" not in done:
-            return "test"
-        if self.study.design.questions and "answered" not in done:
-            return "questionnaire"
-        return "thanks"
+        return stage_of(self.study.design, self._events)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What happened with them so far."""
+        return list(self._events)
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """The exercise that they are at and how many steps of it are done, if a test goes on."""
+        view = self._session.desk.view if self._session else None
+        return (view.exercise, view.step) if view else None
 
     @property
     def is_idle(self) -> bool:
         """Whether nobody has been there for some time."""
         return not self._browsers and time.monotonic() - self._left > KEPT
-
-    def _last(self, kind: str) -> bool:
-        return bool(self._events) and self._events[-1]["kind"] == kind
 
     async def note(self, kind: str, **data: Any) -> None:
         """Write an event down; it is durable once this returns."""
@@ -97,7 +111,7 @@ class Attendance:
         first = not self._browsers
         if first:
             await self._after_absence()
-        self._browsers[send] = time.monotonic()
+        self._browsers[send], self.seen = time.monotonic(), round(time.time(), 1)
         if first:
             await self.note("joined")
         if self.stage == "test":
@@ -216,7 +230,7 @@ class Attendance:
         Raises:
             BadMessageError: It is no message, or there is no such action or answer.
         """
-        self._browsers[send] = time.monotonic()
+        self._browsers[send], self.seen = time.monotonic(), round(time.time(), 1)
         kind, stage = message.get("type"), self.stage
         if kind in ("act", "ready") and stage == "test":
             if not self._answer(message):  # a second click, or another tab
@@ -317,7 +331,7 @@ class Attendances:
     """
 
     def __init__(self, studies: Mapping[str, Study]) -> None:
-        self.studies = studies
+        self.studies = dict(studies)
         self._there: dict[str, Attendance] = {}
         self._opening = asyncio.Lock()
 

@@ -172,9 +172,10 @@ class ParticipantDesk(Desk):
             self._condition.wait_for(lambda: self._closed or self._view.phase is not phase)
             if self._closed:
                 raise KeyboardInterrupt
-            answer, told, seq = self._answer, self._told, self._view.seq
+            answer, told, view = self._answer, self._told, self._view
         if told is not None:
-            self._record({"seq": seq, **told})
+            place = {"seq": view.seq, "exercise": view.exercise, "step": view.step}
+            self._record({**place, **told})
         return answer
 
 
