@@ -34,7 +34,7 @@ class BadMessageError(ValueError):
 
 
 def stage_of(design: Design, events: Sequence[Mapping[str, Any]]) -> str:
-    """What a participant is at after some events."""
+    """What a participant is at, as the log of events says."""
     done = {str(event["kind"]) for event in events}
     if "blocked" in done:
         return "blocked"
@@ -92,7 +92,7 @@ class Attendance:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody has been there for some time."""
+        """Whether all browsers have been gone for some time."""
         return not self._browsers and time.monotonic() - self._left > KEPT
 
     async def note(self, kind: str, **data: Any) -> None:
@@ -349,9 +349,9 @@ class Attendances:
             OmnimeterError: What is stored of them cannot be read.
         """
         async with self._opening:
-            if token not in self._there and (found := self.find(token)) is not None:
+            if token not in self._there and (known := self.find(token)) is not None:
                 loop = asyncio.get_running_loop()
-                self._there[token] = await asyncio.to_thread(Attendance, *found, loop)
+                self._there[token] = await asyncio.to_thread(Attendance, *known, loop)
             return self._there.get(token)
 
     def now(self) -> Mapping[str, Attendance]:

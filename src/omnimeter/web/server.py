@@ -37,7 +37,7 @@ CONNECTIONS = 2_000
 """Sockets of all participants that may be open at once."""
 
 NOT_FOUND, EXPIRED, TOO_MANY = 4404, 4410, 4429
-"""Why a socket is closed: the link is of nobody, is too old, or is used too much."""
+"""Why a socket is closed: the link is unknown, is too old, or is used too much."""
 
 
 def languages() -> dict[str, dict[str, str]]:
@@ -122,24 +122,24 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
 
     @app.get("/p/{token}")
     async def participant(token: str) -> Response:
-        found = there.find(token)
-        answer = page("participant" if found else "nobody")
-        answer.status_code = 200 if found else 404
+        known = there.find(token)
+        answer = page("participant" if known else "unknown")
+        answer.status_code = 200 if known else 404
         return answer
 
     @app.get("/p/{token}/texts")
     async def texts(token: str) -> dict[str, Any]:
-        found = there.find(token)
-        if found is None:
+        known = there.find(token)
+        if known is None:
             raise HTTPException(404, "This link is not of any participant.")
-        return texts_of(found[0].design)
+        return texts_of(known[0].design)
 
     @app.post("/p/{token}/withdraw")
     async def withdraw(token: str) -> dict[str, bool]:
-        found = there.find(token)
-        if found is None:
+        known = there.find(token)
+        if known is None:
             raise HTTPException(404, "This link is not of any participant.")
-        study, one = found
+        study, one = known
         attendance = there.now().get(token)
         await there.forget(token)
         await asyncio.to_thread(study.withdraw, one)
@@ -149,12 +149,12 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
 
     @app.websocket("/p/{token}/ws")
     async def connect(socket: WebSocket, token: str) -> None:
-        found = there.find(token) if _is_own(socket) else None
+        known = there.find(token) if _is_own(socket) else None
         await socket.accept()
-        if found is None:
+        if known is None:
             await socket.close(NOT_FOUND)
             return
-        if found[1].expires and time.time() > found[1].expires:
+        if known[1].expires and time.time() > known[1].expires:
             await socket.close(EXPIRED)
             return
         attendance = await there.of(token)

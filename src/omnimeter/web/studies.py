@@ -217,7 +217,7 @@ def read_design(path: str | Path) -> Design:
 
 @dataclass(frozen=True)
 class Participant(JsonData):
-    """Somebody who was invited.
+    """A person who was invited.
 
     Attributes:
         name: How tables call them.
@@ -317,8 +317,8 @@ class Study:
 
     def find(self, token: str) -> Participant | None:
         """Whose link it is."""
-        found = self._known.get(token)
-        return found if found and secrets.compare_digest(found.token, token) else None
+        one = self._known.get(token)
+        return one if one and secrets.compare_digest(one.token, token) else None
 
     def invite(self, count: int = 1, days: float = 0.0) -> list[Participant]:
         """Make links for further participants.
@@ -348,13 +348,13 @@ class Study:
         return new
 
     def _next_number(self) -> int:
-        """A number that nobody had, those who have withdrawn included."""
+        """A number that was never given, not to those who have withdrawn either."""
         given = [each.number + 1 for each in self._known.values()]
         gone = [int(line["number"]) + 1 for line in read_log(self.path / "withdrawn.log")]
         return max([*given, *gone], default=0)
 
     def withdraw(self, participant: Participant) -> None:
-        """Delete everything of a participant; that somebody withdrew is kept, not who.
+        """Delete everything of a participant; it is kept that one withdrew, not who.
 
         Raises:
             StoreError: It cannot be deleted.
