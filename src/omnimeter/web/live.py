@@ -75,6 +75,7 @@ class Stored:
         self.root = root.resolve()
         self._known: dict[str, _Known] = {}
         self._course: dict[str, dict[str, list[list[float | None]]]] = {}
+        self._intact: dict[Path, int] = {}  # when the files of places were changed that are intact
         self._listed: tuple[float, dict[str, dict[str, Any]]] = (0.0, {})
         self._lock = Lock()
 
@@ -160,6 +161,7 @@ class Stored:
             item["changed"] = _last_change(path)
             if kind == "campaign":
                 item["evaluations"] = _folders(path / "evaluations")
+            self._check(kind, path)
         except (OSError, OmnimeterError) as error:
             item["damaged"] = str(error)
         return item

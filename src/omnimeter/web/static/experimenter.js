@@ -235,7 +235,7 @@ function kioskOf(name, given) {
     body.replaceChildren(
       path
         ? h("ul", { class: "links" }, h("li", {}, h("a", { href: path, target: "_blank", rel: "noopener" }, address), h("button", { type: "button", onclick: () => copy(address, "Address") }, "Copy")))
-        : h("p", { class: "quiet" }, "A kiosk is one address for a device on which one participant after the other takes part. Whoever knows it can take part."),
+        : h("p", { class: "quiet" }, "A kiosk is one address for a device on which one participant after the other takes part. Anyone who knows it can take part."),
       button,
     );
     if (again) button.focus();

@@ -20,7 +20,7 @@ const STYLES = 8; // colours and dashes of curves, in the style sheet
 /** @param {number | null} number */
 function number(number) {
   if (number === null || number === undefined) return "–";
-  return Math.abs(number) < 1e-9 ? "0" : number.toFixed(Math.abs(number) < 10 ? 3 : 1);
+  return number.toFixed(Math.abs(number) < 10 ? 3 : 1).replace(/^-(0\.0+)$/, "$1");
 }
 
 /** @param {string} path */
@@ -133,7 +133,10 @@ export function showResults(place, path) {
   return follow(
     `/api/scores/ws?path=${encodeURIComponent(path)}`,
     ({ changed }) => {
-      if (changed[path]) body.replaceChildren(...contents(changed[path]));
+      if (!changed[path]) return;
+      const open = body.querySelector("details")?.open;
+      body.replaceChildren(...contents(changed[path]));
+      if (open) body.querySelector("details")?.setAttribute("open", "");
     },
     (state) => {
       connection.textContent = state === "lost" ? "The connection is lost; trying again." : "";
@@ -152,7 +155,7 @@ function contents(item) {
     const done = `${item.done.toLocaleString()}${of} exercises done${left}`;
     const state = h("span", { class: item.running ? "badge on" : "badge" }, item.running ? "running" : item.state);
     parts.push(h("p", {}, state, " ", done));
-    if (item.expected) {
+    if (item.expected && !item.complete) {
       parts.push(h("progress", { max: item.expected, value: Math.min(item.done, item.expected), "aria-label": "Exercises done" }));
     }
     if (item.quarantined) parts.push(h("p", { class: "error" }, `${item.quarantined} units of work were given up.`));
@@ -179,10 +182,11 @@ function contents(item) {
 function testOf(test, named) {
   const ranked = test.rows.map((row, place) => ({ row, style: place % STYLES }));
   ranked.sort((a, b) => (b.row.value ?? -Infinity) - (a.row.value ?? -Infinity));
+  const figure = chart(test);
   const table = new Table(
     `Scores: ${test.title}`,
     [
-      { title: "Agent", cell: (agent, { style }) => h("span", { class: "agent" }, swatch(style), agent) },
+      { title: "Agent", cell: (agent, { style }) => h("span", { class: "agent" }, figure && swatch(style), agent) },
       { title: "Score", number: true, cell: (_, { row }) => number(row.value) },
       {
         title: "95 % interval",
@@ -195,7 +199,7 @@ function testOf(test, named) {
     (agent) => ranked.findIndex(({ row }) => row.agent === agent),
   );
   for (const each of ranked) table.set(each.row.agent, each);
-  return [named && h("h3", {}, test.title), table.element, chart(test)].filter((each) => each);
+  return [named && h("h3", {}, test.title), table.element, figure].filter((each) => each);
 }
 
 /** @param {number} style */
@@ -207,7 +211,7 @@ function swatch(style) {
   );
 }
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [640, 260, 52, 12, 10, 40];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [640, 260, 52, 30, 12, 42];
 
 /**
  * Scores with their intervals over the length of the test.
@@ -274,9 +278,9 @@ export function chart(test) {
 
 /** @param {number} low @param {number} high */
 function ticks(low, high) {
-  const rough = (high - low || 1) / 4;
+  const rough = (high - low || 1) / 5;
   const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = unit * ([1, 2, 5, 10].find((each) => each * unit >= rough) ?? 10);
+  const step = unit * ([1, 2, 2.5, 5, 10].find((each) => each * unit >= rough) ?? 10);
   const values = [];
   for (let value = Math.ceil(low / step) * step; value <= high + 1e-12; value += step) values.push(value);
   return values;
