@@ -76,19 +76,37 @@ def checked(data: Mapping[str, Any]) -> Design:
             message = f"{refused[0]!r} may name a file, a module or an address. A study that is "
             raise FormError({field: message + "made here is of installed parts only."})
     try:
-        with without_consent("The study", {}):
-            design = Design.from_json(json.dumps(data), "The study", "Correct the form.")
-            check(design.evaluation(Spec("random-v1"), 0, 0))
+        design = Design.from_json(json.dumps(data), "The study", "Correct the form.")
     except InvalidInputError as error:
         if isinstance(cause := error.__cause__, ValidationError):
-            places = {".".join(map(str, each["loc"])): each["msg"] for each in cause.errors()}
-            raise FormError(places) from error
+            raise FormError(dict(map(_told, cause.errors()))) from error
         raise FormError({_field(data): str(error)}) from error
+    except (ValueError, RecursionError) as error:
+        raise FormError({_field(data): f"This cannot be used: {error}"[:300]}) from error
+    try:
+        with without_consent("The study", {}):
+            check(design.evaluation(Spec("random-v1"), 0, 0))
     except OmnimeterError as error:
         raise FormError({_field(data): str(error)}) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise FormError({_field(data): f"This cannot be used: {str(error)[:200]}"}) from error
+        raise FormError({_field(data): f"This cannot be used: {error}"[:300]}) from error
     return design
+
+
+_PATTERNS = {
+    "title": "Write a title.",
+    "name": "Use small letters, digits, - and _, and begin with a letter.",
+    "language": "Write the code of a language, such as en or es.",
+}
+"""What fields must be that have a pattern."""
+
+
+def _told(error: Any) -> tuple[str, str]:
+    """Where a field is wrong, and how."""
+    place, message = ".".join(map(str, error["loc"])), str(error["msg"])
+    if error["type"] == "string_pattern_mismatch":
+        message = _PATTERNS.get(str(error["loc"][-1]), message)
+    return place, message
 
 
 def _field(data: Mapping[str, Any]) -> str:

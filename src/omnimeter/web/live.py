@@ -26,6 +26,7 @@ from fastapi.responses import FileResponse
 from omnimeter.api import Campaign, Result, load
 from omnimeter.contract import OmnimeterError, Outcomes, Score
 from omnimeter.contract.text import clean_line
+from omnimeter.results import Record
 from omnimeter.results.files import Layout, is_locked
 
 PAUSE = 1.0
@@ -162,9 +163,24 @@ class Stored:
             if kind == "campaign":
                 item["evaluations"] = _folders(path / "evaluations")
             self._check(kind, path)
-        except (OSError, OmnimeterError) as error:
-            item["damaged"] = str(error)
+        except Exception as error:  # the others are shown all the same
+            item["damaged"] = _why(error)
         return item
+
+    def _check(self, kind: str, path: Path) -> None:
+        """Check what a place says of itself; again only when that file has changed.
+
+        Raises:
+            StoreError: It is damaged.
+        """
+        file = path / ("campaign.json" if kind == "campaign" else "spec.json")
+        changed = file.stat().st_mtime_ns
+        if self._intact.get(path) != changed:
+            if kind == "campaign":
+                Campaign.open(path)
+            else:
+                Record(path)
+            self._intact[path] = changed
 
     def _read(self, path: str, place: Path, past: dict[bytes, Ends]) -> dict[str, Any]:
         try:
@@ -173,10 +189,8 @@ class Stored:
             else:
                 shown = _evaluation(load(place, damaged="skip"), past)
             shown["running"] = is_locked(Layout(place))
-        except OmnimeterError as error:
-            return {"damaged": {path: str(error)}}
-        except Exception as error:  # what is damaged in an unknown way ends nothing
-            return {"damaged": {path: f"It cannot be read: {type(error).__name__}: {error}"[:500]}}
+        except Exception as error:  # the others are shown all the same
+            return {"damaged": {path: _why(error)}}
         shown["reports"] = [
             self._name(each) for each in sorted(place.glob("*.html")) if not each.is_symlink()
         ]
@@ -223,6 +237,13 @@ class Stored:
             ],
             "damaged": {str(where): why for where, why in status.damaged.items()},
         }
+
+
+def _why(error: Exception) -> str:
+    """Why something cannot be read, for which no error may be known."""
+    if isinstance(error, OmnimeterError):
+        return str(error)
+    return f"It cannot be read: {type(error).__name__}: {error}"[:500]
 
 
 def _evaluation(result: Result, past: dict[bytes, Ends]) -> dict[str, Any]:
