@@ -90,7 +90,7 @@ def changes_until(socket: Any, such: Any, most: int = 20) -> dict[str, Any]:
         told = socket.receive_json()
         shown |= told["changed"]
         for name in told["gone"]:
-            del shown[name]
+            shown.pop(name, None)
         if such(shown):
             return shown
     raise AssertionError(f"it never came: {shown}")

@@ -32,6 +32,9 @@ from omnimeter.results.files import Layout, is_locked
 PAUSE = 1.0
 """Seconds between two looks for a page that is open."""
 
+REST = 10
+"""How many times as long as reading took nothing is read again, so that it costs little."""
+
 DEEPEST, MOST_PLACES = 4, 5_000
 """How deep below the folder stored results are looked for, and in how many folders."""
 
@@ -108,8 +111,7 @@ class Stored:
                 past = known.past if known else {}
                 known = _Known(state, self._read(path, place, past), 0.0, past)
                 self._known[path] = known
-            # What takes long to read is read less often.
-            known.until = time.monotonic() + max(PAUSE, 10 * (time.monotonic() - begun))
+            known.until = time.monotonic() + max(PAUSE, REST * (time.monotonic() - begun))
             return known.shown
 
     def _place(self, path: str) -> Path | None:
