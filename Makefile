@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup demo test checks test-slow test-numba test-cluster bench clean
+.PHONY: setup demo test checks check-js test-slow test-numba test-cluster bench clean
 
 setup: $(STAMP)
 
@@ -33,6 +33,16 @@ checks: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory check-js; \
+		else echo "The types of the pages' JavaScript are not checked: there is no npm."; fi
+
+# The types of the pages' JavaScript, which users get as it is: only this check needs npm.
+check-js: node_modules/.bin/tsc
+	node_modules/.bin/tsc --project jsconfig.json
+
+node_modules/.bin/tsc: package.json
+	npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # Statistical and fault tests that take minutes, and all properties on new random examples.
 test-slow: $(STAMP)
@@ -85,4 +95,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/perturbation.py
 
 clean:
-	rm -rf .venv .venv-numba .venv-cluster build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-numba .venv-cluster node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -186,7 +186,7 @@ def _text(x: float, y: float, text: str, size: float, *, fill: str = INK) -> Sha
     return Shape("text", {**given, "text-anchor": "middle", "dominant-baseline": "central"}, text)
 
 
-def _symbols(names: Sequence[str], x: float, y: float, style: Style) -> list[Shape]:
+def _symbols(names: Sequence[str], x: float, y: float) -> list[Shape]:
     """Symbols beside each other in a cell whose upper left corner is at a place."""
     columns = max(1, ceil(sqrt(len(names))))
     size, drawn = 0.62 / columns if columns > 1 else 0.44, []
@@ -195,7 +195,7 @@ def _symbols(names: Sequence[str], x: float, y: float, style: Style) -> list[Sha
         row, column = divmod(place, columns)
         across = 0.5 + (column - (min(columns, len(names) - row * columns) - 1) / 2) * size * 1.25
         down = 0.5 + (row - (rows - 1) / 2) * size * 1.25
-        drawn.append(symbol(style.symbols.get(name, name), x + across, y + down, size))
+        drawn.append(symbol(name, x + across, y + down, size))
     return drawn
 
 
@@ -212,9 +212,10 @@ def _cell(
     reached = bool(len(actions))
     border = {"line": 0.07, "stroke": INK} if reached else {"line": 0.02, "stroke": LINE}
     back = _rectangle(x + 0.05, y + 0.05, 0.9, 0.9, fill, opacity=1 if reached else 0.45, **border)  # type: ignore[arg-type]
-    names = tuple(style.symbols.get(name, name) for name in symbols)
-    shapes = (back, *_symbols(symbols, x, y, style))
-    return Part(shapes, "cell", number, names, tuple(actions), (x, y, 1.0, 1.0))
+    # In the order of what they look like: another one would tell which is which in each exercise.
+    names = sorted(style.symbols.get(name, name) for name in symbols)
+    shapes = (back, *_symbols(names, x, y))
+    return Part(shapes, "cell", number, tuple(names), tuple(actions), (x, y, 1.0, 1.0))
 
 
 def _lambda(scene: Mapping[str, Any], _: int, style: Style) -> Picture:
@@ -353,7 +354,7 @@ def _pworld(scene: Mapping[str, Any], _: int, style: Style) -> Picture:
                 mark: Attributes = {"width": 0.56 / side, "height": 0.56 / side, "fill": DARK}
                 at = {"x": x + 0.12 + 0.76 * across / side, "y": y + 0.12 + 0.76 * down / side}
                 marks.append(Shape("rect", {**at, **mark}))
-        own = _symbols(["circle"] * bool(cell["elements"]), x, y, style)
+        own = _symbols(["circle"] * bool(cell["elements"]), x, y)
         held = tuple(f"{k}={v}" if v is not True else k for k, v in cell["holds"].items())
         contains = (*cell["elements"], *held)
         parts.append(Part((*square.shapes, *marks, *own), "cell", square.number, contains))

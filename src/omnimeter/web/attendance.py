@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from threading import Lock
 from typing import Any
 
@@ -215,7 +215,8 @@ class Attendance:
             message["of"] = self._of
         if view.phase is Phase.READY:
             message["break"] = view.exercise - 1 in design.breaks
-            message["scene"] = _drawn(view, design.colours)
+            before = replace(view, exercise=view.exercise - 1)  # which the scene is still of
+            message["scene"] = _drawn(before, design.colours)
         if view.phase is Phase.ASKED:
             message["scene"] = _drawn(view, design.colours)
         if view.scene is not None and (view.step or view.phase is Phase.READY):

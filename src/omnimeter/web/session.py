@@ -73,6 +73,7 @@ class ParticipantDesk(Desk):
         under_way: How many exercises had been begun when the test was interrupted.
         changed: Told of every new view, in the thread of the test.
         record: Told of every answer with what the browser says of it, in the same thread.
+        seq: What the next answer is counted as, which goes on after an interruption.
     """
 
     def __init__(
@@ -81,9 +82,10 @@ class ParticipantDesk(Desk):
         under_way: int = 0,
         changed: Callable[[View], None] = lambda view: None,  # noqa: ARG005
         record: Record = lambda told: None,  # noqa: ARG005
+        seq: int = 0,
     ) -> None:
         self._condition, self._changed, self._record = Condition(), changed, record
-        self._view = View(exercise=done)
+        self._view = View(seq, exercise=done)
         self._answer: int | None = None
         self._told: Mapping[str, Any] | None = None
         self._resumed = done + under_way
@@ -201,11 +203,12 @@ class Session:
         self.participant = participant
         self._evaluation, self._directory = evaluation, directory
         layout = Layout(directory)
-        done = under_way = 0
+        done = under_way = seq = 0
         if layout.spec.exists():
-            done = len(results.Record(directory).outcomes())
+            outcomes = results.Record(directory).outcomes()
+            done, seq = len(outcomes), sum(each.interactions + 1 for each in outcomes)
             under_way = len(Journals(str(layout.journal)).keys())
-        self.desk = ParticipantDesk(done, under_way, changed, record)
+        self.desk = ParticipantDesk(done, under_way, changed, record, seq)
         self._thread = Thread(target=self._run, name=f"session {participant}", daemon=True)
 
     def start(self) -> None:
