@@ -199,7 +199,9 @@ function testOf(test, named) {
     (agent) => ranked.findIndex(({ row }) => row.agent === agent),
   );
   for (const each of ranked) table.set(each.row.agent, each);
-  return [named && h("h3", {}, test.title), table.element, figure].filter((each) => each);
+  /** @type {Node[]} */
+  const parts = named ? [h("h3", {}, test.title)] : [];
+  return figure ? [...parts, table.element, figure] : [...parts, table.element];
 }
 
 /** @param {number} style */
