@@ -235,12 +235,12 @@ def test_a_kiosk_needs_no_login_and_gives_none(tmp_path):
         assert client.get("/api/studies/study").status_code == 401
 
 
-def take_part(page, address):
-    """Take part in another tab, by the protocol of the pages."""
-    page.goto(address)
+def take_part(page):
+    """Take part by the protocol, beside the participant's page that is open."""
     page.evaluate(
         """() => new Promise((resolve, reject) => {
-          const socket = new WebSocket(location.href.replace("http", "ws") + "/ws");
+          const { host, pathname } = location;
+          const socket = new WebSocket(`ws://${host}${pathname}/ws`);
           const send = (data) => socket.send(JSON.stringify(data));
           socket.onclose = () => reject(new Error("closed"));
           socket.onmessage = ({ data }) => {
@@ -305,7 +305,9 @@ def test_a_study_is_made_in_the_form_and_its_session_arrives(tmp_path, browser):
         link.wait_for()
         row = page.get_by_role("row").filter(has_text="p0001")
         row.get_by_text("invited").wait_for()
-        take_part(context.new_page(), link.inner_text())
+        tab = context.new_page()
+        tab.goto(link.inner_text())
+        take_part(tab)
         row.get_by_text("finished").wait_for()
         assert "1 connected" in page.get_by_text("2 invited, 1 begun").inner_text()
         page.get_by_role("button", name="Open a kiosk").click()
@@ -314,7 +316,8 @@ def test_a_study_is_made_in_the_form_and_its_session_arrives(tmp_path, browser):
         device.goto(kiosk)
         device.get_by_role("button", name="Begin").click()
         device.wait_for_url(f"{address}/p/*?kiosk=1")
-        device.goto(f"{address}/kiosk")
+        take_part(device)
+        device.get_by_role("button", name="Next participant").click()
         device.get_by_role("button", name="Begin").wait_for()
         assert device.url == kiosk
         page.get_by_role("row").filter(has_text="p0003").wait_for()
