@@ -59,6 +59,7 @@ def serve(
     need_web()
     from omnimeter.contract import InvalidInputError
     from omnimeter.web import serving
+    from omnimeter.web.security import address
     from omnimeter.web.server import application
 
     if not folder.is_dir():
@@ -67,13 +68,12 @@ def serve(
     app = application(folder, host=host)
     with serving.listening(host, port) as opened:
         taken = opened.getsockname()[1]
-        address = serving.address(host, taken)
-        access = getattr(app.state, "access", None)  # what experimenters open, with their secret
-        own = address if access is None else access.address(taken)
+        access = app.state.access  # the address of experimenters may have a secret in it
+        own = access.address(taken)
         console().print(f"Serving {folder} at {own}", markup=False, soft_wrap=True)
-        if own.rstrip("/") != address:
-            said = f"That address is secret. Links of participants begin with {address}/p/"
-            console().print(said, markup=False, soft_wrap=True)
+        if access.needs_login:
+            said = "That address is secret. Links of participants begin with"
+            console().print(f"{said} {address(host, taken)}/p/", markup=False, soft_wrap=True)
         console().print("Ctrl-C ends it.")
         if open_page:
             import webbrowser

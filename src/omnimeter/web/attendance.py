@@ -70,6 +70,7 @@ class Attendance:
         self._session: Session | None = None
         self._browsers: dict[Send, float] = {}  # with the time of the last sign of life
         self._left = time.monotonic()
+        self.seen = 0.0  # the second of the epoch of the last sign of life
         design = study.design
         self._of = 0 if design.battery is None else len(find_battery(design.battery).exercises)
 
@@ -77,6 +78,17 @@ class Attendance:
     def stage(self) -> str:
         """What the participant is at."""
         return stage_of(self.study.design, self._events)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What happened with them so far."""
+        return list(self._events)
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """The exercise that they are at and how many steps of it are done, if a test goes on."""
+        view = self._session.desk.view if self._session else None
+        return (view.exercise, view.step) if view else None
 
     @property
     def is_idle(self) -> bool:
@@ -97,7 +109,7 @@ class Attendance:
     async def join(self, send: Send) -> None:
         """A browser of the participant is there."""
         first = not self._browsers
-        self._browsers[send] = time.monotonic()
+        self._browsers[send], self.seen = time.monotonic(), round(time.time(), 1)
         async with self._joining:
             if first:
                 await self._after_absence()
@@ -220,7 +232,7 @@ class Attendance:
         Raises:
             BadMessageError: It is no message, or there is no such action or answer.
         """
-        self._browsers[send] = time.monotonic()
+        self._browsers[send], self.seen = time.monotonic(), round(time.time(), 1)
         kind, stage = message.get("type"), self.stage
         if kind in ("act", "ready") and stage == "test":
             if not self._answer(message):  # a second click, or another tab
@@ -321,7 +333,7 @@ class Attendances:
     """
 
     def __init__(self, studies: Mapping[str, Study]) -> None:
-        self.studies = studies
+        self.studies = dict(studies)
         self._there: dict[str, Attendance] = {}
         self._opening = asyncio.Lock()
 

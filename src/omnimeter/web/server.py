@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,13 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 
 from omnimeter.contract import OmnimeterError
+from omnimeter.web import STATIC
 from omnimeter.web.attendance import Attendances, BadMessageError
+from omnimeter.web.experimenter import add_experimenter
+from omnimeter.web.live import add_live
 from omnimeter.web.research import add_research
+from omnimeter.web.security import add_security
 from omnimeter.web.studies import Design, Question, studies_in
-
-STATIC = Path(str(resources("omnimeter.web") / "static"))
-
-LARGEST_MESSAGE = 128 * 1024
-"""Bytes of a message of a browser."""
 
 MESSAGES, SECONDS = 300, 10.0  # as fast as keys are repeated, and more
 """A browser may send so many messages in so many seconds."""
@@ -38,21 +36,6 @@ BROWSERS = 4
 
 CONNECTIONS = 2_000
 """Sockets of all participants that may be open at once."""
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
-"""What pages may load: nothing from elsewhere."""
-
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",  # links of participants are secret
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 
 NOT_FOUND, EXPIRED, TOO_MANY, TROUBLE = 4404, 4410, 4429, 4500
 """Why a socket is closed: the link is of no participant, is too old, is used too much, or what is
@@ -88,12 +71,15 @@ def texts_of(design: Design) -> dict[str, Any]:
     }
 
 
-def application(root: Path, host: str = "127.0.0.1") -> FastAPI:
+def application(root: Path, host: str = "127.0.0.1", *, login: bool = False) -> FastAPI:
     """The application that serves the studies in a folder.
 
+    What the experimenter opens is ``app.state.access.address(port)``.
+
     Args:
-        root: A folder of studies, or that of one.
-        host: Where it listens.
+        root: A folder of studies and results, or that of one study.
+        host: Where it listens; anywhere but on loopback the experimenter's side needs a login.
+        login: Whether it needs one on loopback too, as behind a proxy.
 
     Raises:
         StoreError: A study is damaged.
@@ -113,24 +99,17 @@ def application(root: Path, host: str = "127.0.0.1") -> FastAPI:
     app = FastAPI(title="Omnimeter", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.there, app.state.root, app.state.host = there, root, host
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    add_headers(app)
+    add_security(app, host, login=login)
+    add_errors(app)
     add_participants(app, there)
+    add_experimenter(app, there, root)
+    add_live(app, root)
     add_research(app)
     return app
 
 
-def add_headers(app: FastAPI) -> None:
-    """Every answer says what its page may load, and errors are told as JSON."""
-
-    @app.middleware("http")
-    async def protect(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-        if int(request.headers.get("content-length") or 0) > LARGEST_MESSAGE:
-            answer: Response = JSONResponse({"detail": "That is too large."}, 413)
-        else:
-            answer = await call(request)
-        for name, value in HEADERS.items():
-            answer.headers.setdefault(name, value)
-        return answer
+def add_errors(app: FastAPI) -> None:
+    """Errors that a user can fix are told as JSON."""
 
     @app.exception_handler(OmnimeterError)
     async def tell(request: Request, error: Exception) -> Response:  # noqa: ARG001

@@ -14,7 +14,8 @@ from fastapi import FastAPI
 
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.errors import StoreError
-from omnimeter.web.server import CONNECTIONS, LARGEST_MESSAGE, application
+from omnimeter.web.security import LARGEST_MESSAGE
+from omnimeter.web.server import CONNECTIONS, application
 
 PORT = 8000
 """The port that is tried first."""
@@ -92,10 +93,3 @@ def served(root: Path) -> Iterator[str]:
     finally:
         running.should_exit = True
         thread.join()
-
-
-def address(host: str, port: int) -> str:
-    """The address of a server, as others see it."""
-    if host in ("0.0.0.0", "::", ""):
-        host = socket.gethostname()
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -169,9 +169,17 @@ function stageOf(stage) {
   if (stage === "questionnaire") return questionnaire();
   if (stage === "declined") {
     const back = answerButton("declined-back", { type: "consent", given: true });
-    return [...notes("declined"), actions(back)];
+    return [...notes("declined"), actions(back, ...nextOfKiosk())];
   }
-  return notes(stage);
+  const isOver = ["thanks", "withdrawn", "blocked"].includes(stage);
+  return isOver ? [...notes(stage), ...nextOfKiosk()] : notes(stage);
+}
+
+/** At a kiosk, the way to the next participant. @returns {HTMLElement[]} */
+function nextOfKiosk() {
+  if (!new URLSearchParams(location.search).has("kiosk")) return [];
+  const click = () => location.assign("/kiosk");
+  return [element("button", { type: "button", class: "main", click }, text("kiosk-next"))];
 }
 
 /** A heading and a text. @param {string} name @returns {HTMLElement[]} */

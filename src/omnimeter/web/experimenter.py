@@ -1,0 +1,459 @@
+"""The experimenter's side: studies are made, people invited, and their sessions seen arriving."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import re
+import secrets
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request, Response, WebSocket
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
+from pydantic import ValidationError
+
+from omnimeter.catalogue import Kind, listing, without_consent
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+from omnimeter.contract.errors import StoreError
+from omnimeter.contract.text import no_formula
+from omnimeter.execution import check
+from omnimeter.protocols.battery import battery_names, find_battery
+from omnimeter.results import files
+from omnimeter.web import STATIC
+from omnimeter.web.attendance import Attendance, Attendances, stage_of
+from omnimeter.web.live import push_changes
+from omnimeter.web.security import Rate, json_of, refused_names
+from omnimeter.web.studies import STANDARD, Design, Participant, Study
+
+OF_A_TEST = {
+    "class", "time", "interactions", "length", "repetitions", "slot", "start_complexity", "payoff",
+    "unbalanced", "definition", "exercises", "clock", "tick",
+}  # fmt: skip
+"""What a page may say of an anytime test."""
+
+MOST_AT_ONCE = 1_000
+"""Participants that one request may invite."""
+
+KIOSK, MINUTE = 20, 60.0
+"""Participants that a kiosk may invite in so many seconds."""
+
+_AWAY = {"resumed", "restarted", "blocked"}
+"""Events of a participant who had been away in the middle of an exercise."""
+
+
+class FormError(Exception):
+    """What is wrong with a study that a form describes.
+
+    Args:
+        errors: What is wrong, by the path of the field: ``questionnaire.0.name``; empty for all.
+    """
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__("; ".join(errors.values()))
+        self.errors = dict(errors)
+
+
+def checked(data: Mapping[str, Any]) -> Design:
+    """The design that a form describes, of installed parts only.
+
+    Raises:
+        FormError: Something is wrong, or names code, files or addresses.
+    """
+    battery, test = data.get("battery"), data.get("test")
+    if isinstance(battery, str) and battery not in battery_names():
+        raise FormError({"battery": f"There is no battery {battery[:100]!r}."})
+    if isinstance(test, Mapping) and (unknown := sorted(test.keys() - OF_A_TEST)):
+        raise FormError({f"test.{unknown[0]}"[:100]: "A page cannot set this."})
+    own = {k: v for k, v in battery.items() if k != "title"} if isinstance(battery, dict) else {}
+    for field, part in (("battery", own), ("test", test)):
+        if refused := refused_names(part):
+            message = f"{refused[0]!r} may name a file, a module or an address. A study that is "
+            raise FormError({field: message + "made here is of installed parts only."})
+    try:
+        design = Design.from_json(json.dumps(data), "The study", "Correct the form.")
+    except InvalidInputError as error:
+        if isinstance(cause := error.__cause__, ValidationError):
+            raise FormError(dict(map(_told, cause.errors()))) from error
+        raise FormError({_field(data): str(error)}) from error
+    except (ValueError, RecursionError) as error:
+        raise FormError({_field(data): f"This cannot be used: {error}"[:300]}) from error
+    try:
+        with without_consent("The study", {}):
+            check(design.evaluation(Spec("random-v1"), 0, 0))
+    except OmnimeterError as error:
+        raise FormError({_field(data): str(error)}) from error
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise FormError({_field(data): f"This cannot be used: {error}"[:300]}) from error
+    return design
+
+
+_PATTERNS = {
+    "title": "Write a title.",
+    "name": "Use small letters, digits, - and _, and begin with a letter.",
+    "language": "Write the code of a language, such as en or es.",
+}
+"""What fields must be that have a pattern."""
+
+
+def _told(error: Any) -> tuple[str, str]:
+    """Where a field is wrong, and how."""
+    place, message = ".".join(map(str, error["loc"])), str(error["msg"])
+    if error["type"] == "string_pattern_mismatch":
+        message = _PATTERNS.get(str(error["loc"][-1]), message)
+    return place, message
+
+
+def _field(data: Mapping[str, Any]) -> str:
+    """Where an error of the whole is told: at what the exercises are made of."""
+    names = [each.get("name") for each in data.get("questionnaire") or () if isinstance(each, dict)]
+    if len(set(map(str, names))) < len(names):
+        return "questionnaire"
+    return "test" if data.get("test") is not None else "battery"
+
+
+class Studies:
+    """The studies of a folder, for their experimenter.
+
+    Args:
+        there: The participants who are there, with the studies.
+        root: The folder.
+    """
+
+    def __init__(self, there: Attendances, root: Path) -> None:
+        self.there, self.root = there, root
+        self.damaged: dict[str, str] = {}
+        self._rows: dict[Path, tuple[object, dict[str, Any]]] = {}
+        self._changing = asyncio.Lock()
+
+    def study(self, name: str) -> Study:
+        """The study of a name.
+
+        Raises:
+            HTTPException: There is none.
+        """
+        if name not in self.there.studies:
+            raise HTTPException(404, "There is no such study.")
+        return self.there.studies[name]
+
+    def look(self) -> None:
+        """See which studies have been made in the folder meanwhile."""
+        self.damaged = {}
+        for file in self.root.glob("*/study.json"):
+            if (name := file.parent.name) not in self.there.studies:
+                try:
+                    self.there.studies[name] = Study(file.parent)
+                except OmnimeterError as error:
+                    self.damaged[name] = str(error)
+
+    async def create(self, data: Mapping[str, Any]) -> str:
+        """Make a study.
+
+        Returns:
+            Its name.
+
+        Raises:
+            FormError: Something is wrong with it.
+            StoreError: It cannot be stored.
+        """
+        design = await asyncio.to_thread(checked, data)
+        if (self.root / "study.json").exists():
+            message = f"{self.root} is one study, which holds no others."
+            raise StoreError(message, "Serve the folder that it is in.")
+        async with self._changing:
+            plain = unicodedata.normalize("NFKD", design.title).encode("ascii", "ignore").decode()
+            slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:40] or "study"
+            names = [slug, *(f"{slug}-{number}" for number in range(2, 1_000))]
+            name = next(each for each in names if not (self.root / each).exists())
+            study = await asyncio.to_thread(Study.create, self.root / name, design)
+            self.there.studies[name] = study
+        return name
+
+    async def invite(self, study: Study, count: int, days: float) -> list[Participant]:
+        """Invite participants, one request after the other."""
+        async with self._changing:
+            return await asyncio.to_thread(study.invite, count, days)
+
+    def summaries(self) -> dict[str, dict[str, Any]]:
+        """What the list of studies shows of each."""
+        self.look()
+        known: dict[str, dict[str, Any]] = {}
+        for name, study in list(self.there.studies.items()):
+            try:
+                rows = list(self.table(study).values())
+            except OmnimeterError as error:
+                known[name] = {"title": study.design.title, "damaged": str(error)}
+                continue
+            known[name] = {
+                "title": study.design.title,
+                "invited": len(rows),
+                "begun": sum(each["stage"] != "invited" for each in rows),
+                "over": sum(each["stage"] == "thanks" for each in rows),
+                "here": sum(each["browsers"] > 0 for each in rows),
+            }
+        return known | {name: {"title": name, "damaged": why} for name, why in self.damaged.items()}
+
+    def table(self, study: Study) -> dict[str, dict[str, Any]]:
+        """How far each participant of a study is, by their names."""
+        now = dict(self.there.now())
+        return {each.name: self._row(study, each, now) for each in study.participants}
+
+    def _row(self, study: Study, one: Participant, now: Mapping[str, Attendance]) -> dict[str, Any]:
+        row: dict[str, Any] = {"number": one.number, "browsers": 0}
+        attendance = now.get(one.token)
+        if attendance is not None:
+            row |= _seen(study.design, attendance.events)
+            row["browsers"] = attendance.browsers
+            row["seen"] = max(row["seen"] or 0.0, attendance.seen) or None
+            if row["stage"] == "test" and attendance.place is not None:
+                row["exercise"], row["step"] = attendance.place
+        else:
+            row |= self._stored(study, one)
+        if one.expires and time.time() > one.expires and row["stage"] != "thanks":
+            row["expired"] = True
+        return row
+
+    def _stored(self, study: Study, one: Participant) -> dict[str, Any]:
+        """How far a participant is who is not there; looked at again when the log has changed."""
+        file = study.folder(one) / "events.log"
+        state: object = None
+        if file.exists():
+            status = file.stat()
+            state = status.st_mtime_ns, status.st_size
+        known = self._rows.get(file)
+        if known is None or known[0] != state:
+            try:
+                known = state, _seen(study.design, study.events(one))
+            except OmnimeterError as error:
+                damage = {"stage": "damaged", "damaged": str(error), "seen": None}
+                known = state, {**damage, "interruptions": 0}
+            self._rows[file] = known
+        return known[1]
+
+
+def _seen(design: Design, events: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the events of a participant say of how far they are."""
+    if not events:
+        return {"stage": "invited", "interruptions": 0, "seen": None}
+    kinds = [str(event["kind"]) for event in events]
+    stage = stage_of(design, events)
+    if stage == "consent" and "declined" in kinds:
+        stage = "declined"  # until they are asked again
+    row = {
+        "stage": stage,
+        "interruptions": sum(kind in _AWAY for kind in kinds),
+        "seen": float(events[-1]["time"]),
+    }
+    last = next((event for event in reversed(events) if event["kind"] == "act"), None)
+    if stage == "test" and last is not None and "exercise" in last:
+        row |= {"exercise": last["exercise"], "step": int(last["step"]) + 1}
+    return row
+
+
+def _csv(name: str, rows: Iterable[Iterable[object]]) -> Response:
+    """A download of a table; no cell is a formula for spreadsheets."""
+    file = io.StringIO()
+    csv.writer(file).writerows([no_formula(cell) for cell in row] for row in rows)
+    disposition = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=disposition)
+
+
+def _time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _events(study: Study) -> list[list[object]]:
+    """What happened with all participants of a study, one event in a row."""
+    rows: list[list[object]] = [["participant", "time", "event", "data"]]
+    for one in study.participants:
+        for event in study.events(one):
+            told = {name: each for name, each in event.items() if name not in ("kind", "time")}
+            data = json.dumps(told, ensure_ascii=False) if told else ""
+            rows.append([one.name, event["time"], event["kind"], data])
+    return rows
+
+
+def _answers(study: Study) -> list[list[object]]:
+    """What participants have answered at the end, one participant in a row."""
+    names = [each.name for each in study.design.questions]
+    rows: list[list[object]] = [["participant", "time", *names]]
+    for one in study.participants:
+        for event in study.events(one):
+            if event["kind"] == "answered":
+                given = event["answers"]
+                rows.append([one.name, event["time"], *(given.get(name) for name in names)])
+    return rows
+
+
+def kiosk_of(study: Study) -> str | None:
+    """The secret of the address of a study's kiosk, if it is open.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    file = study.path / "kiosk.json"
+    try:
+        return str(json.loads(file.read_bytes())["token"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{file} cannot be read.", "Remove it, and open the kiosk anew."
+        ) from error
+
+
+def set_kiosk(study: Study, *, is_open: bool) -> str | None:
+    """Open the kiosk of a study, at an address that cannot be guessed, or close it for good.
+
+    Raises:
+        StoreError: That cannot be stored.
+    """
+    file = study.path / "kiosk.json"
+    if not is_open:
+        with files.write_errors(file):
+            file.unlink(missing_ok=True)
+        return None
+    if (token := kiosk_of(study)) is None:
+        token = secrets.token_urlsafe(18)
+        files.write(file, (json.dumps({"token": token}) + "\n").encode(), mode=0o600)
+    return token
+
+
+def add_experimenter(app: FastAPI, there: Attendances, root: Path) -> None:
+    """The experimenter's page, what it asks for, and kiosks.
+
+    Args:
+        app: The application.
+        there: The participants who are there.
+        root: The folder of the studies.
+    """
+    studies = Studies(there, root)
+
+    @app.get("/", include_in_schema=False)
+    async def home() -> Response:
+        return FileResponse(STATIC / "index.html", media_type="text/html")
+
+    @app.exception_handler(FormError)
+    async def tell(request: Request, error: Exception) -> Response:  # noqa: ARG001
+        assert isinstance(error, FormError)  # what it is registered for
+        return JSONResponse({"detail": str(error), "errors": error.errors}, 422)
+
+    @app.get("/api/form")
+    async def form() -> dict[str, Any]:
+        """What a new study can be made of."""
+        locales = sorted(file.stem for file in (STATIC / "locales").glob("*.json"))
+        return {
+            "batteries": {each: len(find_battery(each).exercises) for each in battery_names()},
+            "classes": [each.id for each in listing(Kind.ENVIRONMENT)],
+            "languages": locales,
+            "questions": [each.name for each in STANDARD],
+        }
+
+    @app.post("/api/studies")
+    async def create(request: Request) -> dict[str, str]:
+        return {"name": await studies.create(await json_of(request))}
+
+    @app.get("/api/studies/{name}")
+    async def show(name: str) -> dict[str, Any]:
+        study = studies.study(name)
+        plain = json.loads(json.dumps(study.design.to_json()))
+        kiosk = await asyncio.to_thread(kiosk_of, study)
+        return {"design": plain, "path": str(study.path), "kiosk": kiosk and f"/kiosk/{kiosk}"}
+
+    @app.post("/api/studies/{name}/invite")
+    async def invite(name: str, request: Request) -> dict[str, Any]:
+        data = await json_of(request)
+        count, days = data.get("count", 1), data.get("days", 0)
+        if type(count) is not int or not 1 <= count <= MOST_AT_ONCE:
+            raise FormError({"count": f"Give a whole number from 1 to {MOST_AT_ONCE}."})
+        if type(days) not in (int, float) or not 0 <= days <= 3_650:
+            raise FormError({"days": "Give a number of days from 0 to 3650."})
+        new = await studies.invite(studies.study(name), count, float(days))
+        return {"links": [{"name": one.name, "path": f"/p/{one.token}"} for one in new]}
+
+    @app.get("/api/studies/{name}/links")
+    async def links(name: str) -> dict[str, str]:
+        return {one.name: f"/p/{one.token}" for one in studies.study(name).participants}
+
+    @app.get("/api/studies/{name}/{what}.csv")
+    async def download(name: str, what: str, request: Request) -> Response:
+        study, start = studies.study(name), str(request.base_url)
+        rows: Callable[[Study], Iterable[Iterable[object]]]
+        if what == "links":
+            rows = lambda of: [  # noqa: E731
+                ["participant", "link", "expires"],
+                *(
+                    [one.name, f"{start}p/{one.token}", _time(one.expires) if one.expires else ""]
+                    for one in of.participants
+                ),
+            ]
+        elif what in ("events", "answers"):
+            rows = _events if what == "events" else _answers
+        else:
+            raise HTTPException(404, "There is no such table.")
+        return await asyncio.to_thread(lambda: _csv(f"{study.path.name}-{what}", rows(study)))
+
+    @app.post("/api/studies/{name}/kiosk")
+    async def kiosk(name: str, request: Request) -> dict[str, str | None]:
+        is_open = (await json_of(request)).get("open") is True
+        token = await asyncio.to_thread(set_kiosk, studies.study(name), is_open=is_open)
+        return {"kiosk": token and f"/kiosk/{token}"}
+
+    @app.websocket("/api/studies/ws")
+    async def watch(socket: WebSocket) -> None:
+        await push_changes(socket, studies.summaries)
+
+    @app.websocket("/api/studies/{name}/ws")
+    async def arrive(socket: WebSocket, name: str) -> None:
+        study = there.studies.get(name)
+        await push_changes(socket, None if study is None else lambda: studies.table(study))
+
+    add_kiosk(app, studies)
+
+
+def add_kiosk(app: FastAPI, studies: Studies) -> None:
+    """Kiosks: a device on which one participant after the other takes part.
+
+    A participant's page that was opened with ``?kiosk=1`` leads back to ``/kiosk`` at the end; a
+    cookie knows whose kiosk that is.
+    """
+    rate = Rate(KIOSK, MINUTE)
+
+    async def study_of(token: str) -> Study:
+        for study in list(studies.there.studies.values()):
+            known = await asyncio.to_thread(kiosk_of, study)
+            if known and secrets.compare_digest(known.encode(), token.encode()):
+                return study
+        raise HTTPException(404, "This kiosk is closed.")
+
+    @app.get("/kiosk", include_in_schema=False)
+    async def again(request: Request) -> Response:
+        token = request.cookies.get("kiosk", "")
+        if not re.fullmatch(r"[\w-]{1,100}", token):
+            raise HTTPException(404, "There is no kiosk on this device.")
+        return RedirectResponse(f"/kiosk/{token}", 303)
+
+    @app.get("/kiosk/{token}", include_in_schema=False)
+    async def welcome(token: str) -> Response:
+        await study_of(token)
+        answer = FileResponse(STATIC / "kiosk.html", media_type="text/html")
+        answer.set_cookie("kiosk", token, httponly=True, samesite="strict", path="/kiosk")
+        return answer
+
+    @app.get("/kiosk/{token}/texts")
+    async def texts(token: str) -> dict[str, str]:
+        design = (await study_of(token)).design
+        return {"title": design.title, "language": design.language}
+
+    @app.post("/kiosk/{token}/next")
+    async def following(token: str) -> dict[str, str]:
+        study = await study_of(token)
+        if not rate.allows(token):
+            raise HTTPException(429, "There were many participants. Wait a minute.")
+        one = (await studies.invite(study, 1, 0.0))[0]
+        return {"path": f"/p/{one.token}?kiosk=1"}
