@@ -141,7 +141,7 @@ class Access:
         It is in the fragment, which browsers do not send, so that it gets into no log.
         """
         start = address(self.host, port)
-        return f"{start}/login#{self.token}" if self.needs_login else start
+        return f"{start}/login#{self.token}" if self.needs_login else f"{start}/"
 
     def session(self, token: object, client: str) -> str | None:
         """The secret of the cookie for a token, if it is the right one.
