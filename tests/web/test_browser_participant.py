@@ -403,11 +403,6 @@ def test_a_killed_server_costs_no_step(opened, study, person, server):
     check_replay(study, person)
 
 
-def acts(study, person):
-    """The steps of the actions so far."""
-    return [event["step"] for event in study.events(person) if event["kind"] == "act"]
-
-
 def test_an_action_while_the_server_fails_is_sent_again(opened, study, person, server):
     page = opened(person.token)
     enter(page)
@@ -422,12 +417,12 @@ def test_an_action_while_the_server_fails_is_sent_again(opened, study, person, s
     page.locator(".part[aria-disabled=true]").first.wait_for()
     server.kill()
     page.get_by_text("The connection is lost.").wait_for()
-    assert len(acts(study, person)) == 1
+    assert seq(study, person) == 1
     page.evaluate("() => { WebSocket.prototype.send = window.kept; }")
     server.start()
-    until(lambda: len(acts(study, person)) == 2)
+    until(lambda: seq(study, person) == 2)
     page.locator(".part[aria-disabled=false]").first.wait_for()
-    assert acts(study, person) == [0, 1]
+    assert [event["step"] for event in study.events(person) if event["kind"] == "act"] == [0, 1]
 
 
 def test_double_clicks_and_two_tabs_do_not_count_twice(opened, study, person):
