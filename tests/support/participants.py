@@ -76,7 +76,7 @@ def session_of(study: Study, participant: Participant) -> tuple[Session, Views]:
     views = Views()
     where = study.folder(participant) / "evaluation"
     evaluation = study.evaluation(participant)
-    session = Session(participant.name, evaluation, where, 0, views.changed, views.record)
+    session = Session(participant.name, evaluation, where, views.changed, views.record)
     return session, views
 
 

@@ -422,7 +422,7 @@ def test_an_action_while_the_server_fails_is_sent_again(opened, study, person, s
     server.start()
     until(lambda: seq(study, person) == 2)
     page.locator(".part[aria-disabled=false]").first.wait_for()
-    assert [event["seq"] for event in study.events(person) if event["kind"] == "act"] == [1, 2]
+    assert [event["step"] for event in study.events(person) if event["kind"] == "act"] == [0, 1]
 
 
 def test_double_clicks_and_two_tabs_do_not_count_twice(opened, study, person):

@@ -176,7 +176,7 @@ def test_a_study_is_made_once(tmp_path):
         lambda text: "",
         lambda text: text[: len(text) // 2],
         lambda text: "[1]",
-        lambda text: text.replace('"signs"', '"number"'),
+        lambda text: text.replace('"Test"', '"Other"'),
         lambda text: json.dumps({**json.loads(text), "format": 99}),
     ],
 )

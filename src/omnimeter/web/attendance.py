@@ -155,7 +155,7 @@ class Attendance:
             evaluation = self.study.evaluation(self.participant)
             restarts = sum(event["kind"] == "restarted" for event in self._events)
             self._session = Session(
-                self.participant.name, evaluation, where, restarts, self._changed, self._answered
+                self.participant.name, evaluation, where, self._changed, self._answered, restarts
             )
             self._session.start()
 

@@ -78,18 +78,18 @@ class ParticipantDesk(Desk):
     Args:
         done: How many exercises are stored; they are not taken again.
         under_way: How many exercises had been begun when the test was interrupted.
-        restarts: How often an exercise was begun anew; answers from before are stale.
         changed: Told of every new view, in the thread of the test.
         record: Told of every answer with what the browser says of it, in the same thread.
+        restarts: How often an exercise was begun anew; answers from before are stale.
     """
 
     def __init__(
         self,
         done: int = 0,
         under_way: int = 0,
-        restarts: int = 0,
         changed: Callable[[View], None] = lambda view: None,  # noqa: ARG005
         record: Record = lambda told: None,  # noqa: ARG005
+        restarts: int = 0,
     ) -> None:
         self._first = restarts * EXERCISES * STEPS
         self._condition, self._changed, self._record = Condition(), changed, record
@@ -197,9 +197,9 @@ class Session:
         participant: The name of the participant.
         evaluation: The test, whose only agent is this person.
         directory: Where it is stored; it goes on there.
-        restarts: As for ``ParticipantDesk``.
         changed: Told of every new view, in the thread of the test.
         record: As for ``ParticipantDesk``.
+        restarts: Likewise.
     """
 
     def __init__(
@@ -207,9 +207,9 @@ class Session:
         participant: str,
         evaluation: Evaluation,
         directory: Path,
-        restarts: int = 0,
         changed: Callable[[View], None] = lambda view: None,  # noqa: ARG005
         record: Record = lambda told: None,  # noqa: ARG005
+        restarts: int = 0,
     ) -> None:
         self.participant = participant
         self._evaluation, self._directory = evaluation, directory
@@ -219,7 +219,7 @@ class Session:
             keys = {f"{key:016x}" for key in results.Record(directory).outcomes().keys.tolist()}
             done = len(keys)
             under_way = len(Journals(str(layout.journal)).keys() - keys)
-        self.desk = ParticipantDesk(done, under_way, restarts, changed, record)
+        self.desk = ParticipantDesk(done, under_way, changed, record, restarts)
         self._thread = Thread(target=self._run, name=f"session {participant}", daemon=True)
 
     def start(self) -> None:
