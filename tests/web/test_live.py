@@ -251,6 +251,15 @@ def test_a_report_page_is_in_a_sandbox(root):
             assert client.get(f"/stored/{path}").status_code == 404
 
 
+def test_links_to_results_elsewhere_are_not_followed(root, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "run").symlink_to(root / "run")
+    stored = Stored(elsewhere)
+    assert stored.items() == {}
+    assert stored.item("run") == {}
+    assert Stored(elsewhere / "run").item(".")["done"] == 50  # as the user named it
+
+
 def test_many_pages_are_refused(root, monkeypatch):
     monkeypatch.setattr(live, "SOCKETS", 0)
     with (
