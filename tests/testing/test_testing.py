@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 import broken_agents
 import broken_environments
 import broken_protocols
+from omnimeter.agents.people import Desk, Scene, leave, seat
 from omnimeter.audits.rules import percepts_keep_the_contract
 from omnimeter.catalogue import Kind, listing, make
 from omnimeter.contract import Spec
@@ -50,6 +51,30 @@ NEEDED: dict[str, dict[str, Any]] = {
     "universal-timed-v1": {"environment_class": "cups-v1", "exercises": 4, "seconds": 0.01},
 }
 """Parameters of parts that cannot be made without, or would take long."""
+
+
+class PatientDesk(Desk):
+    """A desk at which a person always does the first thing."""
+
+    def begin(self, actions: int) -> None:
+        """Nothing is shown."""
+
+    def ask(self, scene: Scene, reward: float) -> int:
+        return 0
+
+    def recall(self, reward: float, action: int) -> None:
+        """Nothing is shown."""
+
+    def finish(self, scene: Scene, reward: float) -> None:
+        """Nothing is shown."""
+
+
+@pytest.fixture(autouse=True)
+def _seated() -> Iterator[None]:
+    """Where there are people, one is there."""
+    seat("participant", PatientDesk())
+    yield
+    leave("participant")
 
 
 def our_specs(kind: Kind) -> list[Spec]:

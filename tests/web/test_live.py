@@ -130,7 +130,8 @@ def test_it_grows_while_it_is_looked_at(root, monkeypatch):
 
 
 def test_a_campaign_has_the_course_since_it_is_looked_at(tmp_path, monkeypatch):
-    monkeypatch.setattr(live, "PAUSE", 0.05)
+    monkeypatch.setattr(live, "PAUSE", -1.0)
+    monkeypatch.setattr(live, "REST", -1)
     file = tmp_path / "c.toml"
     file.write_text(CAMPAIGN.replace("seeds = [0, 1]", ""))
     stored = Stored(tmp_path)

@@ -40,7 +40,9 @@ class Browser:
     def _ask(self, method, path, body=None):
         async def ask():
             transport = httpx.ASGITransport(app=self._app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://127.0.0.1"
+            ) as client:
                 return await client.request(method, f"/research{path}", json=body)
 
         return asyncio.run(ask())

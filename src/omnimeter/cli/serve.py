@@ -48,6 +48,10 @@ def serve(
             metavar="N", min=0, max=65535, help="The port (by default 8000, or the next free one)."
         ),
     ] = None,
+    login: Annotated[
+        bool,
+        typer.Option("--login", help="Need a login on this machine too, as behind a proxy."),
+    ] = False,
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
     ] = False,
@@ -65,7 +69,7 @@ def serve(
     if not folder.is_dir():
         message = f"{folder} is no folder."
         raise InvalidInputError(message, "Give the folder of a study, or one with studies in it.")
-    app = application(folder, host=host)
+    app = application(folder, host=host, login=login)
     with serving.listening(host, port) as opened:
         taken = opened.getsockname()[1]
         access = app.state.access  # the address of experimenters may have a secret in it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,8 @@ from omnimeter.audits.rules import global_randomness
 from omnimeter.audits.subject import random_exercise
 from omnimeter.contract import (
     Agent,
+    Briefing,
+    Environment,
     EnvironmentClass,
     Instance,
     InvalidInputError,
@@ -57,6 +60,11 @@ def prepared(
     learnt = agent.prepare(prior, stream(seed, "suite", "prepare").generator())
     agent.restore(prior, json.loads(json.dumps(learnt)))
     return agent
+
+
+def _briefing(case: Case, environment: Environment) -> Briefing:
+    """What an agent is told; one that sees scenes takes the function that makes them."""
+    return replace(environment.briefing(), scene=partial(case[0].scene, case[1]))
 
 
 class AgentSuite:
@@ -114,7 +122,7 @@ class AgentSuite:
             instance = environment_class.draw(rng)
             agent = self.made_for(environment_class)
             seen = seated(environment_class, [view_of(agent)])
-            briefing = seen.build(instance).briefing()
+            briefing = _briefing((seen, instance), seen.build(instance))
             with suppress(OmnimeterError):
                 agent.begin(briefing, stream(self.seed, "suite", "briefing").generator())
                 accepted.append((seen, instance))
@@ -129,7 +137,7 @@ class AgentSuite:
         agent = agent or self.made_for(case[0])
         environment = case[0].build(case[1])
         reward, observation = environment.start(stream(self.seed, "environment").generator())
-        agent.begin(environment.briefing(), stream(self.seed, "agent").generator())
+        agent.begin(_briefing(case, environment), stream(self.seed, "agent").generator())
         moves: list[tuple[int, int]] = []
         for _ in range(self.interactions if interactions is None else interactions):
             moves.append(read_move(agent.act(reward, observation), environment.actions))
