@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import busy, console, print_json, progress
+from omnimeter.cli.display import busy, console, print_json, progress, write_example
 from omnimeter.cli.scores import damaged_json, leave_if_damaged
 
 if TYPE_CHECKING:
@@ -108,17 +108,7 @@ def new(
     ] = Path("study.toml"),
 ) -> None:
     """Write an example of a campaign's file, with comments, which runs as it is."""
-    from omnimeter.contract import InvalidInputError
-    from omnimeter.results.files import write_errors
-
-    with write_errors(file):
-        try:
-            with file.open("x", encoding="utf-8") as opened:
-                opened.write(EXAMPLE)
-        except FileExistsError:
-            message = f"{file} is there already."
-            raise InvalidInputError(message, "Give another name, or remove it.") from None
-    console().print(f"{file} is written. Next: omnimeter campaign run {file}", markup=False)
+    write_example(file, EXAMPLE, "omnimeter campaign run")
 
 
 def run(

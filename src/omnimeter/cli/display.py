@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -176,3 +177,23 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
         yield Observer() if hidden else observer
         for agent in () if hidden else observer.tasks:
             observer.note(agent)
+
+
+def write_example(file: Path, content: str, following: str) -> None:
+    """Write the example of a file, and say which command takes it.
+
+    Raises:
+        InvalidInputError: The file is there already.
+        StoreError: It cannot be written.
+    """
+    from omnimeter.contract import InvalidInputError
+    from omnimeter.results.files import write_errors
+
+    with write_errors(file):
+        try:
+            with file.open("x", encoding="utf-8") as opened:
+                opened.write(content)
+        except FileExistsError:
+            message = f"{file} is there already."
+            raise InvalidInputError(message, "Give another name, or remove it.") from None
+    console().print(f"{file} is written. Next: {following} {file}", markup=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import busy, console, print_json, progress
+from omnimeter.cli.display import busy, console, print_json, progress, write_example
 from omnimeter.cli.serve import need_web
 from omnimeter.cli.study_comparison import compare
 
@@ -74,17 +74,7 @@ def new(
     ] = Path("people.toml"),
 ) -> None:
     """Write an example of a study's file, with comments, which can be used as it is."""
-    from omnimeter.contract import InvalidInputError
-    from omnimeter.results.files import write_errors
-
-    with write_errors(file):
-        try:
-            with file.open("x", encoding="utf-8") as opened:
-                opened.write(EXAMPLE)
-        except FileExistsError:
-            message = f"{file} is there already."
-            raise InvalidInputError(message, "Give another name, or remove it.") from None
-    console().print(f"{file} is written. Next: omnimeter study invite {file}", markup=False)
+    write_example(file, EXAMPLE, "omnimeter study invite")
 
 
 def invite(
