@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from omnimeter.agents.people import Desk, Person, leave, seat
+from omnimeter.agents.people import Desk, Person, seat
 from omnimeter.contract import Briefing, InvalidInputError, Space
 
 
@@ -39,9 +39,9 @@ BRIEFING = Briefing(3, Space((4,)), scene=shown)
 @pytest.fixture
 def notebook():
     desk = Notebook()
-    seat("p1", desk)
+    seat(desk)
     yield desk
-    leave("p1")
+    seat(None)
 
 
 def test_a_person_sees_scenes_and_never_observations(notebook):

@@ -11,7 +11,7 @@ import pytest
 import broken_agents
 import broken_environments
 import broken_protocols
-from omnimeter.agents.people import Desk, Scene, leave, seat
+from omnimeter.agents.people import Desk, Scene, seat
 from omnimeter.audits.rules import percepts_keep_the_contract
 from omnimeter.catalogue import Kind, listing, make
 from omnimeter.contract import Spec
@@ -72,9 +72,9 @@ class PatientDesk(Desk):
 @pytest.fixture(autouse=True)
 def _seated() -> Iterator[None]:
     """Where there are people, one is there."""
-    seat("participant", PatientDesk())
+    seat(PatientDesk())
     yield
-    leave("participant")
+    seat(None)
 
 
 def our_specs(kind: Kind) -> list[Spec]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -37,17 +38,13 @@ class Desk(ABC):
         """The exercise is over: what the last action brought."""
 
 
-_desks: dict[str, Desk] = {}
+_present: ContextVar[Desk | None] = ContextVar("desk", default=None)
+"""The desk of this thread: people of several studies may have the same name."""
 
 
-def seat(participant: str, desk: Desk) -> None:
-    """Let a participant's answers come from a desk in this process."""
-    _desks[participant] = desk
-
-
-def leave(participant: str) -> None:
-    """Forget the desk of a participant."""
-    _desks.pop(participant, None)
+def seat(desk: Desk | None) -> None:
+    """Let a person's answers in this thread come from a desk; from none any more with ``None``."""
+    _present.set(desk)
 
 
 class Person(Agent):
@@ -71,9 +68,9 @@ class Person(Agent):
         """Sit down.
 
         Raises:
-            InvalidInputError: The participant has no desk in this process.
+            InvalidInputError: There is no desk in this thread.
         """
-        self._desk, self._scene = _desks.get(self.participant), briefing.scene
+        self._desk, self._scene = _present.get(), briefing.scene
         if self._desk is None or self._scene is None:
             message = f"The person {self.participant!r} is not here."
             raise InvalidInputError(message, "People take tests of a study: omnimeter serve.")

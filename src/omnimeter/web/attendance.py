@@ -7,17 +7,22 @@ place in the test from the stored evaluation. Browsers only show it and send ans
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from threading import Lock
 from typing import Any
 
+from omnimeter.contract import OmnimeterError
 from omnimeter.protocols.battery import find_battery
-from omnimeter.results.journal import Journals, Log
+from omnimeter.results.journal import Journals, Log, read_log
 from omnimeter.scenes import Picture, Style, picture, sign_of
 from omnimeter.web.session import Phase, Session, View
 from omnimeter.web.studies import Design, Participant, Study
+
+ONCE = frozenset(("consented", "instructed", "tested", "answered"))
+"""Events that happen once."""
 
 SILENT = 35.0
 """Seconds without a sign of life after which a browser counts as gone."""
@@ -102,7 +107,9 @@ class Attendance:
     def _write(self, kind: str, data: Mapping[str, Any]) -> None:
         event = {"kind": kind, "time": round(time.time(), 3), **data}
         with self._lock:
-            if self._log is not None:
+            # Two browsers may have answered at once.
+            again = kind in ONCE and any(each["kind"] == kind for each in self._events)
+            if self._log is not None and not again:
                 self._log.add(event)
                 self._events.append(event)
 
@@ -127,22 +134,37 @@ class Attendance:
     async def _after_absence(self) -> None:
         """What the study says of those who were away in the middle of an exercise."""
         design, journals = self.study.design, self._journals
-        known = sorted(journals.keys(), key=lambda key: journals.path(key).stat().st_mtime)
-        if self.stage != "test" or not known or not self._events:
+        under_way = await asyncio.to_thread(self._under_way)
+        if self.stage != "test" or under_way is None or not self._events:
             return
-        seen = max(float(self._events[-1]["time"]), journals.path(known[-1]).stat().st_mtime)
+        seen = max(float(self._events[-1]["time"]), journals.path(under_way).stat().st_mtime)
         away = time.time() - seen
         policy = design.after_interruption
         late = away > 60 * design.minutes_away and policy != "resume"
         if late and policy == "restart":
             await self._stop()
-            journals.remove([known[-1]])
+            journals.remove([under_way])
             await self.note("restarted", away=round(away, 3))
         elif late:
             await self._stop()
             await self.note("blocked", away=round(away, 3))
         else:
             await self.note("resumed", away=round(away, 3))
+
+    def _under_way(self) -> str | None:
+        """The key of the exercise that was begun and is not over, if there is one.
+
+        Journals of exercises that are over stay until the whole sequence is stored.
+        """
+        journals = self._journals
+        known = sorted(journals.keys(), key=lambda key: journals.path(key).stat().st_mtime)
+        if not known:
+            return None
+        evaluation = self.study.evaluation(self.participant)
+        proposed = evaluation.make_protocol().propose(evaluation.agents[0], [])
+        lengths = {each.key: each.budget.max_interactions for each in proposed}
+        answers = len(read_log(journals.path(known[-1])))
+        return known[-1] if answers < lengths.get(known[-1], answers + 1) else None
 
     @property
     def _journals(self) -> Journals:
@@ -239,7 +261,9 @@ class Attendance:
                 await self.show()
         elif kind == "consent" and stage in ("consent", "declined"):
             given = message.get("given") is True
-            await self.note("consented" if given else "declined", text=self.study.design.consent)
+            if given or stage != "declined":
+                answer = "consented" if given else "declined"
+                await self.note(answer, text=self.study.design.consent)
         elif kind == "instructed" and stage == "instructions":
             await self.note("instructed")
             self._start()
@@ -339,7 +363,7 @@ class Attendances:
 
     def find(self, token: str) -> tuple[Study, Participant] | None:
         """Whose link it is."""
-        for study in self.studies.values():
+        for study in list(self.studies.values()):  # others may be added meanwhile
             if participant := study.find(token):
                 return study, participant
         return None
@@ -370,9 +394,12 @@ class Attendances:
         while True:
             await asyncio.sleep(5)
             for token, each in list(self._there.items()):
-                await each.look()
-                if each.is_idle:
-                    await self.forget(token)
+                try:
+                    await each.look()
+                    if each.is_idle:
+                        await self.forget(token)
+                except OmnimeterError:  # the others are looked after all the same
+                    logging.getLogger(__name__).exception("A participant cannot be watched.")
 
     async def close(self) -> None:
         """Interrupt all tests."""

@@ -7,6 +7,7 @@ the network or the server, the test goes on at the exact step.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,9 +16,10 @@ from threading import Condition, Thread
 from typing import Any
 
 from omnimeter import results
-from omnimeter.agents.people import Desk, Scene, leave, seat
+from omnimeter.agents.people import Desk, Scene, seat
 from omnimeter.api.result import opened
 from omnimeter.contract import OmnimeterError
+from omnimeter.contract.errors import StoreError
 from omnimeter.execution import Options, evaluate
 from omnimeter.protocols import Evaluation
 from omnimeter.results.files import Layout
@@ -186,7 +188,11 @@ class ParticipantDesk(Desk):
             answer, told, view = self._answer, self._told, self._view
         if told is not None:
             place = {"seq": view.seq, "exercise": view.exercise, "step": view.step}
-            self._record({**place, **told})
+            try:
+                self._record({**place, **told})
+            except StoreError as error:  # no fault of the participant's
+                self.close(str(error))
+                raise KeyboardInterrupt from error
         return answer
 
 
@@ -233,15 +239,16 @@ class Session:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        seat(self.participant, self.desk)
+        seat(self.desk)
         try:
             with opened(self._evaluation, self._directory) as writer:
                 result = evaluate(self._evaluation, writer, Options())
             if result.complete:
                 self.desk.end()
-            else:
+            elif self.desk.view.phase is not Phase.CLOSED:  # which may say why
                 self.desk.close()
         except OmnimeterError as error:
             self.desk.close(str(error))
-        finally:
-            leave(self.participant)
+        except Exception as error:  # else the participant would wait for ever
+            logging.getLogger(__name__).exception("The test of %s ended.", self.participant)
+            self.desk.close(f"{type(error).__name__}: {error}")

@@ -45,7 +45,7 @@ const CODES = new Map(
 const ALIVE = 10_000;
 const [FIRST_DELAY, LONGEST_DELAY, CROWDED_DELAY] = [300, 8_000, 10_000];
 const OVERDUE = 20_000; // an answer that is not counted by then is on a connection that is dead
-const [MESSAGES, WITHIN] = [35, 10_000]; // a little less than the server accepts
+const [MESSAGES, WITHIN] = [280, 10_000]; // a little less than the server accepts
 
 export class Connection {
   /** @type {WebSocket | null} */ #socket = null;
