@@ -190,6 +190,37 @@ def test_what_the_study_says_of_those_who_were_away(tmp_path, policy, minutes, k
     assert attended(study, one).stage == stage
 
 
+@pytest.mark.parametrize("policy", ["restart", "block"])
+def test_between_two_exercises_a_participant_may_rest_for_any_time(tmp_path, policy):
+    study, (one,) = study_in(tmp_path / "s", after_interruption=policy, minutes_away=0.0)
+    with TestClient(application(study.path)) as client:
+        browser = Browser(client, one.token)
+        state = browser.begin()
+        for _ in range(LENGTHS[0] - 1):
+            state = browser.act(state)
+        browser.send(type="act", seq=state["seq"], action=0)
+        browser.state(phase="ready", exercise=2)
+        browser.close()
+        time.sleep(0.05)
+        browser = Browser(client, one.token)
+        assert browser.state(phase="ready")["exercise"] == 2
+        browser.close()
+    assert not [event for event in study.events(one) if "away" in event]
+
+
+def test_two_tabs_answer_the_questionnaire_once(tmp_path):
+    study, (one,) = study_in(tmp_path / "s")
+    app = application(study.path)
+    with TestClient(app) as client:
+        browser = Browser(client, one.token)
+        browser.begin()
+        attended_now = app.state.there.now()[one.token]
+        for _ in range(2):
+            client.portal.call(attended_now.note, "answered")
+        browser.close()
+    assert [event["kind"] for event in study.events(one)].count("answered") == 1
+
+
 def test_a_browser_without_a_sign_of_life_is_noted(tmp_path, monkeypatch):
     study, (one,) = study_in(tmp_path / "s")
     app = application(study.path)

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from omnimeter.contract.errors import StoreError
 from omnimeter.web.session import ParticipantDesk, Phase
 from participants import (
     LENGTHS,
@@ -89,6 +90,38 @@ def test_the_number_of_what_is_asked_survives_an_interruption(tmp_path):
     assert (view.seq, view.exercise, view.step) == (last.seq, 2, 2)
     assert not again.desk.answer(view.seq - 1, 0)
     assert again.stop()
+
+
+def test_participants_of_two_studies_with_one_name_do_not_meet(tmp_path):
+    (one, (first,)), (other, (second,)) = (study_in(tmp_path / name) for name in "ab")
+    assert first.name == second.name
+    waiting, views = session_of(one, first)
+    waiting.start()
+    answer(waiting.desk, views.wait(*WAITING), 0)
+    view = views.wait(*WAITING)
+    play(other, second)  # from its beginning to its end
+    assert waiting.desk.view == view
+    assert answer(waiting.desk, view, 0)
+    assert views.wait(*WAITING).step == 1
+    assert waiting.stop()
+    assert [len(each) for each in traces_of(other, second)] == list(LENGTHS)
+
+
+def test_a_log_that_cannot_be_written_is_an_interruption_and_no_fault(tmp_path):
+    study, (participant,) = study_in(tmp_path / "s")
+    session, views = session_of(study, participant)
+
+    def fail(told):
+        raise StoreError("The disk is full.")
+
+    session.desk._record = fail
+    session.start()
+    for _ in range(2):
+        answer(session.desk, views.wait(*WAITING), 0)
+    assert views.wait(Phase.CLOSED).trouble == "The disk is full."
+    assert session.stop()
+    play(study, participant)
+    assert [trace.fault for trace in traces_of(study, participant)] == [None, None]
 
 
 @pytest.fixture
