@@ -34,6 +34,19 @@ def test_a_random_order_is_of_all_exercises_and_repeatable(seed, number):
     assert shuffled.places(seed, number) == shuffled.places(seed, number)
 
 
+@pytest.mark.parametrize("order", ["fixed", "random", "balanced"])
+def test_the_same_environments_are_the_same_in_every_order(order):
+    study = design(order=order, environments="same")
+    kinds = set()
+    for number in range(6):
+        evaluation = study.evaluation(Spec("random-v1"), 5, number)
+        proposed = evaluation.make_protocol().propose(evaluation.agents[0], [])
+        places = study.places(5, number)
+        drawn = {place: each.instance for place, each in zip(places, proposed, strict=True)}
+        kinds.add(tuple(str(drawn[place]) for place in sorted(drawn)))
+    assert len(kinds) == 1
+
+
 def test_the_order_is_that_of_the_evaluation():
     study = design(order="balanced")
     orders = set()

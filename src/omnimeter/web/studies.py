@@ -16,12 +16,14 @@ from pydantic import Field
 
 from omnimeter.api.evaluation import plan
 from omnimeter.api.universal import test as universal_test
+from omnimeter.catalogue import Kind, make
 from omnimeter.contract import InvalidInputError, Spec, stream
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.contract.text import clean_line
 from omnimeter.protocols import Evaluation
-from omnimeter.protocols.battery import find_battery
+from omnimeter.protocols.battery import Item, find_battery
+from omnimeter.protocols.sample import draw
 from omnimeter.results import files
 from omnimeter.results.journal import Log, read_log
 
@@ -161,7 +163,11 @@ class Design(JsonData):
         taken = find_battery(self.battery or "")
         places = self._places(len(taken.exercises), own, number)
         if self.order != "fixed":
-            taken = replace(taken, exercises=tuple(taken.exercises[place] for place in places))
+            # Environments are drawn by the place in the battery, whatever the order.
+            drawn = [
+                _with_instance(item, root, place) for place, item in enumerate(taken.exercises)
+            ]
+            taken = replace(taken, exercises=tuple(drawn[place] for place in places))
             battery: str | dict[str, Any] = taken.to_json()
         else:
             battery = self.battery or ""
@@ -182,6 +188,15 @@ class Design(JsonData):
             return []
         own = stream(seed, "participant", number).seed % 2**62
         return self._places(len(find_battery(self.battery).exercises), own, number)
+
+
+def _with_instance(item: Item, seed: int, place: int) -> Item:
+    """An exercise of a battery with the environment that is drawn at its place."""
+    if item.instance is not None:
+        return item
+    spec = item.environment_class
+    instance = draw(make(Kind.ENVIRONMENT, spec), spec, seed, place, item.complexity)
+    return replace(item, instance=instance, complexity=None)
 
 
 def latin_row(count: int, number: int) -> list[int]:
