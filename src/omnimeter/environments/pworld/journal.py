@@ -84,7 +84,7 @@ class _Sqlite:
         except BaseException as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            if self.vanished:  # of which SQLite says that it is read-only
+            if isinstance(error, Exception) and self.vanished:  # SQLite says: read-only
                 raise OSError("the file has vanished") from error
             raise
         if self.vanished:
