@@ -382,6 +382,21 @@ def test_real_time_counts_and_the_last_round_is_cut_off():
     assert test.propose(AGENT, done) == []
 
 
+def test_by_its_own_clock_only_the_slots_of_an_agent_count():
+    test = AnytimeTimed("cups-v1", time=1.0, repetitions=2, slot=0.1, clock="own")
+    done = []
+    for seconds in (0.1, 0.15, 0.225):
+        exercises = test.propose(AGENT, done)
+        assert exercises[0].clock.kind is ClockKind.WALL
+        assert [each.budget.seconds for each in exercises] == [pytest.approx(seconds)] * 2
+        assert exercises[0].budget.wall_limit is None
+        done += [outcome(each, 0.0) for each in exercises]
+    assert test.propose(AGENT, done) == []
+    assert test.expected() == len(done)
+    assert not test.describe().real_time
+    assert AnytimeTimed("cups-v1", time=1.0, repetitions=2).describe().real_time
+
+
 def test_a_round_that_takes_too_long_ends_the_test_without_it():
     test = AnytimeTimed("cups-v1", time=1.0, repetitions=3, slot=0.01)
     first = test.propose(AGENT, [])

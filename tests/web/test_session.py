@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
+from math import inf
 
 import pytest
 
 from omnimeter.contract.errors import StoreError
+from omnimeter.results import Record
 from omnimeter.web.session import ParticipantDesk, Phase
+from omnimeter.web.studies import Design, Study
 from participants import (
     LENGTHS,
     TOTAL,
@@ -124,6 +128,59 @@ def test_a_log_that_cannot_be_written_is_an_interruption_and_no_fault(tmp_path):
     assert [trace.fault for trace in traces_of(study, participant)] == [None, None]
 
 
+def test_only_the_time_in_which_a_participant_is_asked_counts(tmp_path):
+    study = Study.create(
+        tmp_path / "s", Design("x", test={"class": "cups", "time": 1, "slot": 0.4})
+    )
+    (participant,) = study.invite()
+    session, views = session_of(study, participant)
+    session.start()
+    exercises = study.evaluation(participant).make_protocol().expected()
+    assert exercises == 2
+    ready = views.wait(Phase.READY)
+    for number in range(1, exercises + 1):
+        assert ready.exercise == number
+        time.sleep(1.1)  # longer than the whole test
+        assert session.desk.answer(ready.seq, None)
+        for step in range(number):
+            view = views.wait(Phase.ASKED)
+            assert (view.exercise, view.step) == (number, step)
+            assert answer(session.desk, view, step)
+        left = views.wait(Phase.ASKED)  # and no answer any more: time goes on without it
+        ready = views.wait(Phase.READY, Phase.OVER)
+        assert not session.desk.answer(left.seq, 0)
+    assert ready.phase is Phase.OVER
+    assert session.stop()
+    done = Record(study.folder(participant) / "evaluation").outcomes()
+    assert [each.exercise.budget.seconds for each in done] == [0.4, pytest.approx(0.6)]
+    assert [len(trace) for trace in traces_of(study, participant)] == [1, 2]
+    assert all(each.fault is None for each in done)
+
+
+def test_time_goes_on_from_where_an_interruption_was(tmp_path):
+    study = Study.create(tmp_path / "s", Design("x", test={"class": "cups", "time": 1, "slot": 1}))
+    (participant,) = study.invite()
+    session, views = session_of(study, participant)
+    session.start()
+    assert answer(session.desk, views.wait(Phase.READY), 0)
+    view = views.wait(Phase.ASKED)
+    time.sleep(0.6)
+    assert answer(session.desk, view, 0)
+    views.wait(Phase.ASKED)
+    assert session.stop()
+    time.sleep(0.6)  # in which the server is not there
+    session, views = session_of(study, participant)
+    begun = time.monotonic()
+    session.start()
+    assert views.wait(Phase.ASKED).step == 1
+    views.wait(Phase.OVER)
+    assert 0.2 < time.monotonic() - begun < 0.8
+    assert session.stop()
+    (trace,) = traces_of(study, participant)
+    assert len(trace) == 1
+    assert 0.6e9 <= trace.times[0] < 0.8e9
+
+
 @pytest.fixture
 def asked():
     """A desk at which an action is awaited in another thread, and what that thread got."""
@@ -133,7 +190,7 @@ def asked():
     def take():
         try:
             desk.begin(3)
-            got.append(desk.ask({"kind": "x"}, 0.0))
+            got.append(desk.ask({"kind": "x"}, 0.0, inf))
         except KeyboardInterrupt:
             got.append("interrupted")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextvars import ContextVar
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ class Desk(ABC):
         """An exercise begins, with so many actions."""
 
     @abstractmethod
-    def ask(self, scene: Scene, reward: float) -> int:
-        """Show a scene, and wait for an action; -1 to stop."""
+    def ask(self, scene: Scene, reward: float, seconds: float) -> int | None:
+        """Show a scene, and wait so long for an action, if not for ever; -1 to stop."""
 
     @abstractmethod
     def recall(self, reward: float, action: int) -> None:
@@ -77,9 +78,15 @@ class Person(Agent):
         self._desk.begin(briefing.actions)
 
     def act(self, reward: float, observation: Observation) -> int:
+        """Ask the person, who may take any time."""
+        action = self.act_in_time(reward, observation, inf)
+        assert action is not None  # there is time for ever
+        return action
+
+    def act_in_time(self, reward: float, observation: Observation, seconds: float) -> int | None:
         """Ask the person."""
         assert self._desk is not None  # begun
-        return self._desk.ask(self._scene(observation, reward), reward)
+        return self._desk.ask(self._scene(observation, reward), reward, seconds)
 
     def recall(self, reward: float, observation: Observation, action: int) -> None:  # noqa: ARG002
         """The person knows what happened before an interruption."""

@@ -118,7 +118,8 @@ class UniversalTest(Session):
         # What was given is shown, and not what a division into repetitions leaves of it.
         total = parameters.get("time" if "clock" in parameters else "interactions", amount)
         if design.length_unit == "seconds":
-            length = f"{duration(total)} by the {parameters['clock']} clock"
+            name = "agent's own" if parameters["clock"] == "own" else parameters["clock"]
+            length = f"{duration(total)} by the {name} clock"
         else:
             length = counted(round(total), "interaction")
         if not repetitions:
@@ -251,7 +252,8 @@ def test(
         adjustment: Definitions 15, 17: what results are weighed by (by default flat).
         payoff: What an exercise is worth (by default diminishing with time, else
             planned-average).
-        clock: ``wall`` (the default), or ``virtual``: believe the times that agents declare.
+        clock: ``wall`` (the default); ``own``: only the agent's own time counts, however long the
+            whole takes (Definition 18); or ``virtual``: believe the times that agents declare.
         tick: Virtual seconds of an undeclared action.
         unbalanced: Whether to insist on a class that is not balanced.
         seed: As for ``evaluate``.

@@ -122,7 +122,8 @@ def test(
         str | None,
         typer.Option(
             metavar="CLOCK",
-            help="wall (the default), or virtual: believe the times that agents declare.",
+            help="wall (the default); own: only the agent's own time counts; or virtual: believe "
+            "the times that agents declare.",
         ),
     ] = None,
     tick: Annotated[

@@ -140,6 +140,27 @@ class Agent(ABC):
     def finish(self, reward: float, observation: Observation) -> None:
         """Receive the last reward and observation."""
 
+    # Extension: agents that are shown scenes (section 3.5), which may be people.
+
+    def act_in_time(
+        self,
+        reward: float,
+        observation: Observation,
+        seconds: float,  # noqa: ARG002 - for those who wait
+    ) -> int | Move | None:
+        """As ``act``, which it is called in place of, for an agent that sees scenes.
+
+        Args:
+            reward: The reward of the last action.
+            observation: The present observation.
+            seconds: How long an answer can count; infinite where no time counts. It is for a desk
+                that waits, and nothing that an agent may choose by.
+
+        Returns:
+            The action; ``None`` if there was none in time.
+        """
+        return self.act(reward, observation)
+
     # Extension: agents whose exercises go on after an interruption (section 18).
 
     def recall(self, reward: float, observation: Observation, action: int) -> None:

@@ -112,6 +112,7 @@ class Design:
         length: How long each unit is; ``None`` where units differ or that is not known.
         length_unit: In what the length is measured.
         clock: Which time counts.
+        real_time: Whether a length in seconds is of real time: what others take counts too.
         environments: The label of the class of all environments; empty where there are several.
         metrics: The secondary metrics, in the order of their columns.
         parts: Of how many parts, fixed beforehand and of the same weight, each exercise in turn
@@ -130,6 +131,7 @@ class Design:
     length: float | None = None
     length_unit: Literal["interactions", "seconds"] = "interactions"
     clock: ClockKind = ClockKind.VIRTUAL
+    real_time: bool = False
     environments: str = ""
     metrics: tuple[Metric, ...] = ()
     parts: int = 1

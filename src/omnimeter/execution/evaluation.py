@@ -20,6 +20,7 @@ from omnimeter.caching import announce
 from omnimeter.catalogue import unhashed
 from omnimeter.contract import (
     Budget,
+    ClockKind,
     Exercise,
     InvalidInputError,
     Outcome,
@@ -626,13 +627,14 @@ def _grouped(
 
 
 def warm_ups(proposed: Mapping[Spec, Sequence[Exercise]], payoff: Payoff) -> Iterator[Job]:
-    """One action that does not count, of agents whose test has an end in real time.
+    """One action that does not count, of agents whose time is measured.
 
     What happens only once is then done before the time runs: kernels are compiled, files read,
     processes started. It lasts as long as the test at the most, or as the time-out of an action.
     """
     for first, *others in proposed.values():
-        if (limit := first.budget.wall_limit) is not None:
+        measured = first.budget.seconds if first.clock.kind is ClockKind.WALL else None
+        if (limit := first.budget.wall_limit or measured) is not None:
             budget = Budget(interactions=1, wall_limit=limit * (1 + len(others)))
             yield Job((replace(first, budget=budget),), payoff, keep=False, warm_up=True)
 

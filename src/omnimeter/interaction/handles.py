@@ -6,6 +6,7 @@ import json
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from math import inf
 from operator import index
 from time import perf_counter_ns, sleep
 from typing import Any
@@ -22,7 +23,7 @@ from omnimeter.contract import (
     Space,
 )
 from omnimeter.contract.agent import LONGEST_DELAY
-from omnimeter.contract.exercise import nanoseconds
+from omnimeter.contract.exercise import FOREVER, NANOSECONDS, nanoseconds
 from omnimeter.contract.spec import canonical_json, seeded
 from omnimeter.interaction.kernels import seed_for
 
@@ -229,11 +230,21 @@ class LocalAgent(AgentHandle):
     def ask(self, reward: float, observation: Observation, left: int | None) -> tuple[object, int]:  # noqa: D102
         before = 0 if left is None else perf_counter_ns()
         try:
+            if self.sees_scenes:
+                return self._shown(reward, observation, left, before)
             answer = self._act(reward, observation)
         except BaseException as error:
             raise raised_error("acting", error) from error
         elapsed = 0 if left is None else perf_counter_ns() - before
         return (_NO_ANSWER if answer is None else answer), elapsed
+
+    def _shown(
+        self, reward: float, observation: Observation, left: int | None, before: int
+    ) -> tuple[object, int]:
+        """The answer of an agent that sees scenes; ``None`` if there was none in time."""
+        seconds = inf if left is None or left >= FOREVER else left / NANOSECONDS
+        answer = self._agent.act_in_time(reward, observation, seconds)
+        return answer, 0 if left is None else perf_counter_ns() - before
 
     def recall(self, reward: float, observation: Observation, action: int) -> None:  # noqa: D102
         try:

@@ -621,7 +621,8 @@ class AnytimeTimed(Anytime):
 
     By the wall clock a slot is the agent's own time. The test as a whole, however, is over after
     the given real time, whatever the environments and the loop took of it; its last slots are cut
-    off there.
+    off there. By the agent's own clock only its slots count, so that a person may rest between two
+    of them.
 
     Args:
         environment_class: The environment class.
@@ -640,7 +641,8 @@ class AnytimeTimed(Anytime):
         growth: By which part each environment lasts longer than the one before.
         step: How far a reward of 1 moves the level, as a part of it.
         payoff: What turns a trace into a number.
-        clock: ``wall``, or ``virtual`` to believe the delays that agents declare.
+        clock: ``wall``; ``own``, by which the slots are measured likewise, and nothing else counts
+            however long it takes; or ``virtual`` to believe the delays that agents declare.
         tick: Seconds of an action under the virtual clock when the agent declares none.
         seed: The root of all randomness.
         unbalanced: Whether to accept a class that is not balanced.
@@ -658,18 +660,18 @@ class AnytimeTimed(Anytime):
         growth: float = 0.5,
         step: float = 0.5,
         payoff: SpecLike = "diminishing-v1",
-        clock: Literal["wall", "virtual"] = "wall",
+        clock: Literal["wall", "own", "virtual"] = "wall",
         tick: float = 1e-6,
         seed: int = 0,
         unbalanced: bool = False,
     ) -> None:
         if not (isfinite(slot) and slot >= 1 / NANOSECONDS):
             raise InvalidInputError(f"The first slot is {slot} s.", "Give a nanosecond or more.")
-        if precision is not None and clock == "wall":
+        if precision is not None and clock != "virtual":
             raise InvalidInputError(
-                "By the wall clock no precision can be asked for: how far repetitions get depends "
-                "on what else the computer does, so that those of different blocks are not alike, "
-                "and no interval holds at every number of them.",
+                f"By the {clock} clock no precision can be asked for: how far repetitions get "
+                "depends on what else the computer does, so that those of different blocks are "
+                "not alike, and no interval holds at every number of them.",
                 "Give a number of repetitions, or the virtual clock.",
             )
         time = None if time is None else float(time)
@@ -691,7 +693,9 @@ class AnytimeTimed(Anytime):
         self.check_payoff(Budget(seconds=slot))
         self.time = total
         self.slot = slot
-        self.clock = Clock(ClockKind(clock), tick)
+        self.real_time = clock == "wall"
+        kind = ClockKind.VIRTUAL if clock == "virtual" else ClockKind.WALL
+        self.clock = Clock(kind, tick)
         # All rounds whose slot is not longer than a repetition, and one that is cut off. By the
         # wall clock there can be so many, since an agent that stops early leaves time over.
         self.max_rounds = int(log(self.length / slot) / log1p(growth) + ROUNDING) + 2
@@ -710,7 +714,12 @@ class AnytimeTimed(Anytime):
 
     def describe(self) -> Design:
         """As without time, with a length in seconds and what is measured of time."""
-        return replace(super().describe(), length_unit="seconds", metrics=metrics(timed=True))
+        return replace(
+            super().describe(),
+            length_unit="seconds",
+            real_time=self.real_time,
+            metrics=metrics(timed=True),
+        )
 
     def budget(self, rounds: Sequence[Round]) -> Budget | None:
         """The slot of the round, or what is left of the time if that is less."""
@@ -721,9 +730,7 @@ class AnytimeTimed(Anytime):
         if self._is_over(left):
             return None
         seconds = min(self._slot(len(rounds)), left)
-        if self.clock.kind is ClockKind.VIRTUAL:
-            return Budget(seconds=seconds)
-        return Budget(seconds=seconds, wall_limit=left)
+        return Budget(seconds=seconds, wall_limit=left if self.real_time else None)
 
     def share(self, outcome: Outcome) -> float:
         """The share of its slot that was left, or that the real time left of it."""
@@ -743,12 +750,12 @@ class AnytimeTimed(Anytime):
         return float(self.slot * (1 + self.growth) ** place)
 
     def _spent(self, done: Round) -> float:
-        """The real seconds of a round or, under the virtual clock, those of its slots."""
+        """The real seconds of a round or, where these do not count, those of its slots."""
         return sum(float(each.remarks.get("elapsed", _seconds(each))) for each in done.values())
 
     def expected(self) -> int | None:
         """How many exercises one agent takes, where no real time and no precision decide."""
-        if self.clock.kind is ClockKind.WALL or self.precision is not None:
+        if self.real_time or self.precision is not None:
             return None
         left, place = self.length, 0
         while not self._is_over(left):

@@ -608,6 +608,7 @@ class Sample(FixedProtocol):
             length=None if both else length,
             length_unit="seconds" if timed else "interactions",
             clock=self.clock.kind,
+            real_time=self.clock.kind is ClockKind.WALL,
             environments=self.environment_spec.label,
             precision=self.precision,
         )

@@ -199,7 +199,7 @@ UNBALANCED = (
 def length_text(design: Design, length: float) -> str:
     """A length in the unit of the test."""
     if design.length_unit == "seconds":
-        return duration(length) + (" of real time" if design.clock is ClockKind.WALL else "")
+        return duration(length) + (" of real time" if design.real_time else "")
     return counted(round(length), "interaction")
 
 
@@ -239,7 +239,7 @@ def _estimand(result: Result) -> str:
     if not result.complete and not _has_whole_block(result):
         return f"a repetition{where} that is stopped where this one was"
     lengths = sorted({course[-1].length for course in result.courses.values() if course})
-    if design.clock is ClockKind.WALL and design.length is not None:
+    if design.real_time and design.length is not None:
         own = " to ".join(duration(each) for each in dict.fromkeys((lengths[0], lengths[-1])))
         planned = length_text(design, design.length)
         return f"a repetition of {planned}, of which slots made up {own},{where}"

@@ -64,6 +64,7 @@ def texts_of(design: Design) -> dict[str, Any]:
     return {
         "language": design.language if design.language in known else "en",
         "title": design.title,
+        "timed": design.is_timed,
         "texts": texts,
         "instructions": design.instructions,
         "consent": design.consent,

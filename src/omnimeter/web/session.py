@@ -11,8 +11,9 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import inf
 from pathlib import Path
-from threading import Condition, Thread
+from threading import TIMEOUT_MAX, Condition, Thread
 from typing import Any
 
 from omnimeter import results
@@ -154,12 +155,12 @@ class ParticipantDesk(Desk):
             scene=None, reward=0.0,
         )  # fmt: skip
 
-    def ask(self, scene: Scene, reward: float) -> int:
-        """Show a scene, and wait for an action."""
+    def ask(self, scene: Scene, reward: float, seconds: float) -> int | None:
+        """Show a scene, and wait for an action; no longer than the exercise lasts."""
         self._show(phase=Phase.ASKED, scene=scene, reward=reward)
-        action = self._wait(Phase.ASKED)
-        assert action is not None  # which only answers to another phase are
-        self._count()
+        action = self._wait(Phase.ASKED, seconds)
+        if action is not None:
+            self._count()
         return action
 
     def recall(self, reward: float, action: int) -> None:  # noqa: ARG002
@@ -179,12 +180,18 @@ class ParticipantDesk(Desk):
             self._view = view = replace(self._view, **changes)
         self._changed(view)
 
-    def _wait(self, phase: Phase) -> int | None:
-        """Wait for the answer to what is shown, which may be there already."""
+    def _wait(self, phase: Phase, seconds: float = inf) -> int | None:
+        """Wait for the answer to what is shown, which may be there already, while there is time."""
         with self._condition:
-            self._condition.wait_for(lambda: self._closed or self._view.phase is not phase)
+            self._condition.wait_for(
+                lambda: self._closed or self._view.phase is not phase,
+                None if seconds == inf else min(seconds, TIMEOUT_MAX),
+            )
             if self._closed:
                 raise KeyboardInterrupt
+            if self._view.phase is phase:  # answers are too late from now on
+                self._view = replace(self._view, phase=Phase.BUSY)
+                return None
             answer, told, view = self._answer, self._told, self._view
         if told is not None:
             place = {"seq": view.seq, "exercise": view.exercise, "step": view.step}

@@ -31,7 +31,8 @@ MOST_PARTICIPANTS = 100_000
 """Participants of one study."""
 
 FIRST_SLOT = 10.0
-"""Seconds of the first exercise of an anytime test: what a person needs to see anything."""
+"""Seconds of the first exercise of an anytime test: what a person needs to see anything. Only the
+time in which they are asked counts: not how long they read or rest between two exercises."""
 
 Text = Annotated[str, Field(max_length=20_000)]
 
@@ -136,6 +137,11 @@ class Design(JsonData):
             raise InvalidInputError(message, "Leave it out, or give a battery.")
 
     @property
+    def is_timed(self) -> bool:
+        """Whether it depends on time how well a participant does."""
+        return self.test is not None and "time" in self.test
+
+    @property
     def questions(self) -> tuple[Question, ...]:
         """What is asked at the end."""
         return STANDARD if self.questionnaire is None else self.questionnaire
@@ -154,8 +160,9 @@ class Design(JsonData):
         own = stream(seed, "participant", number).seed % 2**62
         root = seed if self.environments == "same" else own
         if self.test is not None:
-            first: dict[str, Any] = {"slot": FIRST_SLOT} if "time" in self.test else {}
-            given = {**first, "repetitions": 1, **self.test, "seed": root, "traces": True}
+            given = {"repetitions": 1, **self.test, "seed": root, "traces": True}
+            if "time" in given and given.get("definition", 18) == 18:
+                given = {"slot": FIRST_SLOT, "clock": "own", **given}
             try:
                 return universal_test(person, given.pop("class", "lambda"), **given).evaluation
             except TypeError as error:
