@@ -239,7 +239,7 @@ class Run:
                     if new := {agent: e for agent, e in exercises.items() if agent not in ready}:
                         self._load(new, work)
                         prepared |= self._prepared(new, work)
-                        for _ in work(self._wanted(warm_ups(new, payoff), counts=False)):
+                        for _ in work(self._wanted(self._warm_ups(new), counts=False)):
                             pass  # what they do does not count
                         ready |= new.keys()
                         last = perf_counter()
@@ -334,6 +334,22 @@ class Run:
             if wanted:
                 job = replace(job, exercises=wanted, privileged=granted)  # noqa: PLW2901
                 yield replace(job, earlier=earlier, foreign=foreign, journals=journals)
+
+    def _warm_ups(self, proposed: Mapping[Spec, Sequence[Exercise]]) -> Iterator[Job]:
+        """One action that does not count, of agents whose test adapts to measured time.
+
+        What happens only once is then done before the time runs: kernels are compiled, files read,
+        processes started. It lasts as long as the exercises at the most, or as the time-out of an
+        action.
+        """
+        payoff, adapts = self.protocol.payoff(), not self.protocol.fixed
+        for first, *others in proposed.values():
+            limit = first.budget.wall_limit
+            if limit is None and adapts and first.clock.kind is ClockKind.WALL:
+                limit = first.budget.seconds
+            if limit is not None:
+                budget = Budget(interactions=1, wall_limit=limit * (1 + len(others)))
+                yield Job((replace(first, budget=budget),), payoff, keep=False, warm_up=True)
 
     def _begun(self, key: str) -> int:
         """How often an exercise was begun before; one with a journal goes on, as the same try."""
@@ -624,19 +640,6 @@ def _grouped(
     for exercise in exercises:
         groups.setdefault(of(exercise), []).append(exercise)
     return groups.values()
-
-
-def warm_ups(proposed: Mapping[Spec, Sequence[Exercise]], payoff: Payoff) -> Iterator[Job]:
-    """One action that does not count, of agents whose time is measured.
-
-    What happens only once is then done before the time runs: kernels are compiled, files read,
-    processes started. It lasts as long as the test at the most, or as the time-out of an action.
-    """
-    for first, *others in proposed.values():
-        measured = first.budget.seconds if first.clock.kind is ClockKind.WALL else None
-        if (limit := first.budget.wall_limit or measured) is not None:
-            budget = Budget(interactions=1, wall_limit=limit * (1 + len(others)))
-            yield Job((replace(first, budget=budget),), payoff, keep=False, warm_up=True)
 
 
 def _wall_limit(exercise: Exercise) -> float:
