@@ -8,16 +8,20 @@ import random
 import signal
 import threading
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
+from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from omnimeter.web import attendance
+from omnimeter import scenes
+from omnimeter.web import attendance, server
 from omnimeter.web.records import attended, interactions
 from omnimeter.web.server import application
 from omnimeter.web.simulation import Chooser, RandomChooser, SimulatedParticipant, simulate
+from omnimeter.web.studies import Study
 from participants import (
     LENGTHS,
     TOTAL,
@@ -222,16 +226,63 @@ def test_two_tabs_answer_the_questionnaire_once(tmp_path):
 
 
 def test_a_browser_without_a_sign_of_life_is_noted(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "SILENT", 0.3)
     study, (one,) = study_in(tmp_path / "s")
     app = application(study.path)
     with TestClient(app) as client:
         browser = Browser(client, one.token)
         browser.begin()
-        monkeypatch.setattr(attendance, "SILENT", -1.0)
-        client.portal.call(app.state.there.now()[one.token].look)
         browser.send(type="alive")
+        with pytest.raises(WebSocketDisconnect) as closed:
+            browser.state(type="none")
+        assert closed.value.code == server.GONE
         browser.close()
     assert "lost" in [event["kind"] for event in study.events(one)]
+
+
+def test_events_that_browsers_bring_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(attendance, "MOST_PASSING", 5)
+    study, (one,) = study_in(tmp_path / "s")
+    for _ in range(2):  # also after the server has begun anew
+        with TestClient(application(study.path)) as client:
+            browser = Browser(client, one.token)
+            state = browser.begin()
+            for hidden in (True, False) * 5:
+                browser.send(type="hidden", hidden=hidden)
+            browser.act(state)
+            browser.close()
+    kinds = [event["kind"] for event in study.events(one)]
+    assert sum(kind in attendance.PASSING for kind in kinds) == 5
+    assert kinds.count("many") == 1
+    assert kinds.count("act") == 2
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_what_the_last_action_brought_is_told_after_the_test(tmp_path, asked):
+    given = {} if asked else {"questionnaire": ()}
+    study, (one,) = study_in(tmp_path / "s", **given)
+    with (
+        TestClient(application(study.path)) as client,
+        closing(Browser(client, one.token)) as browser,
+    ):
+        state = browser.begin()
+        for number, length in enumerate(LENGTHS, 1):
+            for _ in range(length - 1):
+                state = browser.act(state)
+            browser.send(type="act", seq=state["seq"], action=0)
+            if number < len(LENGTHS):
+                ready = browser.state(phase="ready")
+                assert "last" not in ready
+                browser.send(type="ready", seq=ready["seq"])
+                state = browser.state(phase="asked")
+        state = browser.state(stage="questionnaire" if asked else "thanks")
+        assert state["last"]["exercise"] == len(LENGTHS)
+        reward = float(traces_of(study, one)[-1].rewards[-1])
+        assert state["last"]["reward"] == {"sign": scenes.sign_of(reward)}
+        assert state["last"]["scene"]["parts"]
+        if asked:
+            browser.send(type="answers", answers={})
+            assert "last" not in browser.state(stage="thanks")
 
 
 def test_participants_who_are_away_are_forgotten_and_come_back(tmp_path, monkeypatch):
@@ -263,8 +314,47 @@ def test_withdrawal_ends_the_test_and_deletes_it(tmp_path):
         browser.close()
         assert client.get(f"/p/{one.token}").status_code == 404
         assert client.get(f"/p/{other.token}").status_code == 200
+        # A second request, as after an answer that was lost.
+        assert client.post(f"/p/{one.token}/withdraw").json() == {"withdrawn": True}
+        assert client.post("/p/none/withdraw").status_code == 404
     assert not study.folder(one).exists()
     assert [each.name for each in study.participants] == [other.name]
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_link_that_is_revoked_ends_the_test(tmp_path, beside, monkeypatch):
+    study, (one, other) = study_in(tmp_path / "s", 2)
+    app = application(study.path)
+    with TestClient(app) as client:
+        browser = Browser(client, one.token)
+        browser.act(browser.begin())
+        if beside:  # by another process
+            monkeypatch.setattr(attendance, "WATCH", 0.1)
+            Study(study.path).revoke(one)
+        else:
+            client.portal.call(app.state.there.revoke, one.token)
+        browser.state(stage="expired")
+        browser.close()
+        browser = Browser(client, one.token)
+        with pytest.raises(WebSocketDisconnect) as closed:
+            browser.state(type="state")
+        assert closed.value.code == server.EXPIRED
+        browser.close()
+        browser = Browser(client, other.token)
+        browser.begin()
+        browser.close()
+    assert len(acts(study, one)) == 1  # what was done is kept
+
+
+def test_studies_that_are_made_while_it_serves_are_found(tmp_path, monkeypatch):
+    with TestClient(application(tmp_path)) as client:
+        monkeypatch.setattr(attendance, "LOOK", 0.0)
+        study, (one,) = study_in(tmp_path / "s")
+        assert client.get(f"/p/{one.token}").status_code == 200
+        browser = Browser(client, one.token)
+        browser.begin()
+        browser.close()
+    assert study.events(one)
 
 
 def test_consent_is_asked_again_and_recorded_with_its_text(tmp_path):
@@ -323,15 +413,15 @@ def read(socket):
 
 
 def test_pages_are_asked_for_no_faster_than_the_server_allows(tmp_path):
-    study, (one,) = study_in(tmp_path / "s")
+    study, (one, other) = study_in(tmp_path / "s", 2)
     with server_process(study.path) as address:
-        socket = f"ws{address.removeprefix('http')}/p/{one.token}/ws"
-        with connect(socket) as flood:
+        start = f"ws{address.removeprefix('http')}/p/"
+        with connect(f"{start}{other.token}/ws") as flood:
             for _ in range(400):
                 flood.send('{"type":"alive"}')
             with pytest.raises(ConnectionClosed, match="4429"):
                 read(flood)
-        with connect(socket) as large:
+        with connect(f"{start}{one.token}/ws") as large:
             large.send(json.dumps({"type": "answers", "answers": "x" * 200_000}))
             with pytest.raises(ConnectionClosed, match="1009"):
                 read(large)

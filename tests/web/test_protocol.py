@@ -170,6 +170,12 @@ def test_messages_are_bounded_in_their_rate(one, monkeypatch):
         with pytest.raises(WebSocketDisconnect) as closed:
             socket.receive_json()
         assert closed.value.code == server.TOO_MANY
+        with connect(client, participant) as another:  # a new socket does not help
+            another.receive_json()
+            another.send_json({"type": "alive"})
+            with pytest.raises(WebSocketDisconnect) as closed:
+                another.receive_json()
+        assert closed.value.code == server.TOO_MANY
 
 
 def test_what_is_stored_cannot_be_read(one):

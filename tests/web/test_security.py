@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from starlette.websockets import WebSocketDisconnect
 
 from experimenters import BATTERY, OWN, TestClient, client_of
-from omnimeter.web import security
+from omnimeter.contract import InvalidInputError
+from omnimeter.web import security, serving
 from omnimeter.web.experimenter import FormError, checked
 from omnimeter.web.live import Stored
 from omnimeter.web.security import Access, Guard, Rate, is_loopback, refused_names
@@ -273,6 +274,70 @@ def test_bodies_do_not_take_for_ever(monkeypatch):
             yield {"type": "http.request", "body": b"", "more_body": True}
 
     assert guarded(slowly()) == ([408], [])
+
+
+def test_bodies_that_never_come_hold_no_places_of_others(monkeypatch):
+    monkeypatch.setattr(security, "SLOWEST_BODY", 0.3)
+    monkeypatch.setattr(security, "AT_ONCE", 1)
+    monkeypatch.setattr(security, "BODIES", 3)
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    guard = Guard(app, Access("127.0.0.1"))
+
+    async def request(address, *, comes):
+        statuses = []
+
+        async def receive():
+            if not comes:
+                await asyncio.sleep(10)
+            return {"type": "http.request", "body": b"{}"}
+
+        async def send(message):
+            statuses.append(message.get("status"))
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/p/token/withdraw",
+            "client": (address, 1),
+            "headers": [(b"host", b"localhost")],
+        }
+        await guard(scope, receive, send)
+        return statuses[0]
+
+    async def all_at_once():
+        slow = [asyncio.create_task(request("10.0.0.1", comes=False)) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        others = [await request("10.0.0.2", comes=True) for _ in range(4)]
+        return others, sorted([await each for each in slow])
+
+    assert asyncio.run(all_at_once()) == ([200] * 4, [408, 408, 408, 429, 429])
+    assert not guard._awaited
+
+
+def test_a_proxy_that_is_known_says_who_asks_and_how():
+    seen = []
+
+    async def inner(scope, receive, send):
+        seen.append((scope["client"][0], scope["scheme"]))
+
+    for proxy in (None, "127.0.0.1"):
+        served = serving.server(inner, proxy).config
+        served.load()
+        scope = {
+            "type": "http",
+            "scheme": "http",
+            "client": ("127.0.0.1", 1),
+            "headers": [(b"x-forwarded-for", b"10.1.2.3"), (b"x-forwarded-proto", b"https")],
+        }
+        asyncio.run(served.loaded_app(scope, None, None))
+    assert seen == [("127.0.0.1", "http"), ("10.1.2.3", "https")]
+    serving.check_proxy("::1")
+    for wrong in ("*", "proxy", "10.0.0.0/8"):
+        with pytest.raises(InvalidInputError, match="not the address"):
+            serving.check_proxy(wrong)
 
 
 def test_requests_are_limited(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
 from omnimeter.contract.errors import StoreError
+from omnimeter.web import studies
 from omnimeter.web.studies import Design, Question, Study, latin_row, read_design, studies_in
 from participants import BATTERY, design, study_in
 
@@ -172,6 +173,50 @@ def test_withdrawal_deletes_everything_and_the_number_is_not_given_again(tmp_pat
     assert last.token.encode() not in content
     assert [each.number for each in study.invite()] == [3]
     assert study.participants[0] == first
+
+
+@pytest.mark.parametrize("stopped_at", ["before", "renamed", "half"])
+def test_a_withdrawal_that_was_interrupted_is_finished(tmp_path, monkeypatch, stopped_at):
+    study, (gone, stays) = study_in(tmp_path / "s", 2)
+    folder = study.folder(gone)
+    (folder / "evaluation").mkdir()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    if stopped_at == "before":
+        monkeypatch.setattr(Study, "_delete", stop)
+    else:
+        monkeypatch.setattr(studies, "rmtree", stop)
+    with pytest.raises(KeyboardInterrupt):
+        study.withdraw(gone)
+    monkeypatch.undo()
+    if stopped_at == "half":
+        (folder.with_name(f".{folder.name}-withdrawn") / "participant.json").unlink()
+    again = Study(study.path)
+    again.finish_withdrawals()
+    assert [each.name for each in folder.parent.iterdir()] == [stays.name]
+    assert again.participants == [stays]
+    assert again.has_withdrawn(gone.token)
+    assert not again.has_withdrawn(stays.token)
+
+
+def test_who_is_there_is_not_deleted_by_another_process(tmp_path):
+    study, (one,) = study_in(tmp_path / "s")
+    with study.open_events(one), pytest.raises(StoreError, match="written by another process"):
+        Study(study.path).withdraw(one)
+    assert study.participants == [one]
+    (study.folder(one) / "events.log").write_bytes(b"damaged\n")
+    study.withdraw(one)
+    assert study.participants == []
+
+
+def test_a_revoked_link_stays_so(tmp_path):
+    study, (one,) = study_in(tmp_path / "s")
+    other = Study(study.path)
+    assert not other.find(one.token).is_expired
+    assert study.revoke(one).is_expired
+    assert other.find(one.token).is_revoked
 
 
 def test_a_study_is_made_once(tmp_path):

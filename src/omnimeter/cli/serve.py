@@ -52,6 +52,14 @@ def serve(
         bool,
         typer.Option("--login", help="Need a login on this machine too, as behind a proxy."),
     ] = False,
+    proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The address of a proxy before it, which is believed where requests come from; "
+            "needs a login.",
+        ),
+    ] = None,
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
     ] = False,
@@ -69,8 +77,10 @@ def serve(
     if not folder.is_dir():
         message = f"{folder} is no folder."
         raise InvalidInputError(message, "Give the folder of a study, or one with studies in it.")
-    app = application(folder, host=host, login=login)
-    with serving.listening(host, port) as opened:
+    if proxy is not None:
+        serving.check_proxy(proxy)
+    app = application(folder, host=host, login=login or proxy is not None)
+    with serving.listening(host, port) as opened, serving.preparing(folder):
         taken = opened.getsockname()[1]
         access = app.state.access  # the address of experimenters may have a secret in it
         own = access.address(taken)
@@ -85,5 +95,5 @@ def serve(
             webbrowser.open(own)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)  # which the server raises again at its end
-        serving.server(app).run([opened])
+        serving.server(app, proxy).run([opened])
     console().print("Ended. What participants did is stored; their tests go on later.")

@@ -11,21 +11,32 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from omnimeter.contract import OmnimeterError
+from omnimeter.contract.text import clean_line
 from omnimeter.protocols.battery import find_battery
 from omnimeter.results.journal import Journals, Log, read_log
 from omnimeter.scenes import Picture, Style, picture, sign_of
 from omnimeter.web.session import Phase, Session, View
-from omnimeter.web.studies import Design, Participant, Study
+from omnimeter.web.studies import Design, Participant, Study, studies_in
 
 ONCE = frozenset(("consented", "instructed", "tested", "answered"))
 """Events that happen once."""
 
-SILENT = 35.0
-"""Seconds without a sign of life after which a browser counts as gone."""
+PASSING = frozenset(("joined", "left", "lost", "hidden"))
+"""Events of which a browser may bring any number."""
+
+MOST_PASSING = 10_000
+"""So many of them are kept of a participant; after that an event ``many`` says so."""
+
+WATCH = 5.0
+"""Seconds between two looks after those who are there."""
+
+LOOK = 1.0
+"""Seconds between two looks for studies that have been made meanwhile."""
 
 KEPT = 120.0
 """Seconds for which the test of a participant who is gone is kept in memory."""
@@ -73,7 +84,8 @@ class Attendance:
         self._log: Log | None = study.open_events(participant)
         self._events = list(self._log.lines)
         self._session: Session | None = None
-        self._browsers: dict[Send, float] = {}  # with the time of the last sign of life
+        self._browsers = set[Send]()
+        self._passing = sum(event["kind"] in {*PASSING, "many"} for event in self._events)
         self._left = time.monotonic()
         self.seen = 0.0  # the second of the epoch of the last sign of life
         design = study.design
@@ -109,6 +121,10 @@ class Attendance:
         with self._lock:
             # Two browsers may have answered at once.
             again = kind in ONCE and any(each["kind"] == kind for each in self._events)
+            if kind in PASSING:
+                self._passing += 1
+                again = self._passing > MOST_PASSING + 1
+                event["kind"] = kind if self._passing <= MOST_PASSING else "many"
             if self._log is not None and not again:
                 self._log.add(event)
                 self._events.append(event)
@@ -116,7 +132,8 @@ class Attendance:
     async def join(self, send: Send) -> None:
         """A browser of the participant is there."""
         first = not self._browsers
-        self._browsers[send], self.seen = time.monotonic(), round(time.time(), 1)
+        self._browsers.add(send)
+        self.seen = round(time.time(), 1)
         async with self._joining:
             if first:
                 await self._after_absence()
@@ -127,9 +144,11 @@ class Attendance:
 
     async def leave(self, send: Send, why: str = "left") -> None:
         """A browser is gone."""
-        if self._browsers.pop(send, None) is not None and not self._browsers:
+        if send in self._browsers:
+            self._browsers.remove(send)
             self._left = time.monotonic()
-            await self.note(why)
+            if not self._browsers:
+                await self.note(why)
 
     async def _after_absence(self) -> None:
         """What the study says of those who were away in the middle of an exercise."""
@@ -223,10 +242,18 @@ class Attendance:
         """What a browser is to show."""
         stage = self.stage
         message: dict[str, Any] = {"type": "state", "stage": stage}
-        session = self._session
-        if stage != "test" or session is None:
+        session, design = self._session, self.study.design
+        if session is None:
             return message
-        view, design = session.desk.view, self.study.design
+        view = session.desk.view
+        if stage == ("questionnaire" if design.questions else "thanks") and view.scene is not None:
+            message["last"] = {
+                "exercise": view.exercise,
+                "scene": _drawn(view, design.colours),
+                "reward": _reward(view.reward, design.rewards),
+            }
+        if stage != "test":
+            return message
         message |= {
             "seq": view.seq,
             "phase": view.phase.value,
@@ -254,7 +281,7 @@ class Attendance:
         Raises:
             BadMessageError: It is no message, or there is no such action or answer.
         """
-        self._browsers[send], self.seen = time.monotonic(), round(time.time(), 1)
+        self.seen = round(time.time(), 1)
         kind, stage = message.get("type"), self.stage
         if kind in ("act", "ready") and stage == "test":
             if not self._answer(message):  # a second click, or another tab
@@ -312,12 +339,6 @@ class Attendance:
         except ValueError as error:
             raise BadMessageError(str(error)) from error
 
-    async def look(self) -> None:
-        """Note browsers that give no sign of life."""
-        for send, seen in list(self._browsers.items()):
-            if time.monotonic() - seen > SILENT:
-                await self.leave(send, "lost")
-
 
 def _number(given: object, low: int, high: int) -> int:
     if type(given) is int and low <= given <= high:
@@ -353,20 +374,43 @@ class Attendances:
     """All participants who are there.
 
     Args:
+        root: The folder of the studies, or that of one.
+
+    Attributes:
         studies: The studies, by their names.
+        damaged: What is wrong with those that have been found meanwhile and cannot be read.
+
+    Raises:
+        StoreError: A study is damaged, or a withdrawal cannot be finished.
     """
 
-    def __init__(self, studies: Mapping[str, Study]) -> None:
-        self.studies = dict(studies)
+    def __init__(self, root: Path) -> None:
+        self.studies, self.damaged = studies_in(root), dict[str, str]()
+        for study in self.studies.values():
+            study.finish_withdrawals()
+        self._root, self._looked = root, time.monotonic()
         self._there: dict[str, Attendance] = {}
         self._opening = asyncio.Lock()
 
+    def look(self) -> None:
+        """See which studies have been made in the folder meanwhile."""
+        self.damaged, self._looked = {}, time.monotonic()
+        for file in self._root.glob("*/study.json"):
+            if (name := clean_line(file.parent.name)) not in self.studies:
+                try:
+                    self.studies[name] = Study(file.parent)
+                except OmnimeterError as error:
+                    self.damaged[name] = str(error)
+
     def find(self, token: str) -> tuple[Study, Participant] | None:
-        """Whose link it is."""
+        """Whose link it is, if it is one of a participant."""
         for study in list(self.studies.values()):  # others may be added meanwhile
             if participant := study.find(token):
                 return study, participant
-        return None
+        if time.monotonic() - self._looked < LOOK:
+            return None
+        self.look()
+        return self.find(token)
 
     async def of(self, token: str) -> Attendance | None:
         """The participant of a link who is there, or comes now.
@@ -384,19 +428,57 @@ class Attendances:
         """Those who are there, by their tokens."""
         return self._there
 
-    async def forget(self, token: str) -> None:
-        """Let go of a participant."""
+    async def forget(self, token: str) -> Attendance | None:
+        """Let go of a participant; what was known of them, if they were there."""
         if (attendance := self._there.pop(token, None)) is not None:
             await attendance.close()
+        return attendance
+
+    async def withdraw(self, token: str) -> bool:
+        """Delete everything of a participant; whether there is, or was, one of this link.
+
+        Raises:
+            StoreError: It cannot be deleted.
+        """
+        async with self._opening:
+            if (known := self.find(token)) is None:
+                studies = list(self.studies.values())
+                return await asyncio.to_thread(
+                    lambda: any(each.has_withdrawn(token) for each in studies)
+                )
+            attendance = await self.forget(token)
+            await asyncio.to_thread(known[0].withdraw, known[1])
+        if attendance is not None:
+            await attendance.tell({"type": "state", "stage": "withdrawn"})
+        return True
+
+    async def revoke(self, token: str) -> None:
+        """Let a link be used no more, from now on.
+
+        Raises:
+            StoreError: That cannot be stored.
+        """
+        async with self._opening:
+            if (known := self.find(token)) is None:
+                return
+            await asyncio.to_thread(known[0].revoke, known[1])
+        await self._shut_out(token)
+
+    async def _shut_out(self, token: str) -> None:
+        """Interrupt the test of a participant whose link was revoked."""
+        if (attendance := await self.forget(token)) is not None:
+            await attendance.tell({"type": "state", "stage": "expired"})
 
     async def watch(self) -> None:
         """Look after those who are there, until this is cancelled."""
         while True:
-            await asyncio.sleep(5)
+            await asyncio.sleep(WATCH)
             for token, each in list(self._there.items()):
                 try:
-                    await each.look()
-                    if each.is_idle:
+                    known = self.find(token)
+                    if known is not None and known[1].is_revoked:  # by another process
+                        await self._shut_out(token)
+                    elif each.is_idle:
                         await self.forget(token)
                 except OmnimeterError:  # the others are looked after all the same
                     logging.getLogger(__name__).exception("A participant cannot be watched.")

@@ -127,7 +127,6 @@ class Studies:
 
     def __init__(self, there: Attendances, root: Path) -> None:
         self.there, self.root = there, root
-        self.damaged: dict[str, str] = {}
         self._rows: dict[Path, tuple[object, dict[str, Any]]] = {}
         self._changing = asyncio.Lock()
 
@@ -140,16 +139,6 @@ class Studies:
         if name not in self.there.studies:
             raise HTTPException(404, "There is no such study.")
         return self.there.studies[name]
-
-    def look(self) -> None:
-        """See which studies have been made in the folder meanwhile."""
-        self.damaged = {}
-        for file in self.root.glob("*/study.json"):
-            if (name := file.parent.name) not in self.there.studies:
-                try:
-                    self.there.studies[name] = Study(file.parent)
-                except OmnimeterError as error:
-                    self.damaged[name] = str(error)
 
     async def create(self, data: Mapping[str, Any]) -> str:
         """Make a study.
@@ -181,7 +170,7 @@ class Studies:
 
     def summaries(self) -> dict[str, dict[str, Any]]:
         """What the list of studies shows of each."""
-        self.look()
+        self.there.look()
         known: dict[str, dict[str, Any]] = {}
         for name, study in list(self.there.studies.items()):
             try:
@@ -196,7 +185,9 @@ class Studies:
                 "over": sum(each["stage"] == "thanks" for each in rows),
                 "here": sum(each["browsers"] > 0 for each in rows),
             }
-        return known | {name: {"title": name, "damaged": why} for name, why in self.damaged.items()}
+        return known | {
+            name: {"title": name, "damaged": why} for name, why in self.there.damaged.items()
+        }
 
     def table(self, study: Study) -> dict[str, dict[str, Any]]:
         """How far each participant of a study is, by their names."""

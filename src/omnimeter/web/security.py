@@ -13,6 +13,7 @@ import re
 import secrets
 import socket
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
@@ -39,6 +40,9 @@ REQUESTS, SECONDS = 3_000, 10.0
 
 AT_ONCE = 500
 """Requests that are answered at once, sockets aside."""
+
+BODIES = 100
+"""Requests of one address of which the bodies are awaited at once."""
 
 ATTEMPTS, MINUTE = 10, 60.0
 """Logins that one address may try in so many seconds."""
@@ -211,6 +215,7 @@ class Guard:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
         self._rate, self._now = Rate(REQUESTS, SECONDS), 0
+        self._awaited = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -218,7 +223,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         refusal = self._access.refusal(scope)
-        if not self._rate.allows((scope.get("client") or ("", 0))[0]):
+        client = (scope.get("client") or ("", 0))[0]
+        if not self._rate.allows(client):
             refusal = 429, "That is too often. Wait some seconds."
         if scope["type"] == "websocket":
             await self._socket(scope, receive, send, refused=refusal is not None)
@@ -231,22 +237,33 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
+        content = b""
+        if refusal is None:  # bodies that never come take no places of others
+            given = await self._body(client, scope, receive)
+            refusal, content = (given, b"") if isinstance(given, tuple) else (None, given)
         if refusal is None and self._now >= AT_ONCE:
             refusal = 503, "The server is busy. Try again in some seconds."
+        if refusal is not None:
+            await _refused(scope, refusal)(scope, receive, answer)
+            return
         self._now += 1
         try:
-            participant = scope["path"].startswith("/p/")
-            content = b""
-            if refusal is None:
-                limit = LARGEST_MESSAGE if participant else LARGEST_BODY
-                given = await _content(receive, limit, Headers(scope=scope))
-                refusal, content = (given, b"") if isinstance(given, tuple) else (None, given)
-            if refusal is not None:
-                await _refused(scope, refusal)(scope, receive, answer)
-                return
             await self._app(scope, _again(content, receive), answer)
         finally:
             self._now -= 1
+
+    async def _body(self, client: str, scope: Scope, receive: Receive) -> bytes | tuple[int, str]:
+        """The body of a request, or why it is refused."""
+        if self._awaited[client] >= BODIES:
+            return 429, "Too many requests of this address are not at their end."
+        limit = LARGEST_MESSAGE if scope["path"].startswith("/p/") else LARGEST_BODY
+        self._awaited[client] += 1
+        try:
+            return await _content(receive, limit, Headers(scope=scope))
+        finally:
+            self._awaited[client] -= 1
+            if not self._awaited[client]:
+                del self._awaited[client]
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send, *, refused: bool) -> None:
         if refused:

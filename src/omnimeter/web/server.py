@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -25,8 +23,8 @@ from omnimeter.web.attendance import Attendances, BadMessageError
 from omnimeter.web.experimenter import add_experimenter
 from omnimeter.web.live import add_live
 from omnimeter.web.research import add_research
-from omnimeter.web.security import add_security
-from omnimeter.web.studies import Design, Question, studies_in
+from omnimeter.web.security import Rate, add_security
+from omnimeter.web.studies import Design, Question
 
 MESSAGES, SECONDS = 300, 10.0  # as fast as keys are repeated, and more
 """A browser may send so many messages in so many seconds."""
@@ -37,9 +35,15 @@ BROWSERS = 4
 CONNECTIONS = 2_000
 """Sockets of all participants that may be open at once."""
 
-NOT_FOUND, EXPIRED, TOO_MANY, TROUBLE = 4404, 4410, 4429, 4500
-"""Why a socket is closed: the link is of no participant, is too old, is used too much, or what is
-stored cannot be used."""
+SILENT = 35.0
+"""Seconds without a message after which a browser counts as gone; pages send one every ten."""
+
+NOT_FOUND, GONE, EXPIRED, TOO_MANY, TROUBLE = 4404, 4408, 4410, 4429, 4500
+"""Why a socket is closed: the link is of no participant, nothing came for too long, the link is too
+old, it is used too much, or what is stored cannot be used."""
+
+LEFT = (1000, 1001, 1005)
+"""How browsers close a socket themselves."""
 
 
 def languages() -> dict[str, dict[str, str]]:
@@ -85,7 +89,7 @@ def application(root: Path, host: str = "127.0.0.1", *, login: bool = False) -> 
     Raises:
         StoreError: A study is damaged.
     """
-    there = Attendances(studies_in(root))
+    there = Attendances(root)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -124,6 +128,7 @@ def page(name: str) -> FileResponse:
 
 def add_participants(app: FastAPI, there: Attendances) -> None:
     """The page of a participant and its socket."""
+    rate = Rate(MESSAGES, SECONDS)
 
     @app.get("/p/{token}")
     async def participant(token: str) -> Response:
@@ -141,15 +146,8 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
 
     @app.post("/p/{token}/withdraw")
     async def withdraw(token: str) -> dict[str, bool]:
-        known = there.find(token)
-        if known is None:
+        if not await there.withdraw(token):
             raise HTTPException(404, "This link is not of any participant.")
-        study, one = known
-        attendance = there.now().get(token)
-        await there.forget(token)
-        await asyncio.to_thread(study.withdraw, one)
-        if attendance is not None:
-            await attendance.tell({"type": "state", "stage": "withdrawn"})
         return {"withdrawn": True}
 
     @app.websocket("/p/{token}/ws")
@@ -159,7 +157,7 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
         if known is None:
             await socket.close(NOT_FOUND)
             return
-        if known[1].expires and time.time() > known[1].expires:
+        if known[1].is_expired:
             await socket.close(EXPIRED)
             return
         try:
@@ -176,30 +174,35 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
             with suppress(RuntimeError, WebSocketDisconnect):  # it is gone: the receiver is told
                 await socket.send_json(message)
 
+        why = "left"
         try:
             await attendance.join(send)
-            await _listen(socket, attendance.receive, send)
+            why = await _listen(socket, attendance.receive, send, lambda: rate.allows(token))
         finally:
-            await attendance.leave(send)
+            await attendance.leave(send, why)
 
 
 async def _listen(
     socket: WebSocket,
     receive: Callable[[Any, Mapping[str, Any]], Awaitable[None]],
     send: Callable[[Mapping[str, Any]], Awaitable[None]],
-) -> None:
-    """Pass on what a browser sends, until it leaves or sends too much."""
-    recent = deque[float](maxlen=MESSAGES)
+    is_allowed: Callable[[], bool],
+) -> str:
+    """Pass on what a browser sends, until it leaves, is lost or sends too much; which of these."""
     while True:
         try:
-            content = await socket.receive_text()
-        except (WebSocketDisconnect, KeyError, RuntimeError):  # KeyError: bytes instead of text
-            return
-        now = time.monotonic()
-        if len(recent) == MESSAGES and now - recent[0] < SECONDS:
+            async with asyncio.timeout(SILENT):
+                content = await socket.receive_text()
+        except TimeoutError:
+            await socket.close(GONE)
+            return "lost"
+        except WebSocketDisconnect as end:
+            return "left" if end.code in LEFT else "lost"
+        except (KeyError, RuntimeError):  # KeyError: bytes instead of text
+            return "left"
+        if not is_allowed():
             await socket.close(TOO_MANY)
-            return
-        recent.append(now)
+            return "left"
         try:
             message = json.loads(content)
             if not isinstance(message, dict):

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 
 import uvicorn
 from fastapi import FastAPI
 
-from omnimeter.contract import InvalidInputError
+from omnimeter.catalogue import Kind, make
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
 from omnimeter.contract.errors import StoreError
+from omnimeter.interaction.kernels import seed_for
 from omnimeter.web.security import LARGEST_MESSAGE
 from omnimeter.web.server import CONNECTIONS, application
+from omnimeter.web.studies import studies_in
 
 PORT = 8000
 """The port that is tried first."""
@@ -56,14 +62,33 @@ def listening(host: str, port: int | None = None) -> socket.socket:
     raise AssertionError("there is a last port")
 
 
-def server(app: FastAPI) -> uvicorn.Server:
-    """What serves an application: nothing of visitors is written down, and all is bounded."""
+def check_proxy(proxy: str) -> None:
+    """Check that the address of a proxy is one, and not that of everyone.
+
+    Raises:
+        InvalidInputError: It is none.
+    """
+    try:
+        ipaddress.ip_address(proxy)
+    except ValueError as error:
+        message = f"{proxy!r} is not the address of a proxy."
+        raise InvalidInputError(message, "Give its number, such as 127.0.0.1.") from error
+
+
+def server(app: FastAPI, proxy: str | None = None) -> uvicorn.Server:
+    """What serves an application: nothing of visitors is written down, and all is bounded.
+
+    Args:
+        app: The application.
+        proxy: The address of the proxy before it, which says where requests come from.
+    """
     config = uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # anyone could write them
+        proxy_headers=proxy is not None,  # anyone could write them
+        forwarded_allow_ips=proxy,
         ws_max_size=LARGEST_MESSAGE,
         ws_max_queue=16,
         ws_per_message_deflate=False,  # costs more than it saves
@@ -73,6 +98,32 @@ def server(app: FastAPI) -> uvicorn.Server:
         lifespan="on",
     )
     return uvicorn.Server(config)
+
+
+@contextmanager
+def preparing(root: Path) -> Iterator[None]:
+    """Compile what the studies of a folder need, in a process of its own: nobody waits for it."""
+    command = "import sys; from omnimeter.web.serving import prepare; prepare(sys.argv[1])"
+    process = Popen([sys.executable, "-P", "-c", command, str(root)], stdin=DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def prepare(root: str) -> None:
+    """Take one step in an environment of each class of the studies of a folder."""
+    for study in studies_in(Path(root)).values():
+        evaluation = study.design.evaluation(Spec("random-v1"), study.seed, 0)
+        proposed = evaluation.make_protocol().propose(evaluation.agents[0], [])
+        for exercise in {each.environment_class: each for each in proposed}.values():
+            with suppress(OmnimeterError):  # its participants are told
+                environment = make(Kind.ENVIRONMENT, exercise.environment_class).build(
+                    exercise.instance
+                )
+                environment.start(seed_for(environment, exercise.stream("environment").seed))
+                environment.step(0)
 
 
 @contextmanager

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any, Literal
@@ -18,7 +21,7 @@ from omnimeter.api.evaluation import plan
 from omnimeter.api.universal import test as universal_test
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import InvalidInputError, Spec, stream
-from omnimeter.contract.errors import StoreError
+from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.contract.text import clean_line
 from omnimeter.protocols import Evaluation
@@ -244,13 +247,24 @@ class Participant(JsonData):
         name: How tables call them.
         token: The secret part of their link.
         number: Their place in the order of invitations, from 0 on.
-        expires: The second of the epoch after which the link cannot be used; 0 for never.
+        expires: The second of the epoch after which the link cannot be used; 0 for never, -1 if it
+            was revoked.
     """
 
     name: str
     token: str
     number: int
     expires: float = 0.0
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the link cannot be used any more."""
+        return self.expires != 0 and self.expires <= time.time()
+
+    @property
+    def is_revoked(self) -> bool:
+        """Whether the experimenter has taken the link back."""
+        return self.expires < 0
 
 
 class Study:
@@ -364,16 +378,18 @@ class Study:
         expires = time.time() + 86_400 * days if days else 0.0
         new = []
         for number in range(first, first + count):
-            one = Participant(f"p{number + 1:04d}", secrets.token_urlsafe(18), number, expires)
+            one = Participant(_name(number), secrets.token_urlsafe(18), number, expires)
             folder = self.folder(one)
             unfinished = folder.with_name(f".{folder.name}-{one.token}")
             files.make_directory(unfinished, mode=0o700)
-            content = (json.dumps(one.to_json()) + "\n").encode()
-            files.write(unfinished / "participant.json", content)
+            self._write(one, unfinished)
             with files.write_errors(folder):
                 unfinished.rename(folder)  # an error if another process has just given the number
             new.append(one)
         return new
+
+    def _write(self, one: Participant, folder: Path) -> None:
+        files.write(folder / "participant.json", (json.dumps(one.to_json()) + "\n").encode())
 
     def _next_number(self) -> int:
         """A number that no participant had, those who have withdrawn included."""
@@ -387,13 +403,50 @@ class Study:
         Raises:
             StoreError: It cannot be deleted.
         """
+        with suppress(DamagedError):  # which can be deleted; another process may not be using it
+            self.open_events(participant).close()
+        link = _digest(participant.token)
         with Log(self.path / "withdrawn.log", {"of": "withdrawals"}) as log:
-            log.add({"withdrawn": participant.number, "time": time.time()})
-        folder = self.folder(participant)
+            log.add({"withdrawn": participant.number, "time": time.time(), "link": link})
+        self._delete(participant.name)
+
+    def _delete(self, name: str) -> None:
+        folder = self.path / "participants" / name
+        gone = folder.with_name(f".{name}-withdrawn")
         with files.write_errors(folder):
-            gone = folder.with_name(f".{folder.name}-withdrawn")
-            folder.rename(gone)
-            rmtree(gone)
+            if folder.exists():
+                folder.rename(gone)
+            if gone.exists():
+                rmtree(gone)
+
+    def finish_withdrawals(self) -> None:
+        """Delete what is left of those who withdrew, where that was interrupted.
+
+        Raises:
+            StoreError: It cannot be deleted.
+        """
+        for line in read_log(self.path / "withdrawn.log"):
+            self._delete(_name(int(line["withdrawn"])))
+
+    def has_withdrawn(self, token: str) -> bool:
+        """Whether a link was that of a participant who withdrew.
+
+        Raises:
+            StoreError: The log is damaged.
+        """
+        lines, link = read_log(self.path / "withdrawn.log"), _digest(token)
+        return any(line.get("link") == link for line in lines)
+
+    def revoke(self, participant: Participant) -> Participant:
+        """Let the link of a participant be used no more; what they did is kept.
+
+        Raises:
+            StoreError: That cannot be stored.
+        """
+        over = replace(participant, expires=-1.0)
+        self._write(over, self.folder(participant))
+        os.utime(self.path / "participants")  # by which all processes see that something changed
+        return over
 
     @property
     def withdrawn(self) -> int:
@@ -421,6 +474,16 @@ class Study:
         """Each participant, and where their evaluation is stored if it has begun."""
         for each in self.participants:
             yield each, self.folder(each) / "evaluation"
+
+
+def _name(number: int) -> str:
+    """How tables call the participant of a number."""
+    return f"p{number + 1:04d}"
+
+
+def _digest(token: str) -> str:
+    """What is kept of a link, which cannot be had from it."""
+    return blake2b(token.encode(), digest_size=16).hexdigest()
 
 
 def studies_in(root: Path) -> dict[str, Study]:
