@@ -102,7 +102,7 @@ def server(app: FastAPI, proxy: str | None = None) -> uvicorn.Server:
 
 @contextmanager
 def preparing(root: Path) -> Iterator[None]:
-    """Compile what the studies of a folder need, in a process of its own: nobody waits for it."""
+    """Compile what the studies of a folder need, in a process of its own: no participant waits."""
     command = "import sys; from omnimeter.web.serving import prepare; prepare(sys.argv[1])"
     process = Popen([sys.executable, "-P", "-c", command, str(root)], stdin=DEVNULL)
     try:
