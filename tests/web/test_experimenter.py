@@ -142,7 +142,7 @@ def test_sessions_are_seen_arriving(client):
     assert [each["participant"] for each in answered] == ["p0001"]
     assert answered[0]["motivation"] == "4"
     assert answered[0]["strategy"] == "'=1+1"  # no formula in a spreadsheet
-    assert set(answered[0]) == {"participant", "time", *(each.name for each in STANDARD)}
+    assert set(answered[0]) == {"participant", "answered", *(each.name for each in STANDARD)}
     events = rows_of(client, f"/api/studies/{name}/events.csv")
     kinds = [each["event"] for each in events]
     assert kinds[:3] == ["joined", "consented", "instructed"]

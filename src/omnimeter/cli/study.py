@@ -126,20 +126,22 @@ def status(directory: Directory, json: options.Json = False) -> None:
     from omnimeter.web.studies import Study
 
     study = Study(directory)
-    rows = [attended(study, each) for each in study.participants]
+    rows = {each.name: attended(study.design, study.events(each)) for each in study.participants}
     if json:
-        print_json({"title": study.design.title, "participants": [asdict(row) for row in rows]})
+        people = [{"participant": name, **asdict(row)} for name, row in rows.items()]
+        print_json({"title": study.design.title, "participants": people})
         return
-    console().print(f"{study.design.title}: {_stages([row.stage for row in rows])}", markup=False)
+    stages = _stages([row.stage for row in rows.values()])
+    console().print(f"{study.design.title}: {stages}", markup=False)
     cells = [
         (
-            row.participant,
+            name,
             row.stage,
             str(row.exercises),
             str(row.interruptions),
             "" if row.seen is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(row.seen)),
         )
-        for row in rows
+        for name, row in rows.items()
     ]
     if cells:
         _print_table(("participant", "stage", "exercises", "interruptions", "last seen"), cells)
