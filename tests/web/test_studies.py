@@ -156,6 +156,18 @@ def test_numbers_of_invitations_are_bounded(tmp_path, count):
         study.invite(count)
 
 
+def test_a_link_is_revoked_and_what_was_done_is_kept(tmp_path):
+    study, (one, other) = study_in(tmp_path / "s", 2)
+    elsewhere = Study(study.path)  # of a server, which has read the participants before
+    assert elsewhere.find(one.token) == one
+    revoked = study.revoke(one)
+    assert revoked.expires == pytest.approx(time.time(), abs=10)
+    assert (revoked.name, revoked.token, revoked.number) == (one.name, one.token, one.number)
+    for each in (study, elsewhere, Study(study.path)):
+        assert each.find(one.token) == revoked
+        assert each.participants == [revoked, other]
+
+
 def test_withdrawal_deletes_everything_and_the_number_is_not_given_again(tmp_path):
     study, (first, last) = study_in(tmp_path / "s", 2)
     with study.open_events(last) as log:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import time
 import tomllib
@@ -394,6 +395,19 @@ class Study:
             gone = folder.with_name(f".{folder.name}-withdrawn")
             folder.rename(gone)
             rmtree(gone)
+
+    def revoke(self, participant: Participant) -> Participant:
+        """Let the link of a participant expire now; what they did is kept.
+
+        Raises:
+            StoreError: It cannot be stored.
+        """
+        revoked = replace(participant, expires=time.time())
+        file = self.folder(participant) / "participant.json"
+        files.write(file, (json.dumps(revoked.to_json()) + "\n").encode())
+        with files.write_errors(file):
+            os.utime(self.path / "participants")  # by which others see that something changed
+        return revoked
 
     @property
     def withdrawn(self) -> int:
