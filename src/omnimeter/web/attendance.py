@@ -389,6 +389,21 @@ class Attendances:
         if (attendance := self._there.pop(token, None)) is not None:
             await attendance.close()
 
+    async def withdraw(self, token: str) -> None:
+        """Delete everything of a participant, and tell their browsers.
+
+        Raises:
+            OmnimeterError: It cannot be deleted.
+        """
+        if (known := self.find(token)) is None:
+            return
+        attendance = self._there.get(token)
+        await self.forget(token)
+        study, participant = known
+        await asyncio.to_thread(study.withdraw, participant)
+        if attendance is not None:
+            await attendance.tell({"type": "state", "stage": "withdrawn"})
+
     async def watch(self) -> None:
         """Look after those who are there, until this is cancelled."""
         while True:
