@@ -126,7 +126,7 @@ def status(directory: Directory, json: options.Json = False) -> None:
     from omnimeter.web.studies import Study
 
     study = Study(directory)
-    rows = {each.name: attended(study.design, study.events(each)) for each in study.participants}
+    rows = {each.name: attended(study, each) for each in study.participants}
     if json:
         people = [{"participant": name, **asdict(row)} for name, row in rows.items()]
         print_json({"title": study.design.title, "participants": people})
@@ -145,6 +145,51 @@ def status(directory: Directory, json: options.Json = False) -> None:
     ]
     if cells:
         _print_table(("participant", "stage", "exercises", "interruptions", "last seen"), cells)
+
+
+Name = Annotated[
+    str, typer.Argument(metavar="PARTICIPANT", help="The name of the participant, such as p0001.")
+]
+
+
+def revoke(directory: Directory, participant: Name) -> None:
+    """Let the link of a participant expire at once. What they did is kept."""
+    need_web()
+    from omnimeter.web.records import named
+    from omnimeter.web.studies import Study
+
+    study = Study(directory)
+    study.revoke(named(study, participant))
+    console().print(f"The link of {participant} has expired.", markup=False)
+
+
+def withdraw(
+    directory: Directory,
+    participant: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+) -> None:
+    """Delete everything of a participant for good.
+
+    That a participant with this number has withdrawn is kept, and when.
+    """
+    need_web()
+    from omnimeter.contract.errors import StoreError
+    from omnimeter.web.records import named
+    from omnimeter.web.studies import Study
+
+    study = Study(directory)
+    one = named(study, participant)
+    if not yes:
+        typer.confirm(f"Delete everything of {participant} in {study.path}?", abort=True, err=True)
+    try:
+        study.open_events(one).close()
+    except StoreError as error:  # a damaged log is deleted like others
+        if isinstance(error.__cause__, BlockingIOError):
+            message = f"{participant} is taking part now, at a server."
+            advice = "Withdraw them on the experimenter's page, or end the server first."
+            raise StoreError(message, advice) from error
+    study.withdraw(one)
+    console().print(f"Everything of {participant} is deleted.", markup=False)
 
 
 def export(
@@ -224,6 +269,8 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "invite": invite,
     "status": status,
     "export": export,
+    "revoke": revoke,
+    "withdraw": withdraw,
     "simulate": simulate,
     "compare": compare,
 }

@@ -20,7 +20,7 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 from pydantic import ValidationError
 
 from omnimeter.catalogue import Kind, listing, without_consent
-from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec, UnknownNameError
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.text import no_formula
 from omnimeter.execution import check
@@ -29,7 +29,7 @@ from omnimeter.results import files
 from omnimeter.web import STATIC
 from omnimeter.web.attendance import Attendance, Attendances
 from omnimeter.web.live import push_changes
-from omnimeter.web.records import Attended, answer_columns, answers, attended, happened
+from omnimeter.web.records import Attended, answer_columns, answers, attended, happened, named
 from omnimeter.web.security import Rate, json_of, refused_names
 from omnimeter.web.studies import STANDARD, Design, Participant, Study
 
@@ -142,6 +142,18 @@ class Studies:
             raise HTTPException(404, "There is no such study.")
         return self.there.studies[name]
 
+    def participant(self, name: str, participant: str) -> tuple[Study, Participant]:
+        """A study and one of its participants, by their names.
+
+        Raises:
+            HTTPException: There is no such study or participant.
+        """
+        study = self.study(name)
+        try:
+            return study, named(study, participant)
+        except UnknownNameError as error:
+            raise HTTPException(404, str(error)) from error
+
     def look(self) -> None:
         """See which studies have been made in the folder meanwhile."""
         self.damaged = {}
@@ -208,7 +220,7 @@ class Studies:
         if (attendance := now.get(one.token)) is None:
             row = {**self._stored(study, one), "browsers": 0}
         else:
-            row = asdict(attended(study.design, attendance.events))
+            row = asdict(Attended.of(study.design, attendance.events))
             row["browsers"] = attendance.browsers
             row["seen"] = max(row["seen"] or 0.0, attendance.seen) or None
             if row["stage"] == "test" and attendance.place is not None:
@@ -227,7 +239,7 @@ class Studies:
         known = self._rows.get(file)
         if known is None or known[0] != state:
             try:
-                row = asdict(attended(study.design, study.events(one)))
+                row = asdict(attended(study, one))
             except OmnimeterError as error:
                 row = {**asdict(Attended("damaged")), "damaged": str(error)}
             self._rows[file] = known = state, row
@@ -360,6 +372,18 @@ def add_experimenter(app: FastAPI, there: Attendances, root: Path) -> None:
         else:
             raise HTTPException(404, "There is no such table.")
         return await asyncio.to_thread(_csv, f"{study.path.name}-{what}", columns, rows)
+
+    @app.post("/api/studies/{name}/participants/{participant}/revoke")
+    async def revoke(name: str, participant: str) -> dict[str, bool]:
+        study, one = studies.participant(name, participant)
+        await asyncio.to_thread(study.revoke, one)
+        return {"revoked": True}
+
+    @app.post("/api/studies/{name}/participants/{participant}/withdraw")
+    async def withdraw(name: str, participant: str) -> dict[str, bool]:
+        _, one = studies.participant(name, participant)
+        await there.withdraw(one.token)
+        return {"withdrawn": True}
 
     @app.post("/api/studies/{name}/kiosk")
     async def kiosk(name: str, request: Request) -> dict[str, str | None]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from omnimeter import results
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import Exercise, InvalidInputError
+from omnimeter.contract import Exercise, InvalidInputError, UnknownNameError
 from omnimeter.results.files import Layout
 from omnimeter.results.journal import Entry, Journals, read_log
 from omnimeter.web.attendance import stage_of
@@ -55,26 +55,38 @@ class Attended:
     exercise: int | None = None
     step: int | None = None
 
+    @classmethod
+    def of(cls, design: Design, events: Sequence[Mapping[str, Any]]) -> Attended:
+        """How far a participant is, as the log of events says."""
+        if not events:
+            return cls()
+        kinds = [str(event["kind"]) for event in events]
+        stage = stage_of(design, events)
+        if stage == "consent" and "declined" in kinds:
+            stage = "declined"
+        acts = [
+            (int(each["exercise"]), int(each["step"])) for each in events if each["kind"] == "act"
+        ]
+        begun = len({exercise for exercise, _ in acts})
+        done = begun if "tested" in kinds else max(0, begun - 1)
+        exercise, step = acts[-1] if stage == "test" and acts else (None, None)
+        return cls(
+            stage,
+            done,
+            sum(map(kinds.count, RETURNS)),
+            float(events[-1]["time"]),
+            exercise,
+            None if step is None else step + 1,
+        )
 
-def attended(design: Design, events: Sequence[Mapping[str, Any]]) -> Attended:
-    """How far a participant is, as the log of events says."""
-    if not events:
-        return Attended()
-    kinds = [str(event["kind"]) for event in events]
-    stage = stage_of(design, events)
-    if stage == "consent" and "declined" in kinds:
-        stage = "declined"
-    acts = [(int(each["exercise"]), int(each["step"])) for each in events if each["kind"] == "act"]
-    begun = len({exercise for exercise, _ in acts})
-    known = Attended(
-        stage,
-        begun if "tested" in kinds else max(0, begun - 1),
-        sum(map(kinds.count, RETURNS)),
-        float(events[-1]["time"]),
-    )
-    if stage == "test" and acts:
-        return replace(known, exercise=acts[-1][0], step=acts[-1][1] + 1)
-    return known
+
+def attended(study: Study, participant: Participant) -> Attended:
+    """How far a participant is, also while their session goes on.
+
+    Raises:
+        StoreError: What is stored of them cannot be read.
+    """
+    return Attended.of(study.design, study.events(participant))
 
 
 def interactions(study: Study) -> Iterator[dict[str, Any]]:
@@ -133,6 +145,18 @@ def _taken(study: Study, participant: Participant) -> Iterator[Taken]:
             entries = [Entry(**line) for line in read_log(journals.path(key))]
             actions = [each.action for each in entries]
             yield exercise, actions, [*(each.reward for each in entries[1:]), None][: len(entries)]
+
+
+def named(study: Study, name: str) -> Participant:
+    """The participant of a name.
+
+    Raises:
+        UnknownNameError: There is none, or they have withdrawn.
+    """
+    known = {each.name: each for each in study.participants}
+    if name not in known:
+        raise UnknownNameError("participant", name, known)
+    return known[name]
 
 
 def happened(study: Study) -> Iterator[dict[str, Any]]:
