@@ -406,7 +406,9 @@ def scenes_are_json(subject: Subject) -> Violations:
             try:
                 canonical_json([dict(scene), dict(drawn.hidden(environment))])
             except (TypeError, ValueError) as error:
-                yield violation(f"Scenes, and what is hidden, must be plain JSON data: {error}.", instance)
+                yield violation(
+                    f"Scenes, and what is hidden, must be plain JSON data: {error}.", instance
+                )
                 break
 
 
