@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import busy, console, print_json, progress, write_example
+from omnimeter.cli.display import busy, console, print_json, slow_progress, write_example
 from omnimeter.cli.serve import need_web
 from omnimeter.cli.study_comparison import compare
 
@@ -255,8 +254,14 @@ def simulate(
     with busy("Making links", hidden=json):
         study = _study(given, out)
         invited = study.invite(participants)
-    with served(study.path) as address, _bar(participants, hidden=json) as tell:
-        stages = simulate(study, address, invited, agent, tell)
+    with served(study.path) as address, slow_progress(hidden=json) as tell:
+        stages = simulate(
+            study,
+            address,
+            invited,
+            agent,
+            lambda ended, actions: tell(f"Participants, {actions} actions", ended, participants),
+        )
     if json:
         print_json({"study": str(study.path), "participants": [each.name for each in invited]})
     else:
@@ -300,17 +305,6 @@ def _stages(stages: list[str]) -> str:
     if not stages:
         return "no participants yet"
     return ", ".join(f"{stage} {count}" for stage, count in Counter(stages).items())
-
-
-@contextmanager
-def _bar(total: int, *, hidden: bool) -> Iterator[Callable[[int, int], None]]:
-    with progress(hidden=hidden) as shown:
-        task = shown.add_task("Participants", total=total, note="")
-
-        def tell(ended: int, actions: int) -> None:
-            shown.update(task, completed=ended, note=f"{actions} actions")
-
-        yield tell
 
 
 def _print_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -497,23 +497,19 @@ def write_people_report(people: People, path: Path) -> dict[str, Path]:
     data, latex = (path.with_name(f"{path.stem}-{name}") for name in ("data", "latex"))
     for folder in (data, latex):
         files.make_directory(folder)
-    svgs, written = {}, {data: ["comparison.json"], latex: list[str]()}
+    whole = {"comparison": comparison_json(people)}
+    svgs, tables = {}, tables_of(people)
     for figure in figures_of(people):
         svgs[figure.name], pdf = inline_svg_and_pdf(figure, _places(people, figure))
         files.write(latex / f"{figure.name}.pdf", pdf)
-        content = json.dumps(figure_data(figure), indent=1) + "\n"
-        files.write(data / f"{figure.name}.json", content.encode())
-        written[latex].append(f"{figure.name}.pdf")
-        written[data].append(f"{figure.name}.json")
-    for name, table in tables_of(people).items():
+        whole[figure.name] = figure_data(figure)
+    for name, content in whole.items():
+        files.write(data / f"{name}.json", (json.dumps(content, indent=1) + "\n").encode())
+    for name, table in tables.items():
         write_table(table, data / f"{name}.csv")
         files.write(latex / f"{name}.tex", tabular(table).encode())
-        written[data].append(f"{name}.csv")
-        written[latex].append(f"{name}.tex")
-    whole = json.dumps(comparison_json(people), indent=1) + "\n"
-    files.write(data / "comparison.json", whole.encode())
-    for folder, names in written.items():
-        keep_only(folder, names)
+    keep_only(data, [*(f"{name}.json" for name in whole), *(f"{name}.csv" for name in tables)])
+    keep_only(latex, [*(f"{name}.pdf" for name in svgs), *(f"{name}.tex" for name in tables)])
     page = render_people(people, svgs, data.name, latex.name)
     files.write(path, page.encode("utf-8", "replace"))
     return {"report": path, "data": data, "latex": latex}

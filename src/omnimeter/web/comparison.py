@@ -263,21 +263,22 @@ def _gathered(
     design, people = study.design, list(present.values())
     score = design.test is not None
     orders = [design.places(study.seed, one.number) or [0] for one in present]
-    payoffs = {Taker(PEOPLE): np.stack([test.payoffs for test in people])}
-    levels = {Taker(PEOPLE): np.array([test.level for test in people])}
-    rows = {participant: row for row, participant in enumerate(present)}
-    for each, test in tests.items():
-        row = rows[each.participant]
-        table = payoffs.setdefault(each.taker, np.full(payoffs[Taker(PEOPLE)].shape, nan))
-        own = levels.setdefault(each.taker, np.full(len(people), nan))
-        if test is None:
-            continue
-        if not score and not np.array_equal(
-            test.outcomes.instances, people[row].outcomes.instances
-        ):
+    taken: dict[Taker, list[_Test | None]] = {Taker(PEOPLE): [*people]}
+    for each, test in tests.items():  # of each taker in the order of the participants
+        person = present[each.participant].outcomes
+        if test and not score and not np.array_equal(test.outcomes.instances, person.instances):
             message = f"{each.directory} has other exercises than {each.participant.name} had."
             raise StoreError(message, "The files of the study were changed: restore them.")
-        table[row], own[row] = test.payoffs, test.level
+        taken.setdefault(each.taker, []).append(test)
+    missing = np.full(people[0].payoffs.shape, nan)
+    payoffs = {
+        taker: np.stack([missing if test is None else test.payoffs for test in own])
+        for taker, own in taken.items()
+    }
+    levels = {
+        taker: np.array([nan if test is None else test.level for test in own])
+        for taker, own in taken.items()
+    }
     supports = [test.support for test in people if test.support is not None]
     support = None
     if len(supports) == len(people):

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from threading import Lock
@@ -79,7 +80,6 @@ class Stored:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._known: dict[str, _Known] = {}
-        self._intact: dict[Path, int] = {}  # when the files of places were changed that are intact
         self._listed: tuple[float, dict[str, dict[str, Any]]] = (0.0, {})
         self._lock = Lock()
 
@@ -164,25 +164,11 @@ class Stored:
             item["changed"] = _last_change(path)
             if kind == "campaign":
                 item["evaluations"] = _folders(path / "evaluations")
-            self._check(kind, path)
+            file = path / ("campaign.json" if kind == "campaign" else "spec.json")
+            _check(kind, path, file.stat().st_mtime_ns)
         except Exception as error:  # the others are shown all the same
             item["damaged"] = _why(error)
         return item
-
-    def _check(self, kind: str, path: Path) -> None:
-        """Check what a place says of itself; again only when that file has changed.
-
-        Raises:
-            StoreError: It is damaged.
-        """
-        file = path / ("campaign.json" if kind == "campaign" else "spec.json")
-        changed = file.stat().st_mtime_ns
-        if self._intact.get(path) != changed:
-            if kind == "campaign":
-                Campaign.open(path)
-            else:
-                Record(path)
-            self._intact[path] = changed
 
     def _read(self, path: str, place: Path, past: Past) -> dict[str, Any]:
         try:
@@ -197,6 +183,19 @@ class Stored:
             self._name(each) for each in sorted(place.glob("*.html")) if not each.is_symlink()
         ]
         return shown
+
+
+@lru_cache(MOST_PLACES)
+def _check(kind: str, path: Path, changed: int) -> None:  # noqa: ARG001 - checked again only then
+    """Check what a place says of itself.
+
+    Raises:
+        StoreError: It is damaged.
+    """
+    if kind == "campaign":
+        Campaign.open(path)
+    else:
+        Record(path)
 
 
 def _why(error: Exception) -> str:
