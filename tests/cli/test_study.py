@@ -157,7 +157,7 @@ def test_participants_are_revoked_and_withdrawn(omnimeter, monkeypatch):
 
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
     code, _, err = omnimeter("study", "withdraw", "small", "p0002")
-    assert code != 0
+    assert code == 1
     assert "Delete everything of p0002 in small?" in err
     assert study.folder(other).exists()
     with study.open_events(other):  # as a server has it
